@@ -1,0 +1,25 @@
+"""Differentially private learning and transfer, in scikit-learn's way."""
+
+from skdp.membership import (
+    CDMMA,
+    CDMMAClassifier,
+    MembershipMapping,
+    WideCDMMA,
+    WideCDMMAClassifier,
+)
+from skdp.noise import GaussianDPNoise, OptimalDPNoise
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "CDMMA",
+    "CDMMAClassifier",
+    "GaussianDPNoise",
+    "MembershipMapping",
+    "OptimalDPNoise",
+    "PrivacyGuarantee",
+    "PrivacyLeakWarning",
+    "WideCDMMA",
+    "WideCDMMAClassifier",
+]

@@ -1,0 +1,98 @@
+r"""The squared-exponential kernel and its averages over uncertain inputs.
+
+With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. Where an
+input is known up to a Gaussian error of variance s, the kernel and the product of two
+kernels are replaced by their averages, Ψ (154) and Φ (155) of 004; s = 0 gives
+Ψ = K_xa and Φ = K_xaᵀK_xa, which is the inference of 003.
+"""
+
+import numpy as np
+
+# A coordinate whose range is this much smaller than the largest is numerically constant:
+# its weight 1/range² would be so large that every kernel value collapsed to zero.
+_NEGLIGIBLE_RANGE = 1e-8
+
+
+def inverse_squared_range(x):
+    """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
+    ranges = np.ptp(x, axis=0)
+    varies = ranges > _NEGLIGIBLE_RANGE * ranges.max()
+    return np.where(varies, 1.0, 0.0) / np.where(varies, ranges, 1.0) ** 2
+
+
+def squared_exponential(x, centres, weights):
+    """Return exp(−½ Σ_k w_k (x_k − a_k)²) for all pairs, as one matrix product.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, n_components)
+        Inputs.
+
+    centres : ndarray of shape (n_centres, n_components)
+        Points a.
+
+    weights : ndarray of shape (n_components,)
+        Non-negative weights w.
+
+    Returns
+    -------
+    kernel : ndarray of shape (n_samples, n_centres)
+        In the dtype of x.
+    """
+    # Expanding the square loses digits when both points lie far from the origin, so the
+    # origin moves to the centres first.
+    origin = centres.mean(axis=0)
+    scale = np.sqrt(weights)
+    x = (x - origin) * scale
+    centres = (centres - origin) * scale
+    kernel = x @ centres.T
+    kernel -= 0.5 * np.einsum("ij,ij->i", x, x)[:, np.newaxis]
+    kernel -= 0.5 * np.einsum("ij,ij->i", centres, centres)
+    np.minimum(kernel, 0.0, out=kernel)
+    return np.exp(kernel, out=kernel)
+
+
+def averaged_scale(weights, variance):
+    """Return Π_k (1 + w_k s)^−½, the factor by which averaging lowers the kernel."""
+    return np.prod(1.0 + weights * variance) ** -0.5
+
+
+def averaged_weights(weights, variance):
+    """Return w_k / (1 + w_k s), the weights of the averaged kernel."""
+    return weights / (1.0 + weights * variance)
+
+
+def averaged_products(x, centres, weights, variance):
+    r"""Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a').
+
+    Formula (155) of 004 sums N exponentials for each pair of centres. Since
+    :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorises
+    into one matrix product of exponentials of the pairs (x, a) and a correction for each
+    pair (a, a').
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, n_components)
+        Inputs.
+
+    centres : ndarray of shape (n_centres, n_components)
+        Points a.
+
+    weights : ndarray of shape (n_components,)
+        Weights w of the kernel.
+
+    variance : float
+        Variance s of the inputs.
+
+    Returns
+    -------
+    products : ndarray of shape (n_centres, n_centres)
+        Symmetric, positive semi-definite.
+    """
+    doubled = averaged_weights(weights, 2.0 * variance)
+    kernel = squared_exponential(x, centres, doubled)
+    products = kernel.T @ kernel
+    if variance:
+        products *= squared_exponential(centres, centres, 0.5 * (weights - doubled))
+        products *= averaged_scale(weights, 2.0 * variance)
+    return products

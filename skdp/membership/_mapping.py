@@ -1,0 +1,226 @@
+"""The membership-mapping as a multi-output regressor."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skdp.membership._layer import fit_layer
+from skdp.utils._clusters import resolve_count
+from skdp.utils._parallel import map_rows
+from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+
+
+class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Variational Student-t membership-mapping, a sparse Bayesian kernel regressor.
+
+    Each output is a smooth function of the inputs, summarised by M inducing points a:
+
+    .. math:: \hat y(x) = G(x)\,α, \qquad α = (Φ + τK + K/β)^{-1}\,Ψ^T Y
+
+    with K the kernel matrix of the inducing points, Ψ and Φ the kernel (products) averaged
+    over the uncertainty of the inputs, τ the smoothing that the Student-t model adds, and β
+    the precision of the outputs, which is learned.
+
+    Parameters
+    ----------
+    n_inducing : int or float, default=0.5
+        Number of inducing points: a count, or a fraction of the rows in (0, 1]. It never
+        exceeds the number of distinct rows; ``inference="empirical"`` may lower it.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        How β and the kernel variance are found. ``"gamma"``: Gamma-distributed precisions
+        and uncertain inputs (Algorithm 1 of 004). ``"empirical"``: β is the inverse of the
+        mean squared residual, M and the kernel variance adapt to the variance of the
+        outputs (Algorithm 1 of 003).
+
+    nu : float, default=2.1
+        Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
+        off (τ = 0) under "gamma".
+
+    input_variance : float, default=0.01
+        Variance σ_x² ≥ 0 of the inputs, in squared units of X: scale columns to about unit
+        range. Used by ``inference="gamma"``.
+
+    inducing_points : array-like of shape (n_points, n_features), default=None
+        Points to use as given. ``None`` takes k-means centroids of X.
+
+    tol : float, default=1e-4
+        Relative change of β at which the iteration stops.
+
+    max_iter : int, default=200
+        Most iterations of the update of β. An iteration costs next to nothing.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    inducing_points_ : ndarray of shape (n_points, n_features)
+        The points a.
+
+    dual_coef_ : ndarray of shape (n_points, n_outputs)
+        The coefficients α.
+
+    precision_ : float
+        The precision β of the outputs, in inverse squared units of y.
+
+    n_iter_ : int
+        Iterations until β settled.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    CDMMA : Autoencoder stacked from these mappings.
+
+    Notes
+    -----
+    The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/r_k^2)`, r_k the range of
+    feature k, so the features need no scaling for the kernel's sake. The prior mean of the
+    outputs is zero: centre y where its mean is far from zero compared with its spread.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Algorithm 1, equations (66)–(98) and (153)–(155) (004).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import MembershipMapping
+    >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
+    >>> y = np.sin(6 * X.ravel())
+    >>> mapping = MembershipMapping(n_inducing=20, random_state=0).fit(X, y)
+    >>> mapping.inducing_points_.shape
+    (20, 1)
+    >>> mapping.score(X, y) > 0.9
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "n_inducing": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "inference": [StrOptions({"gamma", "empirical"})],
+        "nu": [Interval(Real, 2, None, closed="right")],
+        "input_variance": [Interval(Real, 0, None, closed="left")],
+        "inducing_points": ["array-like", None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_inducing=0.5,
+        *,
+        inference="gamma",
+        nu=2.1,
+        input_variance=0.01,
+        inducing_points=None,
+        tol=1e-4,
+        max_iter=200,
+        random_state=None,
+    ):
+        self.n_inducing = n_inducing
+        self.inference = inference
+        self.nu = nu
+        self.input_variance = input_variance
+        self.inducing_points = inducing_points
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn the mapping from X to y.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
+        )
+        given = self._check_inducing_points(X)
+        layer, _ = fit_layer(
+            X.astype(np.float64, copy=False),
+            y.reshape(len(y), -1).astype(np.float64),
+            n_inducing=resolve_count(self.n_inducing, len(X)),
+            inference=self.inference,
+            nu=self.nu,
+            input_variance=self.input_variance,
+            inducing_points=given,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=check_random_state(self.random_state),
+        )
+        if layer.n_iter == self.max_iter:
+            warnings.warn(
+                f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
+                f"settled to tol={self.tol}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.inducing_points_ = layer.inducing_points
+        self.dual_coef_ = layer.coef / layer.scale
+        self.precision_ = layer.precision
+        self.n_iter_ = layer.n_iter
+        self._layer = layer.astype(X.dtype)
+        self._single_output = y.ndim == 1
+        return self
+
+    def _check_inducing_points(self, X):
+        if self.inducing_points is None:
+            return None
+        points = check_array(self.inducing_points, dtype=np.float64, input_name="inducing_points")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(
+                "The 'inducing_points' parameter of MembershipMapping must have as many "
+                f"columns as X, got {points.shape[1]} instead of {X.shape[1]}. Pass points "
+                "in the space of X, or None to let k-means choose."
+            )
+        return points
+
+    def predict(self, X):
+        """Predict the outputs for X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The mapping's output, in the floating dtype of the training inputs.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        y = map_rows(
+            self._layer.predict,
+            X,
+            values_per_row=2 * X.shape[1] + sum(self._layer.coef.shape),
+            dtype=self._layer.coef.dtype,
+        )
+        return y.ravel() if self._single_output else y

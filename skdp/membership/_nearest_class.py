@@ -1,0 +1,173 @@
+"""Classification by nearest reconstruction: fitting, scores, probabilities."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.membership._reconstruction import BaseAutoencoder, nearest
+from skdp.utils._parallel import map_rows
+from skdp.utils._sklearn import fit_context
+
+
+def error_temperature(training_errors, n_features):
+    """Return the temperature T that turns squared errors into log-probabilities −e/T.
+
+    A residual that is Gaussian in k directions of equal variance v has a squared norm of
+    mean kv and variance 2kv², and a log-density −e/(2v). Matching both moments gives
+    T = 2v = variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.
+
+    Parameters
+    ----------
+    training_errors : list of ndarray
+        Squared reconstruction errors of the training rows of each class.
+
+    n_features : int
+        Number of features p.
+
+    Returns
+    -------
+    temperature : float
+        Positive; in squared units of the data.
+    """
+    errors = np.concatenate(training_errors)
+    within = np.concatenate([e - e.mean() for e in training_errors])
+    mean = errors.mean()
+    if mean == 0:
+        return float(np.finfo(np.float64).tiny)
+    return float(max(within @ within / len(within) / mean, 2 * mean / n_features))
+
+
+class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
+    """What both classifiers share; a subclass says how a class is modelled."""
+
+    _parameter_constraints: dict = {
+        **BaseAutoencoder._parameter_constraints,
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn an autoencoder for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"The 'y' parameter of {type(self).__name__}.fit must hold at least two "
+                f"classes, got one class: {self.classes_[0]!r}. Add rows of another class, "
+                "or use WideCDMMA to model a single one."
+            )
+        self._dtype = X.dtype
+        sets = [X[labels == k] for k in range(len(self.classes_))]
+        self.autoencoders_ = self._fit_autoencoders(sets)
+        self._temperature = error_temperature(
+            [
+                np.concatenate([part.training_errors_ for part in self._parts(autoencoder)])
+                for autoencoder in self.autoencoders_
+            ],
+            X.shape[1],
+        )
+        return self
+
+    def reconstruction_errors(self, X):
+        """Return the squared distance of each row from its reconstruction by each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples, n_classes)
+            In squared units of X, summed over features.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="numeric", reset=False)
+
+        def compute(Y):
+            errors = [nearest(a._candidates(Y), Y)[0] for a in self.autoencoders_]
+            return np.stack(errors, axis=1)
+
+        return map_rows(
+            compute,
+            X,
+            values_per_row=max(a._values_per_row() for a in self.autoencoders_),
+            dtype=self._dtype,
+            n_jobs=self.n_jobs,
+        )
+
+    def decision_function(self, X):
+        """Return minus the squared reconstruction error of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            With two classes, the score of ``classes_[1]`` less that of ``classes_[0]``, as
+            scikit-learn has it.
+        """
+        scores = -self.reconstruction_errors(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X):
+        """Return the class with the nearest reconstruction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        nearest_class = self.reconstruction_errors(X).argmin(axis=1)
+        return self.classes_[nearest_class]
+
+    def predict_proba(self, X):
+        """Return class probabilities, the softmax of −error/T.
+
+        The residual of a row is taken to be Gaussian in as many directions as the mean and
+        the variance of the training errors tell, which gives T = variance/mean (see
+        Notes). All classes count as equally frequent. The probabilities order classes as
+        :meth:`predict` does; for calibrated ones use
+        :class:`~sklearn.calibration.CalibratedClassifierCV`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        errors = self.reconstruction_errors(X).astype(np.float64)
+        errors -= errors.min(axis=1, keepdims=True)
+        weights = np.exp(-errors / self._temperature)
+        return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,12 @@
+"""What a mechanism guarantees, and the arithmetic behind it."""
+
+from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
+from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning
+
+__all__ = [
+    "PrivacyGuarantee",
+    "PrivacyLeakWarning",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_sigma",
+]

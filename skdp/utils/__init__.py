@@ -1,0 +1,1 @@
+"""Small helpers shared by the subpackages; nothing here is public."""

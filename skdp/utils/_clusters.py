@@ -1,0 +1,31 @@
+"""k-means, as both model families use it: centres of a set, and its partition."""
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+
+def resolve_count(fraction_or_count, n):
+    """Return how many of n points are meant by a fraction in (0, 1] or a count."""
+    if isinstance(fraction_or_count, float | np.floating):
+        return max(1, int(np.ceil(fraction_or_count * n)))
+    return min(int(fraction_or_count), n)
+
+
+def kmeans_centres(x, n_centres, random_state):
+    """Return at most n_centres cluster centroids of the rows of x.
+
+    As many centres as distinct rows need no clustering: those rows are returned.
+    """
+    distinct = np.unique(x, axis=0)
+    if n_centres >= len(distinct):
+        return x.copy() if len(distinct) == len(x) else distinct
+    return KMeans(n_centres, n_init=1, random_state=random_state).fit(x).cluster_centers_
+
+
+def kmeans_partition(X, n_subsets, random_state):
+    """Return the row indices of each of n_subsets non-empty clusters of X."""
+    if n_subsets == 1:
+        return [np.arange(len(X))]
+    labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
+    subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
+    return [rows for rows in subsets if rows.size]

@@ -1,0 +1,114 @@
+"""One flat pool of tasks at a time, never more threads than cores.
+
+BLAS and OpenMP are held to one thread inside the pool. That is faster (two BLAS threads
+on a busy core can be slower by far than one) and it makes results independent of
+``n_jobs``, since the order of floating-point sums no longer depends on it.
+"""
+
+import time
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+# Workspace of one prediction, over all threads together.
+_WORKSPACE_BYTES = 128 * 2**20
+# Rows beyond which a larger block makes matrix products no faster.
+_MAX_ROWS = 512
+
+
+def _single_threaded(function, *args):
+    with threadpool_limits(1):
+        return function(*args)
+
+
+def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", unit="tasks"):
+    """Return ``[function(*args) for args in tasks]``, computed in one pool.
+
+    Parameters
+    ----------
+    function : callable
+        Does its heavy work in BLAS, LAPACK or compiled loops, which release the
+        interpreter lock: threads are preferred, so that nothing is copied to workers.
+
+    tasks : iterable of tuple
+        Arguments of each call; read lazily.
+
+    n_tasks : int
+        How many there are.
+
+    n_jobs : int or None, default=None
+        As in joblib; another backend can be chosen with :func:`joblib.parallel_config`.
+
+    verbose : int, default=0
+        Above 0, print progress as results arrive.
+
+    label, unit : str
+        What the progress lines call the caller and the tasks.
+
+    Returns
+    -------
+    results : list
+        In the order of the tasks.
+    """
+    start = time.perf_counter()
+    results = []
+    with threadpool_limits(1):
+        pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        for result in pool(delayed(_single_threaded)(function, *args) for args in tasks):
+            results.append(result)
+            if verbose:
+                elapsed = time.perf_counter() - start
+                left = elapsed / len(results) * (n_tasks - len(results))
+                print(
+                    f"[{label}] {len(results)}/{n_tasks} {unit}, {elapsed:.1f} s gone, "
+                    f"about {left:.1f} s to go"
+                )
+    return results
+
+
+def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
+    """Return ``function(X)`` computed on blocks of rows in threads, in bounded memory.
+
+    Parameters
+    ----------
+    function : callable
+        Maps an array of shape (n_rows, n_features) to one whose first axis is rows.
+
+    X : ndarray of shape (n_samples, n_features)
+        Any numeric dtype; each block is cast to ``dtype`` on its own.
+
+    values_per_row : int
+        Numbers that ``function`` holds at once for each row.
+
+    dtype : dtype
+        The dtype in which ``function`` computes.
+
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib.
+
+    Returns
+    -------
+    out : ndarray
+        First axis of length n_samples.
+    """
+    n_threads = effective_n_jobs(n_jobs)
+    row_bytes = values_per_row * np.dtype(dtype).itemsize
+    n_rows = int(np.clip(_WORKSPACE_BYTES // (n_threads * row_bytes), 1, _MAX_ROWS))
+    blocks = [slice(i, i + n_rows) for i in range(0, X.shape[0], n_rows)]
+
+    def compute(block):
+        return function(X[block].astype(dtype, copy=False))
+
+    with threadpool_limits(1):
+        first = compute(blocks[0])
+        out = np.empty((X.shape[0], *first.shape[1:]), dtype=first.dtype)
+        out[blocks[0]] = first
+
+        def fill(block):
+            out[block] = compute(block)
+
+        # The blocks share `out`, so this pool must be threads whatever the user configured.
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(block) for block in blocks[1:])
+    return out

@@ -1,0 +1,15 @@
+"""The one place that imports scikit-learn's private parts.
+
+Everything else in skdp takes these names from here, so a scikit-learn release
+that moves one of them is mended in one line.
+"""
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+try:  # scikit-learn >= 1.8
+    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
+except ImportError:
+    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
+
+__all__ = ["Interval", "RealNotInt", "StrOptions", "VisualBlock", "fit_context"]
