@@ -70,6 +70,12 @@ class DiagonalRegression:
         targets = (Psi @ basis).T @ Y
         return cls(eigenvalues, basis, targets, float(np.vdot(Y, Y)), Y.size)
 
+    @property
+    def max_precision(self):
+        """Precision of a residual at the level of rounding; a perfect fit has no other."""
+        mean_square = self.energy / self.n_values or 1.0
+        return 1.0 / (np.finfo(np.float64).eps ** 2 * mean_square)
+
     def coef(self, ridge):
         """Return α = (Φ + ridge·K)⁻¹ΨᵀY, of shape (M, p)."""
         return self.basis @ (self.targets / (self.eigenvalues + ridge)[:, np.newaxis])
@@ -126,7 +132,7 @@ def gamma_precision(regression, tau, *, tol, max_iter):
         ratio_r = 1.0 / b_r
         a_s = 1.0 + ratio_r
         b_s = 1.0 + ratio_r * ratio_z
-        previous, precision = precision, ratio_tau * ratio_z
+        previous, precision = precision, min(ratio_tau * ratio_z, regression.max_precision)
         change = abs(precision / previous - 1.0)
     return precision, n_iter
 
@@ -160,14 +166,12 @@ def empirical_precision(regression, tau, scale, *, tol, max_iter):
     n_iter : int
         Iterations done.
     """
-    mean_square = regression.energy / regression.n_values
-    # A perfect fit has infinite precision; this floor is far below any real residual.
-    floor = np.finfo(np.float64).eps ** 2 * mean_square + np.finfo(np.float64).tiny
     precision = 1.0
     n_iter, change = 0, np.inf
     while n_iter < max_iter and change > tol:
         n_iter += 1
         error = regression.squared_error(tau + 1.0 / (scale * precision))
-        previous, precision = precision, 1.0 / max(error / regression.n_values, floor)
+        error = max(error, regression.n_values / regression.max_precision)
+        previous, precision = precision, regression.n_values / error
         change = abs(precision / previous - 1.0)
     return precision, n_iter

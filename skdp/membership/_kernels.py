@@ -11,12 +11,15 @@ import numpy as np
 # A coordinate whose range is this much smaller than the largest is numerically constant:
 # its weight 1/range² would be so large that every kernel value collapsed to zero.
 _NEGLIGIBLE_RANGE = 1e-8
+# The outputs of deep layers may shrink towards zero without end. Below this range a
+# coordinate is zero for every purpose, and the square of the range would underflow.
+_VANISHING_RANGE = 1e-100
 
 
 def inverse_squared_range(x):
     """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
     ranges = np.ptp(x, axis=0)
-    varies = ranges > _NEGLIGIBLE_RANGE * ranges.max()
+    varies = ranges > max(_NEGLIGIBLE_RANGE * ranges.max(), _VANISHING_RANGE)
     return np.where(varies, 1.0, 0.0) / np.where(varies, ranges, 1.0) ** 2
 
 
@@ -54,7 +57,7 @@ def squared_exponential(x, centres, weights):
 
 def averaged_scale(weights, variance):
     """Return Π_k (1 + w_k s)^−½, the factor by which averaging lowers the kernel."""
-    return np.prod(1.0 + weights * variance) ** -0.5
+    return np.exp(-0.5 * np.log1p(weights * variance).sum())
 
 
 def averaged_weights(weights, variance):

@@ -36,7 +36,7 @@ def error_temperature(training_errors, n_features):
     within = np.concatenate([e - e.mean() for e in training_errors])
     mean = errors.mean()
     if mean == 0:
-        return float(np.finfo(np.float64).tiny)
+        return 1e-100  # nothing is left to be uncertain about
     return float(max(within @ within / len(within) / mean, 2 * mean / n_features))
 
 

@@ -66,18 +66,20 @@ def nearest(candidates, Y, keep=None):
     kept : ndarray or None
         Rows of ``keep`` for the winners.
     """
-    errors, kept = None, None
+    errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
     for code, reconstruction in candidates:
         distances = squared_distances(Y, reconstruction)
-        value = None if keep is None else keep(code, reconstruction)
-        if errors is None:
-            errors, kept = distances, value
-            continue
         wins = distances < errors
         errors[wins] = distances[wins]
-        if kept is not None:
-            kept[wins] = value[wins]
+        if keep is not None:
+            value = keep(code, reconstruction)
+            kept = value if kept is None else np.where(_column(wins, value), value, kept)
     return errors, kept
+
+
+def _column(flags, like):
+    """Reshape one flag a row so that it broadcasts over the other axes of an array."""
+    return flags.reshape(-1, *[1] * (like.ndim - 1))
 
 
 def take_output(code, reconstruction):

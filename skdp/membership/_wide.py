@@ -66,7 +66,7 @@ def fit_wide(owner, sets, subset_size, verbose=0):
         label=type(owner).__name__,
         unit="autoencoders",
     )
-    parts = [[] for _ in sets]
+    parts: list[list[CDMMA]] = [[] for _ in sets]
     for (k, _), autoencoder in zip(jobs, fitted, strict=True):
         parts[k].append(autoencoder)
     return parts

@@ -42,7 +42,7 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     --------
     >>> from skdp.privacy import gaussian_delta
     >>> f"{gaussian_delta(sigma=4.0, epsilon=1.0):.1e}"
-    '6.2e-06'
+    '2.9e-06'
     """
     half = sensitivity / (2 * sigma)
     shift = epsilon * sigma / sensitivity
@@ -75,7 +75,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0):
     --------
     >>> from skdp.privacy import gaussian_sigma
     >>> round(gaussian_sigma(epsilon=1.0, delta=1e-5), 3)
-    3.73
+    3.731
     """
     if np.isinf(epsilon):
         return 0.0

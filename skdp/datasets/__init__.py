@@ -1,0 +1,6 @@
+"""Data to learn on: an embedded pair of domains, and the public digits."""
+
+from skdp.datasets._digits import fetch_mnist, fetch_usps
+from skdp.datasets._domains import load_digits_domains
+
+__all__ = ["fetch_mnist", "fetch_usps", "load_digits_domains"]

@@ -1,0 +1,221 @@
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+
+from skdp import CDMMA, CDMMAClassifier, OptimalDPNoise, WideCDMMAClassifier
+from skdp.membership._nearest_class import error_temperature
+
+CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
+
+
+@pytest.fixture(scope="module")
+def split(digits):
+    return train_test_split(*digits, test_size=500, random_state=0)
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_digits_accuracy(cls, inference, split):
+    X, X_test, y, y_test = split
+    classifier = cls(inference=inference, random_state=0).fit(X, y)
+    assert classifier.score(X_test, y_test) >= 0.97
+
+
+def test_scores_are_reconstruction_errors_of_single_class_models(split):
+    X, X_test, y, _ = split
+    classifier = CDMMAClassifier(8, n_layers=2, random_state=0).fit(X, y)
+    for k, autoencoder in enumerate(classifier.autoencoders_):
+        alone = CDMMA(8, n_layers=2, random_state=autoencoder.random_state).fit(X[y == k])
+        errors = alone.reconstruction_error(X_test)
+        assert_allclose(classifier.decision_function(X_test)[:, k], -errors, rtol=1e-9)
+    best = classifier.decision_function(X_test).argmax(axis=1)
+    assert_array_equal(classifier.predict(X_test), classifier.classes_[best])
+
+
+def test_two_classes_give_one_column(split):
+    X, X_test, y, _ = split
+    two = y < 2
+    classifier = CDMMAClassifier(random_state=0).fit(X[two], np.array(["a", "b"])[y[two]])
+    errors = classifier.reconstruction_errors(X_test)
+    assert_allclose(classifier.decision_function(X_test), errors[:, 0] - errors[:, 1])
+    second = classifier.decision_function(X_test) > 0
+    assert_array_equal(classifier.predict(X_test) == "b", second)
+
+
+def test_wide_splits_each_class(split):
+    X, X_test, y, y_test = split
+    classifier = WideCDMMAClassifier(subset_size=50, random_state=0).fit(X, y)
+    expected = [-(-np.sum(y == k) // 50) for k in range(10)]
+    assert [len(a.autoencoders_) for a in classifier.autoencoders_] == expected
+    assert classifier.score(X_test, y_test) >= 0.96
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_infinite_epsilon_is_exactly_the_non_private_model(cls, split):
+    X, X_test, y, _ = split
+    model = cls(8, n_layers=2, random_state=0)
+    noise = OptimalDPNoise(epsilon=np.inf, perturb="fit")
+    private = make_pipeline(noise, model).fit(X, y).decision_function(X_test)
+    assert_array_equal(private, model.fit(X, y).decision_function(X_test))
+
+
+def test_private_accuracy_falls_with_epsilon(split):
+    X, X_test, y, y_test = split
+    scores = [
+        make_pipeline(
+            OptimalDPNoise(epsilon, perturb="fit", random_state=np.random.RandomState(0)),
+            CDMMAClassifier(n_layers=1, random_state=0),
+        )
+        .fit(X, y)
+        .score(X_test, y_test)
+        for epsilon in (0.5, 2.0, 16.0)
+    ]
+    assert scores[0] + 0.1 < scores[1] + 0.05 < scores[2]
+
+
+def test_results_do_not_depend_on_n_jobs_or_backend(split):
+    X, X_test, y, _ = split
+    settings = {"subset_size": 60, "n_layers": 2, "random_state": 0}
+    expected = WideCDMMAClassifier(**settings).fit(X, y).decision_function(X_test)
+    threads = WideCDMMAClassifier(n_jobs=2, **settings).fit(X, y).decision_function(X_test)
+    assert_array_equal(threads, expected)
+    with joblib.parallel_config("loky", n_jobs=2):
+        processes = WideCDMMAClassifier(**settings).fit(X, y).decision_function(X_test)
+    assert_array_equal(processes, expected)
+
+
+def test_verbose_reports_progress(split, capsys):
+    X, _, y, _ = split
+    CDMMAClassifier(4, n_layers=1, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10
+    assert lines[-1].startswith("[CDMMAClassifier] 10/10 autoencoders")
+    CDMMAClassifier(4, n_layers=1).fit(X, y)
+    assert capsys.readouterr().out == ""
+
+
+def test_temperature_recovers_the_variance_of_gaussian_residuals(rng):
+    # Squared norms of Gaussian residuals in 40 of 64 directions: T must be 2·variance.
+    errors = [((0.3 * rng.randn(20_000, 40)) ** 2).sum(axis=1) for _ in range(3)]
+    assert_allclose(error_temperature(errors, 64), 2 * 0.3**2, rtol=0.03)
+
+
+def test_temperature_uses_no_more_directions_than_features():
+    assert_allclose(error_temperature([np.full(10, 3.0), np.full(10, 5.0)], 4), 2.0)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_probabilities(cls, split):
+    X, X_test, y, y_test = split
+    classifier = cls(random_state=0).fit(X, y)
+    probabilities = classifier.predict_proba(X_test)
+    errors = classifier.reconstruction_errors(X_test)
+    assert_allclose(probabilities.sum(axis=1), 1)
+    ratios = np.log(probabilities[:, 0] / probabilities[:, 1])
+    assert_allclose(ratios, (errors[:, 1] - errors[:, 0]) / classifier._temperature, rtol=1e-6)
+    assert_array_equal(
+        classifier.classes_[probabilities.argmax(axis=1)], classifier.predict(X_test)
+    )
+    assert log_loss(y_test, probabilities) < 0.3
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.eye(3),
+        np.array([[0.0], [0.5], [1.0]]),
+        np.c_[np.ones(6), np.repeat([0.0, 0.5, 1.0], 2)],
+        np.vstack([np.zeros((2, 50)), np.ones((2, 50)), np.tile([0.0, 1.0], (2, 25))]),
+    ],
+    ids=["one row a class", "p = 1", "constant column", "duplicate rows"],
+)
+def test_tiny_classes_work(cls, X, inference):
+    y = np.repeat(["a", "b", "c"], len(X) // 3)
+    classifier = cls(inference=inference, n_inducing=1.0, random_state=0).fit(X, y)
+    probabilities = classifier.predict_proba(X)
+    assert np.isfinite(classifier.decision_function(X)).all()
+    assert np.isfinite(probabilities).all()
+    assert_allclose(probabilities.sum(axis=1), 1)
+    # Rows that the model has seen are told apart by it, up to the shrinkage towards zero.
+    assert classifier.score(X, y) >= 2 / 3
+
+
+def test_minus_one_is_an_ordinary_class(split):
+    X, X_test, y, y_test = split
+    two, two_test = y < 2, y_test < 2
+    classifier = CDMMAClassifier(random_state=0).fit(X[two], 2 * y[two] - 1)
+    assert_array_equal(classifier.classes_, [-1, 1])
+    assert classifier.score(X_test[two_test], 2 * y_test[two_test] - 1) > 0.95
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_bad_input_is_named(cls, split):
+    X, _, y, _ = split
+    name = cls.__name__
+    with pytest.raises(ValueError, match=rf"'y' parameter of {name}.*one class: .*Add rows"):
+        cls().fit(X, np.ones(len(X)))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        cls().fit(np.where(X > 0.9, np.nan, X), y)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        cls().fit(np.where(X > 0.9, np.inf, X), y)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        cls().fit(sp.csr_matrix(X), y)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        cls().fit(X.astype(str).astype(object) + "!", y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        cls().fit(X, y[:-1])
+    fitted = cls(4, n_layers=1).fit(X, y)
+    with pytest.raises(ValueError, match="X has 63 features"):
+        fitted.predict(X[:, 1:])
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        fitted.predict(sp.csr_matrix(X))
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_inducing", 0),
+        ("n_inducing", 1.5),
+        ("n_inducing", 0.0),
+        ("n_components", 0),
+        ("n_layers", 0),
+        ("inference", "exact"),
+    ],
+)
+def test_bad_parameters_are_named(cls, name, value, split):
+    X, _, y, _ = split
+    expected = rf"'{name}' parameter of {cls.__name__} must be .*Got .*{value}"
+    with pytest.raises(ValueError, match=expected):
+        cls(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_data_frames_pipeline_grid_search_and_joblib(cls, split, tmp_path):
+    X, X_test, y, _ = split
+    names = [f"pixel {i}" for i in range(64)]
+    frame, frame_test = pd.DataFrame(X, columns=names), pd.DataFrame(X_test, columns=names)
+    pipeline = make_pipeline(
+        OptimalDPNoise(epsilon=8.0, perturb="fit"), cls(n_layers=1, random_state=0)
+    )
+    search = GridSearchCV(
+        pipeline,
+        {f"{cls.__name__.lower()}__n_components": [1, 15]},
+        cv=3,
+        error_score="raise",
+    ).fit(frame, y)
+    assert search.best_params_ == {f"{cls.__name__.lower()}__n_components": 15}
+    joblib.dump(search.best_estimator_, tmp_path / "model.joblib")
+    loaded = joblib.load(tmp_path / "model.joblib")
+    assert_array_equal(loaded.predict(frame_test), search.predict(frame_test))
+    assert_array_equal(loaded[0].feature_names_in_, names)
+    assert loaded[0].guarantee_.epsilon == 8.0

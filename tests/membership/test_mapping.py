@@ -1,0 +1,204 @@
+"""MembershipMapping against the papers' formulas solved directly."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import digamma
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from skdp import MembershipMapping
+from skdp.membership._inference import regularised
+from skdp.membership._kernels import inverse_squared_range
+
+N_ITER = 25
+# A tolerance of zero never stops early, so both sides do the same number of steps.
+exactly = {"tol": 0.0, "max_iter": N_ITER}
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture
+def problem(rng):
+    x = rng.rand(60, 3)
+    Y = np.c_[np.sin(4 * x[:, 0]), x[:, 1] * x[:, 2]] + 0.1 * rng.randn(60, 2)
+    return x, Y, rng.rand(12, 3)
+
+
+def kernel(x, z, w):
+    return np.exp(-0.5 * (w * (x[:, None] - z[None]) ** 2).sum(axis=2))
+
+
+def slow_gamma(x, Y, a, nu, s):
+    """Algorithm 1 of 004 as printed: solves with K, and the sums (93), (96), (67)-(77)."""
+    w, M, N, p = inverse_squared_range(x), len(a), *Y.shape
+    K = kernel(a, a, w)
+    psi = kernel(x, a, w / (1 + w * s)) / np.sqrt(np.prod(1 + w * s))
+    middle = 0.5 * (a[:, None] + a[None])
+    inner = (w * (middle[None] - x[:, None, None]) ** 2 / (1 + 2 * w * s)).sum(axis=3)
+    outer = 0.25 * (w * (a[:, None] - a[None]) ** 2).sum(axis=2)
+    Phi = np.exp(-outer[None] - inner).sum(axis=0) / np.sqrt(np.prod(1 + 2 * w * s))
+    Ki = np.linalg.inv(K)
+    tau = 0.0 if np.isinf(nu) else (N - np.trace(Ki @ Phi)) / (nu + M - 2)
+    a_t = b_t = a_z = b_z = a_r = b_r = 1.0
+    a_s, b_s = 1 + a_r / b_r, 1 + a_r / b_r * a_z / b_z
+    for _ in range(N_ITER):
+        beta = a_t / b_t * a_z / b_z
+        m = K @ np.linalg.solve(Phi + tau * K + K / beta, psi.T @ Y)
+        error = sum(
+            Y[:, j] @ Y[:, j]
+            - 2 * m[:, j] @ Ki @ psi.T @ Y[:, j]
+            + m[:, j] @ Ki @ Phi @ Ki @ m[:, j]
+            + tau * m[:, j] @ Ki @ m[:, j]
+            for j in range(p)
+        )
+        a_t, b_t = 1 + 0.5 * N * p, 1 + a_z / (2 * b_z) * error
+        a_z, b_z = 1 + 0.5 * N * p + a_r / b_r, a_r / b_r * a_s / b_s + a_t / (2 * b_t) * error
+        a_r = 1
+        b_r = 1 + a_s / b_s * a_z / b_z - digamma(a_s) + np.log(b_s) - 1
+        b_r += -digamma(a_z) + np.log(b_z)
+        a_s, b_s = 1 + a_r / b_r, 1 + a_r / b_r * a_z / b_z
+    beta = a_t / b_t * a_z / b_z
+    return np.linalg.solve(Phi + tau * K + K / beta, psi.T @ Y), beta, psi
+
+
+def slow_empirical(x, Y, a, nu=2.1):
+    """Algorithm 1 of 003, steps 9-20, at given inducing points."""
+    w, M, N = inverse_squared_range(x), len(a), len(x)
+    K, psi = kernel(a, a, w), kernel(x, a, w)
+    tau = (N - np.trace(np.linalg.solve(K, psi.T @ psi))) / (nu + M - 2)
+    spread = np.mean(np.var(Y, axis=0))
+    sigma2 = 1.0 if tau >= spread else spread / tau
+    K, psi, tau = sigma2 * K, sigma2 * psi, sigma2 * tau
+    beta = 1.0
+    for step in range(N_ITER + 1):
+        alpha = np.linalg.solve(psi.T @ psi + tau * K + K / beta, psi.T @ Y)
+        if step < N_ITER:
+            beta = 1 / np.mean((Y - psi @ alpha) ** 2)
+    return alpha, beta, psi, sigma2
+
+
+@pytest.mark.parametrize("nu", [2.1, 10.0, np.inf])
+@pytest.mark.parametrize("s", [0.0, 0.01, 0.3])
+def test_gamma_equals_direct_solves(problem, nu, s):
+    x, Y, a = problem
+    mapping = MembershipMapping(nu=nu, input_variance=s, inducing_points=a, **exactly).fit(x, Y)
+    alpha, beta, psi = slow_gamma(x, Y, a, nu, s)
+    assert_array_equal(mapping.inducing_points_, a)
+    assert_allclose(mapping.precision_, beta, rtol=1e-6)
+    assert_allclose(mapping.dual_coef_, alpha, rtol=1e-6)
+    assert_allclose(mapping.predict(x), psi @ alpha, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_empirical_equals_direct_solves(problem, scale):
+    x, Y, a = problem
+    Y = scale * Y
+    mapping = MembershipMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
+    alpha, beta, psi, sigma2 = slow_empirical(x, Y, a)
+    assert (sigma2 > 1) == (scale > 0.1)  # both branches of step 9 are seen
+    assert_allclose(mapping.precision_, beta, rtol=1e-6)
+    assert_allclose(mapping.dual_coef_, alpha, rtol=1e-6)
+    assert_allclose(mapping.predict(x), psi @ alpha, rtol=1e-6)
+
+
+def test_empirical_drops_inducing_points_until_the_smoothing_suffices(problem):
+    x, Y, _ = problem
+    mapping = MembershipMapping(1.0, inference="empirical", random_state=0).fit(x, Y)
+    w, a = inverse_squared_range(x), mapping.inducing_points_
+    K, psi = kernel(a, a, w), kernel(x, a, w)
+    tau = (len(x) - np.trace(np.linalg.solve(K, psi.T @ psi))) / (0.1 + len(a))
+    assert len(a) < len(x)
+    assert tau >= 0.1
+
+
+def test_all_points_inducing_means_the_points_themselves(problem):
+    x, Y, _ = problem
+    assert_array_equal(MembershipMapping(1.0).fit(x, Y).inducing_points_, x)
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+def test_default_tolerance_stops_close_to_the_fixed_point(problem, inference):
+    x, Y, a = problem
+    settings = {"inference": inference, "inducing_points": a}
+    quick = MembershipMapping(**settings).fit(x, Y)
+    exact = MembershipMapping(tol=0.0, max_iter=20_000, **settings).fit(x, Y)
+    assert quick.n_iter_ < 50
+    assert_allclose(quick.precision_, exact.precision_, rtol=0.01)
+    assert_allclose(quick.predict(x), exact.predict(x), atol=2e-3 * np.ptp(Y))
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+@pytest.mark.parametrize(
+    ("x", "n_inducing"),
+    [
+        (np.zeros((6, 2)), 0.5),
+        (np.repeat(np.eye(3), 4, axis=0), 1.0),
+        (np.c_[np.arange(8.0), np.ones(8)], 1.0),
+        (np.linspace(0, 1, 200)[:, None], 1.0),
+        (np.ones((1, 3)), 0.5),
+        (np.c_[np.arange(8.0), 1e-14 * np.arange(8.0)[::-1]], 5),
+    ],
+    ids=["all equal", "duplicates", "constant column", "M = N, p = 1", "one row", "tiny column"],
+)
+def test_degenerate_inputs_stay_finite(x, n_inducing, inference):
+    y = np.arange(len(x), dtype=float)
+    mapping = MembershipMapping(n_inducing, inference=inference, random_state=0).fit(x, y)
+    assert len(mapping.inducing_points_) <= len(np.unique(x, axis=0))
+    assert np.isfinite(mapping.dual_coef_).all()
+    assert np.isfinite(mapping.predict(x)).all()
+    assert mapping.precision_ > 0
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_constant_output(inference, value, rng):
+    x = rng.rand(30, 2)
+    mapping = MembershipMapping(inference=inference, random_state=0).fit(x, np.full(30, value))
+    # "empirical" smooths small data towards zero by design: here with τ of the order of 1.
+    tolerance = {"gamma": 0.05, "empirical": 0.2}[inference]
+    assert_allclose(mapping.predict(x), value, atol=tolerance * value + 1e-12)
+
+
+def test_regularised_leaves_good_matrices_alone_and_mends_bad_ones(rng):
+    A = rng.randn(5, 5)
+    good = A @ A.T + np.eye(5)
+    assert_array_equal(regularised(good), good)
+    singular = np.ones((5, 5))
+    mended = regularised(singular)
+    assert_allclose(mended, singular, atol=1e-8)
+    np.linalg.cholesky(mended)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        regularised(-np.eye(3))
+
+
+def test_shapes_and_dtypes_follow_the_data(problem):
+    x, Y, _ = problem
+    assert MembershipMapping().fit(x, Y[:, 0]).predict(x).shape == (60,)
+    assert MembershipMapping().fit(x, Y[:, :1]).predict(x).shape == (60, 1)
+    single = MembershipMapping(random_state=0).fit(x.astype(np.float32), Y)
+    double = MembershipMapping(random_state=0).fit(x.astype(np.float32).astype(float), Y)
+    assert single.predict(x).dtype == np.float32
+    assert_allclose(single.predict(x), double.predict(x), atol=1e-4)
+
+
+def test_stopping_early_warns(problem):
+    x, Y, _ = problem
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 .*tol=0\.0001"):
+        MembershipMapping(max_iter=1).fit(x, Y)
+
+
+def test_inducing_points_of_the_wrong_width_are_refused(problem):
+    x, Y, a = problem
+    with pytest.raises(ValueError, match=r"'inducing_points'.*got 2 instead of 3"):
+        MembershipMapping(inducing_points=a[:, :2]).fit(x, Y)
+
+
+def test_data_frames_and_grid_search(problem):
+    x, Y, _ = problem
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    search = GridSearchCV(
+        MembershipMapping(random_state=0), {"n_inducing": [2, 0.5]}, cv=3, error_score="raise"
+    ).fit(frame, Y)
+    assert search.best_params_ == {"n_inducing": 0.5}
+    assert_array_equal(search.best_estimator_.feature_names_in_, ["a", "b", "c"])

@@ -1,0 +1,147 @@
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning
+
+NOISES = [OptimalDPNoise(), GaussianDPNoise()]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_always_perturbs_every_transform(noise, rng):
+    X = rng.rand(50, 3)
+    noise = clone(noise).fit(X)
+    first, second = noise.transform(X), noise.transform(X)
+    assert (first != X).all()
+    assert (first != second).all()
+    assert (noise.fit_transform(X) != X).all()
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_fit_perturbs_training_rows_only(noise, rng):
+    X = rng.rand(50, 3)
+    noise = clone(noise).set_params(perturb="fit")
+    assert (noise.fit_transform(X) != X).all()
+    assert_array_equal(noise.transform(X), X)
+
+
+def test_training_pipeline_never_sees_the_data(rng):
+    X, y = rng.rand(40, 3), np.arange(40) % 2
+    pipeline = make_pipeline(OptimalDPNoise(perturb="fit"), KNeighborsClassifier(1)).fit(X, y)
+    assert not np.isin(pipeline[-1]._fit_X, X).any()
+
+
+def test_numpys_global_seed_does_not_fix_the_noise(rng):
+    X = rng.rand(20, 3)
+    draws = []
+    for _ in range(2):
+        np.random.seed(0)  # noqa: NPY002
+        draws.append(OptimalDPNoise().fit_transform(X))
+    assert (draws[0] != draws[1]).all()
+
+
+def test_integer_seed_repeats_and_warns(rng):
+    X = rng.rand(20, 3)
+    with pytest.warns(PrivacyLeakWarning, match=r"random_state=7.*random_state=None"):
+        first = OptimalDPNoise(random_state=7).fit_transform(X)
+    with pytest.warns(PrivacyLeakWarning):
+        second = OptimalDPNoise(random_state=7).fit_transform(X)
+    with pytest.warns(PrivacyLeakWarning):
+        other = OptimalDPNoise(random_state=8).fit_transform(X)
+    assert_array_equal(first, second)
+    assert (first != other).all()
+
+
+@pytest.mark.filterwarnings("error::skdp.PrivacyLeakWarning")
+def test_the_private_default_does_not_warn(rng):
+    OptimalDPNoise().fit_transform(rng.rand(5, 2))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_infinite_epsilon_is_the_identity_and_says_so(noise, rng):
+    X = rng.rand(20, 3)
+    with pytest.warns(PrivacyLeakWarning, match="adds no noise"):
+        out = clone(noise).set_params(epsilon=np.inf).fit_transform(X)
+    assert_array_equal(out, X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("noise", NOISES)
+def test_dtype_is_preserved(noise, dtype, rng):
+    X = rng.rand(20, 3).astype(dtype)
+    noise = clone(noise).fit(X)
+    assert noise.transform(X).dtype == dtype
+    assert noise.fit_transform(X).dtype == dtype
+
+
+def test_the_input_is_never_written(rng):
+    X = rng.rand(20, 3)
+    before = X.copy()
+    OptimalDPNoise().fit(X).transform(X)
+    assert_array_equal(X, before)
+
+
+def test_gaussian_refuses_delta_zero(rng):
+    with pytest.raises(ValueError, match=r"'delta'.*got 0.*OptimalDPNoise\(delta=0\)"):
+        GaussianDPNoise(delta=0.0).fit(rng.rand(5, 2))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_classical_refuses_epsilon_of_one_and_above(epsilon, rng):
+    noise = GaussianDPNoise(epsilon=epsilon, calibration="classical")
+    with pytest.raises(ValueError, match=rf"'epsilon'.*got {epsilon}.*calibration='analytic'"):
+        noise.fit(rng.rand(5, 2))
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", 0.0),
+        ("epsilon", -1.0),
+        ("epsilon", np.nan),
+        ("delta", 1.0),
+        ("delta", -0.1),
+        ("sensitivity", 0.0),
+        ("sensitivity", -1.0),
+        ("sensitivity", np.inf),
+        ("perturb", "never"),
+    ],
+)
+def test_bad_parameters_are_named(cls, name, value, rng):
+    noise = cls(**{name: value})
+    with pytest.raises(ValueError, match=rf"'{name}' parameter of {cls.__name__} must be"):
+        noise.fit(rng.rand(5, 2))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_non_finite_input_is_refused(bad, rng):
+    X = rng.rand(5, 2)
+    X[2, 1] = bad
+    with pytest.raises(ValueError, match="Input X contains"):
+        OptimalDPNoise().fit_transform(X)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_copies_keep_law_and_guarantee(noise, rng, tmp_path):
+    noise = clone(noise).fit(rng.rand(5, 2))
+    joblib.dump(noise, tmp_path / "noise.joblib")
+    for copy in (
+        pickle.loads(pickle.dumps(noise)),
+        joblib.load(tmp_path / "noise.joblib"),
+    ):
+        assert copy.guarantee_ == noise.guarantee_
+        assert copy.transform(np.zeros((3, 2))).all()
+
+
+def test_html_says_when_noise_is_added(rng):
+    always = make_pipeline(OptimalDPNoise())._repr_html_()
+    fit = make_pipeline(OptimalDPNoise(perturb="fit"))._repr_html_()
+    assert "noise: every transform" in always
+    assert "noise: fit only" in fit

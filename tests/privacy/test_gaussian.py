@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import integrate, stats
+
+from skdp.privacy import gaussian_delta, gaussian_epsilon, gaussian_sigma
+
+SETTINGS = [(eps, delta) for eps in (0.1, 1.0, 8.0, 50.0) for delta in (1e-9, 1e-5, 0.1)]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_delta_is_the_hockey_stick_divergence(epsilon, sigma):
+    # The definition: δ(ε) = ∫ max(0, p(v) − e^ε·q(v)) dv for the densities of two neighbours.
+    def gap(v):
+        return max(
+            0.0, stats.norm.pdf(v, 1, sigma) - np.exp(epsilon) * stats.norm.pdf(v, 0, sigma)
+        )
+
+    crossing = epsilon * sigma**2 + 0.5
+    slow, _ = integrate.quad(gap, crossing, crossing + 12 * sigma, epsabs=1e-13)
+    assert_allclose(gaussian_delta(sigma, epsilon), slow, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
+def test_sigma_is_private_and_no_larger_than_needed(epsilon, delta):
+    sigma = gaussian_sigma(epsilon, delta)
+    assert gaussian_delta(sigma, epsilon) <= delta
+    assert gaussian_delta(sigma * (1 - 1e-6), epsilon) > delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
+def test_epsilon_inverts_sigma(epsilon, delta):
+    sigma = gaussian_sigma(epsilon, delta, sensitivity=3.0)
+    assert_allclose(gaussian_epsilon(sigma, delta, sensitivity=3.0), epsilon, rtol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.99])
+def test_analytic_is_below_classical_where_both_hold(epsilon):
+    classical = np.sqrt(2 * np.log(1.25 / 1e-5)) / epsilon
+    assert gaussian_sigma(epsilon, 1e-5) < classical
+    assert gaussian_delta(classical, epsilon) < 1e-5
+
+
+def test_limits():
+    assert gaussian_sigma(np.inf, 1e-5) == 0.0
+    assert gaussian_epsilon(0.0, 1e-5) == np.inf
+    assert gaussian_epsilon(1e6, 1e-5) == 0.0

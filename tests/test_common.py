@@ -1,0 +1,74 @@
+"""scikit-learn's own checks on everything public, those it yields and those it does not."""
+
+import numpy as np
+import pytest
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skdp import (
+    CDMMA,
+    CDMMAClassifier,
+    GaussianDPNoise,
+    MembershipMapping,
+    OptimalDPNoise,
+    WideCDMMA,
+    WideCDMMAClassifier,
+)
+
+NOISES = [
+    OptimalDPNoise(),
+    OptimalDPNoise(perturb="fit"),
+    GaussianDPNoise(),
+    GaussianDPNoise(epsilon=0.5, calibration="classical"),
+]
+AUTOENCODERS = [CDMMA(), CDMMA(inference="empirical"), WideCDMMA()]
+PREDICTORS = [
+    MembershipMapping(),
+    MembershipMapping(inference="empirical"),
+    CDMMAClassifier(),
+    CDMMAClassifier(inference="empirical"),
+    WideCDMMAClassifier(),
+]
+TRANSFORMERS = NOISES + AUTOENCODERS
+EVERYTHING = TRANSFORMERS + PREDICTORS
+
+# The harness sets integer seeds, about which a noise transformer rightly warns.
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+@parametrize_with_checks(EVERYTHING)
+def test_check_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", EVERYTHING, ids=repr)
+@pytest.mark.parametrize(
+    "check", ["check_dataframe_column_names_consistency", "check_param_validation"]
+)
+def test_unyielded_checks(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=repr)
+@pytest.mark.parametrize(
+    "check",
+    [
+        "check_set_output_transform",
+        "check_set_output_transform_pandas",
+        "check_global_output_transform_pandas",
+        "check_transformer_get_feature_names_out",
+        "check_transformer_get_feature_names_out_pandas",
+    ],
+)
+def test_unyielded_transformer_checks(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("estimator", EVERYTHING, ids=repr)
+def test_wrong_number_of_features_is_refused(estimator, rng):
+    # The harness skips this check for anything tagged non-deterministic.
+    X, y = rng.rand(20, 4), np.arange(20) % 2
+    estimator.fit(X, y)
+    method = estimator.transform if hasattr(estimator, "transform") else estimator.predict
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
+        method(X[:, :3])

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info
+
+from skdp.utils._parallel import map_rows, run_tasks
+
+
+def blas_threads(_=None):
+    return max(pool["num_threads"] for pool in threadpool_info())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_run_tasks_keeps_the_order_and_one_thread_each(n_jobs):
+    results = run_tasks(
+        lambda i: (i, blas_threads()), ((i,) for i in range(20)), 20, n_jobs=n_jobs
+    )
+    assert results == [(i, 1) for i in range(20)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_rows", [1, 511, 512, 513, 2000])
+def test_map_rows_is_the_function_applied_at_once(n_rows, n_jobs, rng):
+    X = rng.rand(n_rows, 3)
+    out = map_rows(
+        lambda Y: np.c_[Y.sum(axis=1), Y[:, 0]], X, values_per_row=8, dtype=float, n_jobs=n_jobs
+    )
+    assert_array_equal(out, np.c_[X.sum(axis=1), X[:, 0]])
+
+
+@pytest.mark.parametrize("values_per_row", [10_000, 1_000_000])
+def test_map_rows_bounds_its_workspace(values_per_row):
+    sizes = []
+
+    def function(Y):
+        sizes.append(len(Y))
+        return Y[:, 0]
+
+    map_rows(function, np.zeros((3000, 1)), values_per_row=values_per_row, dtype=float, n_jobs=2)
+    assert 2 * max(sizes) * values_per_row * 8 <= 128 * 2**20
+    assert sum(sizes) == 3000
+
+
+def test_map_rows_casts_block_by_block():
+    seen = []
+
+    def function(Y):
+        seen.append(Y.dtype)
+        return Y[:, 0]
+
+    X = np.ones((1500, 2), dtype=np.uint8)
+    out = map_rows(function, X, values_per_row=4, dtype=np.float32)
+    assert set(seen) == {np.dtype(np.float32)}
+    assert_array_equal(out, np.ones(1500, dtype=np.float32))
