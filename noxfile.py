@@ -1,0 +1,48 @@
+"""The project's checks; plain ``nox`` runs them all, each in an environment of its own."""
+
+import nox
+
+nox.options.sessions = ["lint", "oldest", "tests"]
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+
+# The lower bounds of pyproject.toml.
+OLDEST = [
+    "joblib==1.3.0",
+    "numpy==1.26.0",
+    "pandas==2.1.1",
+    "scikit-learn==1.6.0",
+    "scipy==1.11.1",
+    "threadpoolctl==3.1.0",
+]
+
+
+@nox.session
+def lint(session):
+    """Style, formatting, types."""
+    session.install("ruff==0.17.5", "mypy==2.4.1", "numpy==2.4.6")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+
+
+@nox.session
+def oldest(session):
+    """scikit-learn's common checks against the oldest supported versions."""
+    session.install("pytest>=8", "pytest-xdist>=3.5", *OLDEST)
+    session.install("--no-deps", ".")
+    session.run("pytest", "-q", "-n", "2", "tests/test_common.py", env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def tests(session):
+    """Everything, against the newest versions."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-q", "-n", "2", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def doc(session):
+    """Build the documentation and its gallery into doc/_build."""
+    session.install("-e", ".[doc]")
+    session.run("sphinx-build", "-W", "--keep-going", "doc", "doc/_build")

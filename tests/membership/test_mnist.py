@@ -1,0 +1,28 @@
+"""Reference figures on real digits; skipped where MNIST is not at hand."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skdp import WideCDMMAClassifier
+from skdp.datasets import fetch_mnist
+
+
+@pytest.fixture(scope="module")
+def mnist():
+    folder = os.environ.get("SKDP_DATA")
+    if not folder or not (Path(folder) / "mnist.npz").is_file():
+        pytest.skip("SKDP_DATA names no folder with mnist.npz")
+    return fetch_mnist(subset="test", return_X_y=True)
+
+
+# Errors on 1,000 digits have a standard deviation of 0.5 points; each bound is one below
+# what this split gives.
+@pytest.mark.parametrize(("inference", "accuracy"), [("gamma", 0.979), ("empirical", 0.971)])
+def test_nine_thousand_digits(mnist, inference, accuracy):
+    X, y = mnist
+    model = WideCDMMAClassifier(inference=inference, n_layers=1, n_jobs=2, random_state=0)
+    model.fit(X[:9000], y[:9000])
+    assert np.mean(model.predict(X[9000:]) == y[9000:]) >= accuracy

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(language):
+    parts = (ROOT / "README.md").read_text().split(f"```{language}\n")[1:]
+    return [part.split("```")[0] for part in parts]
+
+
+def test_ci_runs_exactly_the_test_command():
+    _, command = blocks("sh")
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == command.strip()
+
+
+def test_first_command_names_a_file_that_exists():
+    command, _ = blocks("sh")
+    assert (ROOT / command.split()[-1]).is_file()
+
+
+def test_python_example_runs(capsys):
+    [code] = blocks("python")
+    exec(code, {})
+    accuracy, guarantee = capsys.readouterr().out.split("\n", maxsplit=1)
+    assert float(accuracy) > 0.8
+    assert guarantee.startswith("(4, 1e-05)-differential privacy per element")
+
+
+@pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
+def test_project_files_exist(name):
+    assert (ROOT / name).read_text().strip()
