@@ -45,7 +45,7 @@ class CDMMA(BaseAutoencoder):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (`n_components_`, n_features)
         Principal directions P, as rows.
 
     n_components_ : int
@@ -63,7 +63,7 @@ class CDMMA(BaseAutoencoder):
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`. Defined only when `X` has feature names
         that are all strings.
 
@@ -196,7 +196,7 @@ class CDMMA(BaseAutoencoder):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components_)
+        X : array-like of shape (n_samples, `n_components_`)
             Codes.
 
         Returns
