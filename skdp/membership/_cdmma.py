@@ -133,20 +133,21 @@ class CDMMA(BaseAutoencoder):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         random_state = check_random_state(self.random_state)
         self._dtype = X.dtype
-        Y = X.astype(np.float64, copy=False)
-        P = principal_directions(Y, min(self.n_components, X.shape[1]))
+        P = principal_directions(
+            X.astype(np.float64, copy=False), min(self.n_components, X.shape[1])
+        )
         n_inducing = resolve_count(self.n_inducing, len(X))
 
         layers = []
 
         def outputs():
             nonlocal n_inducing
-            x = Y @ P.T
+            x = X @ P.T
             for depth in range(self.n_layers):
                 gamma = self.inference == "gamma"
                 layer, output = fit_layer(
                     x[:, : max(len(P) - depth, 1)],
-                    Y,
+                    X,
                     n_inducing=n_inducing,
                     inference=self.inference,
                     nu=np.inf if gamma and depth else 2.1,
@@ -158,7 +159,7 @@ class CDMMA(BaseAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        self.training_errors_, _ = nearest(outputs(), Y)
+        self.training_errors_, _ = nearest(outputs(), X)
         self.components_ = P.astype(X.dtype, copy=False)
         self.n_components_ = self._n_features_out = len(P)
         self.precisions_ = np.array([layer.precision for layer in layers])

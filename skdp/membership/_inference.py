@@ -63,12 +63,17 @@ class DiagonalRegression:
 
     @classmethod
     def from_moments(cls, Phi, K, Psi, Y):
-        """Diagonalise the pair (Φ, K) and project ΨᵀY on its eigenbasis."""
+        """Diagonalise the pair (Φ, K) and project ΨᵀY on its eigenbasis.
+
+        The basis is float64 always; the product with Y, the costliest of all when Y has
+        many columns, is in the dtype of Y.
+        """
         eigenvalues, basis = eigh(Phi, regularised(K), driver="gvd", check_finite=False)
         # Φ is positive semi-definite; rounding may leave a few tiny negative values.
         eigenvalues = np.maximum(eigenvalues, 0.0)
-        targets = (Psi @ basis).T @ Y
-        return cls(eigenvalues, basis, targets, float(np.vdot(Y, Y)), Y.size)
+        targets = (Psi @ basis).astype(Y.dtype, copy=False).T @ Y
+        energy = float(np.square(Y).sum(dtype=np.float64))
+        return cls(eigenvalues, basis, targets.astype(np.float64, copy=False), energy, Y.size)
 
     @property
     def max_precision(self):

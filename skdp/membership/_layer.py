@@ -117,7 +117,7 @@ def fit_layer(
         Inputs, float64.
 
     Y : ndarray of shape (n_samples, n_outputs)
-        Outputs, float64.
+        Outputs, float64 or float32.
 
     n_inducing : int
         Number of inducing points M; the most of them under ``inference="empirical"``.
@@ -146,7 +146,7 @@ def fit_layer(
         The fitted mapping.
 
     fitted : ndarray of shape (n_samples, n_outputs)
-        Its predictions for the training inputs.
+        Its predictions for the training inputs, in the dtype of Y.
     """
     weights = inverse_squared_range(x)
     # Rows that differ by nothing but rounding count as one, not as so many inducing points.
@@ -169,7 +169,7 @@ def fit_layer(
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
             fewer = min(int(np.ceil(0.9 * len(d.centres))), len(d.centres) - 1)
             d = design(fewer, 0.0)
-        spread = Y.var(axis=0).mean()
+        spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau
         precision, n_iter = empirical_precision(
             d.regression, d.tau, sigma2, tol=tol, max_iter=max_iter
@@ -186,4 +186,4 @@ def fit_layer(
         precision=precision,
         n_iter=n_iter,
     )
-    return layer, d.psi @ alpha
+    return layer, d.psi.astype(Y.dtype, copy=False) @ alpha.astype(Y.dtype, copy=False)

@@ -163,7 +163,11 @@ def test_single_precision_agrees_with_double(estimator, digits):
     single = clone(estimator).fit(X[y == 8].astype(np.float32))
     assert single.reconstruct(X[:300]).dtype == np.float32
     assert single.transform(X[:300].astype(np.float32)).dtype == np.float32
-    assert_allclose(single.reconstruct(X[:300]), double.reconstruct(X[:300]), atol=2e-3)
+    # Not the reconstructions: where two layers are equally near, rounding decides.
+    assert_allclose(
+        single.reconstruction_error(X[:300]), double.reconstruction_error(X[:300]), rtol=1e-3
+    )
+    assert_allclose(single.layer_outputs(X[:20]), double.layer_outputs(X[:20]), atol=2e-3)
 
 
 def test_results_do_not_depend_on_n_jobs(digits):
