@@ -1,5 +1,7 @@
 """CDMMA, the conditionally deep membership-mapping autoencoder."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -7,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.membership._layer import fit_layer
 from skdp.membership._reconstruction import BaseAutoencoder, nearest, principal_directions
 from skdp.utils._clusters import resolve_count
-from skdp.utils._sklearn import fit_context
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
 
 class CDMMA(BaseAutoencoder):
@@ -97,6 +99,12 @@ class CDMMA(BaseAutoencoder):
     ...      > autoencoder.reconstruction_error(eights).mean())
     True
     """
+
+    _parameter_constraints: dict = {
+        **BaseAutoencoder._parameter_constraints,
+        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"gamma", "empirical"})],
+    }
 
     def __init__(
         self,

@@ -2,8 +2,10 @@
 
 from numbers import Integral
 
+from skdp.membership._cdmma import CDMMA
 from skdp.membership._nearest_class import ReconstructionClassifier
-from skdp.membership._wide import WideCDMMA, fit_wide
+from skdp.membership._parts import fit_parts
+from skdp.membership._wide import WideCDMMA, cdmma_part
 from skdp.utils._sklearn import Interval
 
 
@@ -81,6 +83,11 @@ class CDMMAClassifier(ReconstructionClassifier):
     True
     """
 
+    _parameter_constraints: dict = {
+        **ReconstructionClassifier._parameter_constraints,
+        **CDMMA._parameter_constraints,
+    }
+
     def __init__(
         self,
         n_components=20,
@@ -101,10 +108,10 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     def _fit_autoencoders(self, sets):
-        return [part for [part] in fit_wide(self, sets, None, self.verbose)]
+        return [part for [part] in fit_parts(self, cdmma_part, sets, None, self.verbose)]
 
-    def _parts(self, autoencoder):
-        return [autoencoder]
+    def _class_parts(self):
+        return [[autoencoder] for autoencoder in self.autoencoders_]
 
 
 class WideCDMMAClassifier(ReconstructionClassifier):
@@ -188,7 +195,7 @@ class WideCDMMAClassifier(ReconstructionClassifier):
     """
 
     _parameter_constraints: dict = {
-        **ReconstructionClassifier._parameter_constraints,
+        **CDMMAClassifier._parameter_constraints,
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -222,8 +229,8 @@ class WideCDMMAClassifier(ReconstructionClassifier):
                 inference=self.inference,
                 subset_size=self.subset_size,
             )._assemble(parts)
-            for parts in fit_wide(self, sets, self.subset_size, self.verbose)
+            for parts in fit_parts(self, cdmma_part, sets, self.subset_size, self.verbose)
         ]
 
-    def _parts(self, autoencoder):
-        return autoencoder.autoencoders_
+    def _class_parts(self):
+        return [autoencoder.autoencoders_ for autoencoder in self.autoencoders_]

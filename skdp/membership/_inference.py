@@ -63,12 +63,15 @@ class DiagonalRegression:
 
     @classmethod
     def from_moments(cls, Phi, K, Psi, Y):
-        """Diagonalise the pair (Φ, K) and project ΨᵀY on its eigenbasis.
+        """Diagonalise the pair (Φ, K), K=None for the identity, and project ΨᵀY on the basis.
 
         The basis is float64 always; the product with Y, the costliest of all when Y has
         many columns, is in the dtype of Y.
         """
-        eigenvalues, basis = eigh(Phi, regularised(K), driver="gvd", check_finite=False)
+        if K is None:
+            eigenvalues, basis = eigh(Phi, driver="evd", check_finite=False)
+        else:
+            eigenvalues, basis = eigh(Phi, regularised(K), driver="gvd", check_finite=False)
         # Φ is positive semi-definite; rounding may leave a few tiny negative values.
         eigenvalues = np.maximum(eigenvalues, 0.0)
         targets = (Psi @ basis).astype(Y.dtype, copy=False).T @ Y

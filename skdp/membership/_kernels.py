@@ -23,8 +23,8 @@ def inverse_squared_range(x):
     return np.where(varies, 1.0, 0.0) / np.where(varies, ranges, 1.0) ** 2
 
 
-def squared_exponential(x, centres, weights):
-    """Return exp(−½ Σ_k w_k (x_k − a_k)²) for all pairs, as one matrix product.
+def log_kernel(x, centres, weights):
+    """Return −½ Σ_k w_k (x_k − a_k)² for all pairs, as one matrix product.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def squared_exponential(x, centres, weights):
 
     Returns
     -------
-    kernel : ndarray of shape (n_samples, n_centres)
-        In the dtype of x.
+    logarithm : ndarray of shape (n_samples, n_centres)
+        At most 0, in the dtype of x.
     """
     # Expanding the square loses digits when both points lie far from the origin, so the
     # origin moves to the centres first.
@@ -51,7 +51,12 @@ def squared_exponential(x, centres, weights):
     kernel = x @ centres.T
     kernel -= 0.5 * np.einsum("ij,ij->i", x, x)[:, np.newaxis]
     kernel -= 0.5 * np.einsum("ij,ij->i", centres, centres)
-    np.minimum(kernel, 0.0, out=kernel)
+    return np.minimum(kernel, 0.0, out=kernel)
+
+
+def squared_exponential(x, centres, weights):
+    """Return exp(−½ Σ_k w_k (x_k − a_k)²) for all pairs, see :func:`log_kernel`."""
+    kernel = log_kernel(x, centres, weights)
     return np.exp(kernel, out=kernel)
 
 

@@ -1,5 +1,6 @@
 """Classification by nearest reconstruction: fitting, scores, probabilities."""
 
+from itertools import chain
 from numbers import Integral
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.membership._reconstruction import BaseAutoencoder, nearest
+from skdp.membership._reconstruction import nearest
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import fit_context
 
@@ -41,10 +42,9 @@ def error_temperature(training_errors, n_features):
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """What both classifiers share; a subclass says how a class is modelled."""
+    """What the classifiers share; a subclass says how a class is modelled."""
 
     _parameter_constraints: dict = {
-        **BaseAutoencoder._parameter_constraints,
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -66,6 +66,13 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
+        X, labels = self._validate_training(X, y)
+        sets = [X[labels == k] for k in range(len(self.classes_))]
+        self.autoencoders_ = self._fit_autoencoders(sets)
+        self._set_temperature()
+        return self
+
+    def _validate_training(self, X, y):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -76,16 +83,14 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
                 "or use WideCDMMA to model a single one."
             )
         self._dtype = X.dtype
-        sets = [X[labels == k] for k in range(len(self.classes_))]
-        self.autoencoders_ = self._fit_autoencoders(sets)
-        self._temperature = error_temperature(
-            [
-                np.concatenate([part.training_errors_ for part in self._parts(autoencoder)])
-                for autoencoder in self.autoencoders_
-            ],
-            X.shape[1],
-        )
-        return self
+        return X, labels
+
+    def _set_temperature(self):
+        errors = [
+            np.concatenate([part.training_errors_ for part in parts])
+            for parts in self._class_parts()
+        ]
+        self._temperature = error_temperature(errors, self.n_features_in_)
 
     def reconstruction_errors(self, X):
         """Return the squared distance of each row from its reconstruction by each class.
@@ -104,13 +109,18 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype="numeric", reset=False)
 
         def compute(Y):
-            errors = [nearest(a._candidates(Y), Y)[0] for a in self.autoencoders_]
+            errors = [
+                nearest(chain.from_iterable(part._candidates(Y) for part in parts), Y)[0]
+                for parts in self._class_parts()
+            ]
             return np.stack(errors, axis=1)
 
         return map_rows(
             compute,
             X,
-            values_per_row=max(a._values_per_row() for a in self.autoencoders_),
+            values_per_row=max(
+                part._values_per_row() for parts in self._class_parts() for part in parts
+            ),
             dtype=self._dtype,
             n_jobs=self.n_jobs,
         )

@@ -8,16 +8,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.utils._parallel import map_rows
-from skdp.utils._sklearn import Interval, RealNotInt, StrOptions
+from skdp.utils._sklearn import Interval, RealNotInt
 
 
-def principal_directions(Y, n_components):
-    """Return the leading eigenvectors of the sample covariance of Y, as rows.
+def principal_directions(Y, n_components, centre=True):
+    """Return the leading eigenvectors of the second moment of Y, as rows.
 
-    At most n_components of them, and no more than the numerical rank of the centred data
+    Of the sample covariance, that is; or of the uncentred second moment without centring.
+    At most n_components of them, and no more than the numerical rank of the (centred) data
     (but at least one): a direction without variance would only add noise to the kernel.
     """
-    centred = Y - Y.mean(axis=0)
+    centred = Y - Y.mean(axis=0) if centre else Y
     n_samples, n_features = Y.shape
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
     wide = n_samples < n_features
@@ -88,7 +89,7 @@ def take_output(code, reconstruction):
 
 
 class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The public methods of both autoencoders, given ``_candidates`` and ``_dtype``."""
+    """The public methods of all autoencoders, given ``_candidates`` and ``_dtype``."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -96,8 +97,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="right"),
         ],
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "inference": [StrOptions({"gamma", "empirical"})],
         "random_state": ["random_state"],
     }
 

@@ -3,73 +3,23 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from skdp.membership._cdmma import CDMMA
+from skdp.membership._parts import fit_parts
 from skdp.membership._reconstruction import BaseAutoencoder, nearest, take_output
-from skdp.utils._clusters import kmeans_partition
-from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import Interval, fit_context
 
-_SEEDS = np.iinfo(np.int32).max
 
-
-def fit_wide(owner, sets, subset_size, verbose=0):
-    """Fit one CDMMA for each subset of each set of rows, all of them in one flat pool.
-
-    Parameters
-    ----------
-    owner : estimator
-        Its parameters are those of the autoencoders; ``random_state`` gives all seeds
-        before anything runs in parallel, ``n_jobs`` the size of the pool.
-
-    sets : list of ndarray
-        Rows of each class, say.
-
-    subset_size : int or None
-        A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets; None never
-        splits.
-
-    verbose : int, default=0
-        Above 0, print progress.
-
-    Returns
-    -------
-    fitted : list of list of CDMMA
-        The autoencoders of each set.
-    """
-    random_state = check_random_state(owner.random_state)
-    counts = [1 if subset_size is None else -(-len(Y) // subset_size) for Y in sets]
-    seeds = random_state.randint(_SEEDS, size=len(sets))
-    partitions = run_tasks(
-        kmeans_partition, zip(sets, counts, seeds, strict=True), len(sets), n_jobs=owner.n_jobs
+def cdmma_part(owner, seed):
+    """Return an unfitted CDMMA with the parameters of a wide autoencoder or classifier."""
+    return CDMMA(
+        owner.n_components,
+        owner.n_inducing,
+        owner.n_layers,
+        inference=owner.inference,
+        random_state=seed,
     )
-    jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
-    seeds = random_state.randint(_SEEDS, size=len(jobs))
-
-    def part(seed):
-        return CDMMA(
-            owner.n_components,
-            owner.n_inducing,
-            owner.n_layers,
-            inference=owner.inference,
-            random_state=seed,
-        )
-
-    fitted = run_tasks(
-        CDMMA.fit,
-        ((part(seed), sets[k][rows]) for (k, rows), seed in zip(jobs, seeds, strict=True)),
-        len(jobs),
-        n_jobs=owner.n_jobs,
-        verbose=verbose,
-        label=type(owner).__name__,
-        unit="autoencoders",
-    )
-    parts: list[list[CDMMA]] = [[] for _ in sets]
-    for (k, _), autoencoder in zip(jobs, fitted, strict=True):
-        parts[k].append(autoencoder)
-    return parts
 
 
 class WideCDMMA(BaseAutoencoder):
@@ -144,7 +94,7 @@ class WideCDMMA(BaseAutoencoder):
     """
 
     _parameter_constraints: dict = {
-        **BaseAutoencoder._parameter_constraints,
+        **CDMMA._parameter_constraints,
         "subset_size": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
@@ -186,7 +136,7 @@ class WideCDMMA(BaseAutoencoder):
             The fitted autoencoder.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        [parts] = fit_wide(self, [X], self.subset_size)
+        [parts] = fit_parts(self, cdmma_part, [X], self.subset_size)
         return self._assemble(parts)
 
     def _assemble(self, parts):
