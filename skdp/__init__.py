@@ -1,5 +1,6 @@
 """Differentially private learning and transfer, in scikit-learn's way."""
 
+from skdp.fuzzy import DeepFuzzyAutoencoder, DeepFuzzyClassifier, DeepFuzzyRegressor
 from skdp.membership import (
     CDMMA,
     CDMMAClassifier,
@@ -15,6 +16,9 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "CDMMA",
     "CDMMAClassifier",
+    "DeepFuzzyAutoencoder",
+    "DeepFuzzyClassifier",
+    "DeepFuzzyRegressor",
     "GaussianDPNoise",
     "MembershipMapping",
     "OptimalDPNoise",

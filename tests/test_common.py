@@ -8,6 +8,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skdp import (
     CDMMA,
     CDMMAClassifier,
+    DeepFuzzyAutoencoder,
+    DeepFuzzyClassifier,
+    DeepFuzzyRegressor,
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
@@ -21,13 +24,15 @@ NOISES = [
     GaussianDPNoise(),
     GaussianDPNoise(epsilon=0.5, calibration="classical"),
 ]
-AUTOENCODERS = [CDMMA(), CDMMA(inference="empirical"), WideCDMMA()]
+AUTOENCODERS = [CDMMA(), CDMMA(inference="empirical"), WideCDMMA(), DeepFuzzyAutoencoder()]
 PREDICTORS = [
     MembershipMapping(),
     MembershipMapping(inference="empirical"),
     CDMMAClassifier(),
     CDMMAClassifier(inference="empirical"),
     WideCDMMAClassifier(),
+    DeepFuzzyRegressor(),
+    DeepFuzzyClassifier(),
 ]
 TRANSFORMERS = NOISES + AUTOENCODERS
 EVERYTHING = TRANSFORMERS + PREDICTORS

@@ -3,11 +3,16 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.membership._reconstruction import BaseAutoencoder, nearest, principal_directions
+from skdp.membership._reconstruction import (
+    BaseAutoencoder,
+    nearest,
+    principal_directions,
+    take_output,
+)
 from skdp.utils._clusters import resolve_count
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
@@ -59,8 +64,9 @@ class CDMMA(BaseAutoencoder):
     n_inducing_ : ndarray of shape (n_layers,)
         Inducing points of each layer.
 
-    training_errors_ : ndarray of shape (n_samples,)
-        Squared reconstruction errors of the training rows.
+    training_error_sums_ : ndarray of shape (3,)
+        Number of training rows, sum of their squared reconstruction errors, and sum of the
+        squares of these.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -167,7 +173,7 @@ class CDMMA(BaseAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        self.training_errors_, _ = nearest(outputs(), X)
+        self._set_training_errors(X, nearest(outputs(), X, take_output)[1])
         self.components_ = P.astype(X.dtype, copy=False)
         self.n_components_ = self._n_features_out = len(P)
         self.precisions_ = np.array([layer.precision for layer in layers])
@@ -223,15 +229,6 @@ class CDMMA(BaseAutoencoder):
             layer, rows = self._layers[depth], depths == depth
             decoded[rows] = layer.predict(codes[rows, : layer.inducing_points.shape[1]])
         return decoded
-
-    def _check_codes(self, X):
-        codes = check_array(X, dtype=self._dtype)
-        if codes.shape[1] != self.n_components_:
-            raise ValueError(
-                f"The codes passed to inverse_transform must have {self.n_components_} "
-                f"columns, got {codes.shape[1]}. Pass what transform returned."
-            )
-        return codes
 
     def _candidates(self, Y):
         output = Y

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.utils._clusters import resolve_count
+from skdp.utils._clusters import check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
 
@@ -162,7 +162,6 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
         )
-        given = self._check_inducing_points(X)
         layer, _ = fit_layer(
             X.astype(np.float64, copy=False),
             y.reshape(len(y), -1).astype(np.float64),
@@ -170,7 +169,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             inference=self.inference,
             nu=self.nu,
             input_variance=self.input_variance,
-            inducing_points=given,
+            inducing_points=check_points(self, "inducing_points", X.shape[1]),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
@@ -189,18 +188,6 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._layer = layer.astype(X.dtype)
         self._single_output = y.ndim == 1
         return self
-
-    def _check_inducing_points(self, X):
-        if self.inducing_points is None:
-            return None
-        points = check_array(self.inducing_points, dtype=np.float64, input_name="inducing_points")
-        if points.shape[1] != X.shape[1]:
-            raise ValueError(
-                "The 'inducing_points' parameter of MembershipMapping must have as many "
-                f"columns as X, got {points.shape[1]} instead of {X.shape[1]}. Pass points "
-                "in the space of X, or None to let k-means choose."
-            )
-        return points
 
     def predict(self, X):
         """Predict the outputs for X.

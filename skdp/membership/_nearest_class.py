@@ -13,7 +13,7 @@ from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import fit_context
 
 
-def error_temperature(training_errors, n_features):
+def error_temperature(error_sums, n_features):
     """Return the temperature T that turns squared errors into log-probabilities −e/T.
 
     A residual that is Gaussian in k directions of equal variance v has a squared norm of
@@ -22,8 +22,9 @@ def error_temperature(training_errors, n_features):
 
     Parameters
     ----------
-    training_errors : list of ndarray
-        Squared reconstruction errors of the training rows of each class.
+    error_sums : array-like of shape (n_classes, 3)
+        For each class the number of training rows, the sum of their squared reconstruction
+        errors, and the sum of the squares of these.
 
     n_features : int
         Number of features p.
@@ -33,16 +34,18 @@ def error_temperature(training_errors, n_features):
     temperature : float
         Positive; in squared units of the data.
     """
-    errors = np.concatenate(training_errors)
-    within = np.concatenate([e - e.mean() for e in training_errors])
-    mean = errors.mean()
+    counts, sums, squares = np.transpose(error_sums)
+    mean = sums.sum() / counts.sum()
     if mean == 0:
         return 1e-100  # nothing is left to be uncertain about
-    return float(max(within @ within / len(within) / mean, 2 * mean / n_features))
+    within = (squares - sums**2 / counts).sum() / counts.sum()
+    return float(max(within / mean, 2 * mean / n_features))
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     """What the classifiers share; a subclass says how a class is modelled."""
+
+    _min_classes = 2
 
     _parameter_constraints: dict = {
         "n_jobs": [Integral, None],
@@ -76,7 +79,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        if len(self.classes_) < self._min_classes:
             raise ValueError(
                 f"The 'y' parameter of {type(self).__name__}.fit must hold at least two "
                 f"classes, got one class: {self.classes_[0]!r}. Add rows of another class, "
@@ -86,11 +89,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return X, labels
 
     def _set_temperature(self):
-        errors = [
-            np.concatenate([part.training_errors_ for part in parts])
+        sums = [
+            np.sum([part.training_error_sums_ for part in parts], axis=0)
             for parts in self._class_parts()
         ]
-        self._temperature = error_temperature(errors, self.n_features_in_)
+        self._temperature = error_temperature(sums, self.n_features_in_)
 
     def reconstruction_errors(self, X):
         """Return the squared distance of each row from its reconstruction by each class.
@@ -106,21 +109,23 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             In squared units of X, summed over features.
         """
         check_is_fitted(self)
+        return self._errors_of(self._class_parts(), X)
+
+    def _errors_of(self, groups, X):
+        """Return the least reconstruction error among the parts of each group."""
         X = validate_data(self, X, dtype="numeric", reset=False)
 
         def compute(Y):
             errors = [
                 nearest(chain.from_iterable(part._candidates(Y) for part in parts), Y)[0]
-                for parts in self._class_parts()
+                for parts in groups
             ]
             return np.stack(errors, axis=1)
 
         return map_rows(
             compute,
             X,
-            values_per_row=max(
-                part._values_per_row() for parts in self._class_parts() for part in parts
-            ),
+            values_per_row=max(part._values_per_row() for parts in groups for part in parts),
             dtype=self._dtype,
             n_jobs=self.n_jobs,
         )

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.utils._parallel import map_rows
@@ -101,7 +102,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     }
 
     def reconstruct(self, X):
-        """Return the reconstruction of X by the layer that is nearest to it, row by row.
+        """Return the reconstruction of X: where there are candidates, the nearest one.
 
         Parameters
         ----------
@@ -135,7 +136,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._map_rows(lambda Y: nearest(self._candidates(Y), Y)[0], X)
 
     def transform(self, X):
-        """Encode X: the input that the winning layer reads.
+        """Encode X: the coordinates that the layer whose output is taken reads.
 
         Parameters
         ----------
@@ -145,7 +146,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         code : ndarray of shape (n_samples, n_components)
-            Principal coordinates. A deeper layer reads fewer of them; the rest are zero.
+            Principal coordinates, those that the layer does not read being zero.
         """
 
         def keep(code, output):
@@ -154,6 +155,20 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return padded
 
         return self._map_rows(lambda Y: nearest(self._candidates(Y), Y, keep)[1], X)
+
+    def _check_codes(self, X):
+        codes = check_array(X, dtype=self._dtype)
+        if codes.shape[1] != self.n_components_:
+            raise ValueError(
+                f"The codes passed to inverse_transform must have {self.n_components_} "
+                f"columns, got {codes.shape[1]}. Pass what transform returned."
+            )
+        return codes
+
+    def _set_training_errors(self, X, fitted):
+        # Sums, not the errors of single rows: a model need not carry one number for each.
+        errors = squared_distances(X, fitted).astype(np.float64)
+        self.training_error_sums_ = np.array([len(errors), errors.sum(), errors @ errors])
 
     def _map_rows(self, compute, X, extra=0):
         check_is_fitted(self)

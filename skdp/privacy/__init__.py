@@ -1,7 +1,7 @@
 """What a mechanism guarantees, and the arithmetic behind it."""
 
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
-from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning, joint_guarantee
 
 __all__ = [
     "PrivacyGuarantee",
@@ -9,4 +9,5 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",
+    "joint_guarantee",
 ]

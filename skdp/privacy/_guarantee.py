@@ -1,6 +1,6 @@
 """The privacy statement that travels with everything made from noisy data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -9,6 +9,40 @@ class PrivacyLeakWarning(UserWarning):
     Raised as a warning when noise could be recomputed and removed by somebody else (a
     guessable integer seed) or when no noise is added at all (an infinite ε).
     """
+
+
+def joint_guarantee(guarantees):
+    """Return what holds for the owner of any one of several disjoint data sets.
+
+    Each data set went through its own mechanism once, so nothing adds up: the largest ε and
+    δ and the smallest sensitivity hold for everybody (parallel composition). None where one
+    of the data sets has no guarantee at all.
+
+    Parameters
+    ----------
+    guarantees : iterable of PrivacyGuarantee or None
+        One for each data set; no person's data may be in two of them.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee or None
+        The weakest of each number.
+    """
+    guarantees = list(guarantees)
+    if not guarantees or None in guarantees:
+        return None
+    first = guarantees[0]
+    if all(guarantee == first for guarantee in guarantees):
+        return first
+    return replace(
+        first,
+        mechanism="/".join(sorted({g.mechanism for g in guarantees})),
+        epsilon=max(g.epsilon for g in guarantees),
+        delta=max(g.delta for g in guarantees),
+        sensitivity=min(g.sensitivity for g in guarantees),
+        record_epsilon=max(g.record_epsilon for g in guarantees),
+        record_delta=max(g.record_delta for g in guarantees),
+    )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.utils import check_array
 
 
 def resolve_count(fraction_or_count, n):
@@ -9,6 +10,21 @@ def resolve_count(fraction_or_count, n):
     if isinstance(fraction_or_count, float | np.floating):
         return max(1, int(np.ceil(fraction_or_count * n)))
     return min(int(fraction_or_count), n)
+
+
+def check_points(estimator, name, n_columns):
+    """Return the points that a parameter gives, checked, or None where it gives none."""
+    points = getattr(estimator, name)
+    if points is None:
+        return None
+    points = check_array(points, dtype=np.float64, input_name=name)
+    if points.shape[1] != n_columns:
+        raise ValueError(
+            f"The {name!r} parameter of {type(estimator).__name__} must have {n_columns} "
+            f"columns, one for each coordinate that the model reads, got {points.shape[1]}. "
+            "Pass points in that space, or None to let k-means choose."
+        )
+    return points
 
 
 def kmeans_centres(x, n_centres, random_state):

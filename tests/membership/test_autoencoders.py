@@ -51,8 +51,10 @@ def test_layers_are_membership_mappings_of_projected_outputs(eights, inference):
         assert_allclose(cdmma.layer_outputs(eights)[depth], output, rtol=1e-6, atol=1e-7)
         assert_allclose(cdmma.precisions_[depth], mapping.precision_)
         errors.append(((eights - output) ** 2).sum(axis=1))
-    assert_allclose(cdmma.training_errors_, np.min(errors, axis=0), rtol=1e-6)
-    assert_allclose(cdmma.reconstruction_error(eights), np.min(errors, axis=0), rtol=1e-6)
+    errors = np.min(errors, axis=0)
+    assert_allclose(cdmma.reconstruction_error(eights), errors, rtol=1e-6)
+    sums = [len(errors), errors.sum(), (errors**2).sum()]
+    assert_allclose(cdmma.training_error_sums_, sums, rtol=1e-6)
 
 
 def test_empirical_passes_the_number_of_inducing_points_down(eights):

@@ -190,7 +190,7 @@ def test_stopping_early_warns(problem):
 
 def test_inducing_points_of_the_wrong_width_are_refused(problem):
     x, Y, a = problem
-    with pytest.raises(ValueError, match=r"'inducing_points'.*got 2 instead of 3"):
+    with pytest.raises(ValueError, match=r"'inducing_points'.*3 columns.*got 2"):
         MembershipMapping(inducing_points=a[:, :2]).fit(x, Y)
 
 

@@ -1,0 +1,235 @@
+"""The deep fuzzy autoencoder."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.fuzzy._model import fit_layers, propagate
+from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
+from skdp.membership._reconstruction import BaseAutoencoder, principal_directions
+from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._sklearn import fit_context
+
+
+class DeepFuzzyAutoencoder(BaseAutoencoder):
+    r"""Deep fuzzy autoencoder: a deep fuzzy model from the code of a row to the row.
+
+    The code is x = Vᵀy, with V the leading eigenvectors of the uncentred second moment of
+    the training rows; a :class:`DeepFuzzyRegressor`-like model maps it back to y. All
+    layers share the centres and the metric of the first, since all read codes of (nearly)
+    the same rows. The autoencoder induces a fuzzy set, to which a row belongs the more the
+    better it is reconstructed:
+
+    .. math:: μ(y) = \exp\Big(-\frac{\|y - \hat y\|^2}{2p}\Big)
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Size of the code. It never exceeds the number of features or the numerical rank of
+        the rows.
+
+    n_inducing : int or float, default=0.5
+        Number of rules M: a count, or a fraction of the rows in (0, 1]. Never more than
+        the distinct rows.
+
+    max_layers : int, default=10
+        Most layers; they are added while the precision grows.
+
+    centers : array-like of shape (n_rules, n_components), default=None
+        Centres of the fuzzy sets in the space of codes, used as given. ``None`` takes
+        k-means centroids of the codes.
+
+    membership_function : "gaussian" or callable, default="gaussian"
+        A callable takes an array of squared distances, in units of the squared range of
+        each coordinate, and returns logarithms of memberships.
+
+    tol : float, default=1e-4
+        Relative change of β at which the inference of a layer stops.
+
+    max_iter : int, default=200
+        Most iterations for a layer. An iteration costs next to nothing.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (`n_components_`, n_features)
+        Vᵀ, principal directions as rows.
+
+    n_components_ : int
+        Size of the code.
+
+    centers_ : ndarray of shape (n_rules, `n_components_`)
+        Centres of the fuzzy sets.
+
+    n_layers_ : int
+        Number of layers.
+
+    precisions_ : ndarray of shape (`n_layers_`,)
+        Precision β of each layer; they increase.
+
+    training_error_sums_ : ndarray of shape (3,)
+        Number of training rows, sum of their squared reconstruction errors, and sum of the
+        squares of these.
+
+    n_iter_ : int
+        Most iterations that a layer took.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    CDMMA : The autoencoder of membership-mappings.
+    DeepFuzzyClassifier : One autoencoder for each participant and class.
+
+    References
+    ----------
+    SERUMS D3.1, section 2.2.5, Algorithm 2 and Definition 10 (000).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import DeepFuzzyAutoencoder
+    >>> X, y = load_digits(return_X_y=True)
+    >>> eights = X[y == 8] / 16
+    >>> autoencoder = DeepFuzzyAutoencoder(n_components=10, random_state=0).fit(eights)
+    >>> autoencoder.transform(eights).shape
+    (174, 10)
+    >>> ones = X[y == 1] / 16
+    >>> bool(autoencoder.membership(eights).mean() > autoencoder.membership(ones).mean())
+    True
+    """
+
+    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
+
+    def __init__(
+        self,
+        n_components=20,
+        n_inducing=0.5,
+        *,
+        max_layers=10,
+        centers=None,
+        membership_function="gaussian",
+        tol=1e-4,
+        max_iter=200,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.centers = centers
+        self.membership_function = membership_function
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the autoencoder.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted autoencoder.
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        n_components = min(self.n_components, X.shape[1])
+        V = principal_directions(X.astype(np.float64, copy=False), n_components, centre=False)
+        layers, fitted = fit_layers(
+            X @ V.T,
+            X,
+            V,
+            n_rules=resolve_count(self.n_inducing, len(X)),
+            max_layers=self.max_layers,
+            centres=check_points(self, "centers", len(V)),
+            share_centres=True,
+            function=self.membership_function,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=check_random_state(self.random_state),
+        )
+        self.n_iter_ = max(layer.n_iter for layer in layers)
+        self._set_training_errors(X, fitted)
+        return self._assemble(V, layers, X.dtype)
+
+    def _assemble(self, V, layers, dtype):
+        """Take arrays, fitted or loaded, as the state of this autoencoder."""
+        self._dtype = np.dtype(dtype)
+        self.components_ = V.astype(dtype, copy=False)
+        self.n_components_, self.n_features_in_ = V.shape
+        self._n_features_out = self.n_components_
+        self.centers_ = layers[0].centres
+        self.n_layers_ = len(layers)
+        self.precisions_ = np.array([layer.precision for layer in layers])
+        self._layers = [layer.astype(dtype) for layer in layers]
+        return self
+
+    def membership(self, X):
+        """Return the degree to which each row belongs to the fuzzy set, equation (2.162).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        membership : ndarray of shape (n_samples,)
+            Between 0 and 1.
+        """
+        return error_membership(self.reconstruction_error(X), self.n_features_in_)
+
+    def inverse_transform(self, X):
+        """Decode codes; ``inverse_transform(transform(X))`` is ``reconstruct(X)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, `n_components_`)
+            Codes.
+
+        Returns
+        -------
+        X_decoded : ndarray of shape (n_samples, n_features)
+            Rows in the space of the training data.
+        """
+        check_is_fitted(self)
+        return propagate(self._layers, self.components_, self._check_codes(X))[0]
+
+    def _candidates(self, Y):
+        code = Y @ self.components_.T
+        yield code, propagate(self._layers, self.components_, code)[0]
+
+    def _values_per_row(self):
+        return 4 * self.n_features_in_ + 2 * len(self.centers_) + 4 * self.n_components_
+
+
+def error_membership(errors, n_features):
+    """Return exp(−error / (2p)), equation (2.162) of 000."""
+    return np.exp(-0.5 * errors / n_features)
+
+
+def fuzzy_part(owner, seed):
+    """Return an unfitted autoencoder with the parameters of a classifier."""
+    return DeepFuzzyAutoencoder(
+        owner.n_components,
+        owner.n_inducing,
+        max_layers=owner.max_layers,
+        membership_function=owner.membership_function,
+        tol=owner.tol,
+        max_iter=owner.max_iter,
+        random_state=seed,
+    )

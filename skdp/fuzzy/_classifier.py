@@ -1,0 +1,351 @@
+"""A classifier of fuzzy rules, learned by participants apart and merged without their data."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from skdp.fuzzy._autoencoder import error_membership, fuzzy_part
+from skdp.fuzzy._exchange import check_mergeable, read_model, write_model
+from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
+from skdp.fuzzy._rules import FiredRule, FuzzyRule
+from skdp.membership._nearest_class import ReconstructionClassifier
+from skdp.membership._parts import fit_parts
+from skdp.privacy import joint_guarantee
+from skdp.utils._sklearn import HasMethods, Interval, fit_context
+
+
+class DeepFuzzyClassifier(ReconstructionClassifier):
+    r"""Fuzzy if-then rules over participants: the class whose set a row belongs to most wins.
+
+    For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns the fuzzy set
+    of the rows that s has of c. A rule says "if a row is in the set of (s, c), then it is of
+    class c", and the strongest rule decides:
+
+    .. math:: c^*(y) = \arg\max_c \max_s μ_{s,c}(y), \qquad
+       μ_{s,c}(y) = \exp\Big(-\frac{\|y - \hat y_{s,c}\|^2}{2p}\Big)
+
+    Participants can fit apart, each on its own machine with its own rows (one class is
+    enough), :meth:`save` their models to files that hold no rows, and anybody can
+    :meth:`load` and :meth:`merge` them. With ``noise`` the rows are perturbed before
+    anything is learned, and the guarantee travels with the model.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Size of the code of each autoencoder.
+
+    n_inducing : int or float, default=0.5
+        Number of rules inside each autoencoder: a count, or a fraction of its rows.
+
+    max_layers : int, default=10
+        Most layers of each autoencoder; they are added while the precision grows.
+
+    noise : transformer, default=None
+        Makes the training rows private before anything else happens, such as
+        :class:`~skdp.OptimalDPNoise`. It is cloned and fitted for each participant;
+        queries are never perturbed. ``None`` learns from the rows as they are.
+
+    membership_function : "gaussian" or callable, default="gaussian"
+        See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
+
+    subset_size : int, default=1000
+        A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
+        autoencoder each; a row belongs to the set as much as to the best of them.
+
+    tol : float, default=1e-4
+        Relative change of β at which the inference of a layer stops.
+
+    max_iter : int, default=200
+        Most iterations for a layer.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
+        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints its progress.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    participants_ : list
+        Names of the participants, ``[None]`` where none were given.
+
+    rules_ : list of FuzzyRule
+        One for each pair of participant and class that has rows.
+
+    autoencoders_ : list of list of DeepFuzzyAutoencoder
+        Those of each rule.
+
+    guarantees_ : dict
+        The :class:`~skdp.PrivacyGuarantee` of each participant, None where its rows were
+        not perturbed.
+
+    guarantee_ : PrivacyGuarantee or None
+        What holds for every participant: since their data are disjoint, nothing adds up,
+        and the weakest number of each kind is everybody's. None if one has no guarantee.
+
+    n_iter_ : int
+        Most iterations that a layer took.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    WideCDMMAClassifier : The same idea with membership-mappings.
+
+    Notes
+    -----
+    What a model reveals without noise: centres of clusters of rows, so it is no protection.
+    With noise, the number of participants' classes and subsets is still visible.
+
+    References
+    ----------
+    SERUMS D3.1, section 2.3, Algorithm 3 and equations (2.162)–(2.166) (000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import DeepFuzzyClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, X_test, y, y_test = X[:1500] / 16, X[1500:] / 16, y[:1500], y[1500:]
+    >>> wards = np.repeat(["ward 1", "ward 2"], 750)
+    >>> first, second = (
+    ...     DeepFuzzyClassifier(random_state=0).fit(X[rows], y[rows], groups=wards[rows])
+    ...     for rows in (wards == "ward 1", wards == "ward 2")
+    ... )
+    >>> merged = DeepFuzzyClassifier.merge([first, second])
+    >>> bool(merged.score(X_test, y_test) > 0.93)
+    True
+    >>> print(merged.explain(X_test[0])[0].rule)
+    if a row is like class 1 of participant 'ward 2', then it is of class 1
+    """
+
+    _min_classes = 1  # a participant may have rows of a single class
+
+    _parameter_constraints: dict = {
+        **ReconstructionClassifier._parameter_constraints,
+        **FUZZY_CONSTRAINTS,
+        "noise": [HasMethods(["fit_transform"]), None],
+        "subset_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components=20,
+        n_inducing=0.5,
+        *,
+        max_layers=10,
+        noise=None,
+        membership_function="gaussian",
+        subset_size=1000,
+        tol=1e-4,
+        max_iter=200,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.noise = noise
+        self.membership_function = membership_function
+        self.subset_size = subset_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, groups=None):
+        """Learn a fuzzy set for each participant and class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+
+        y : array-like of shape (n_samples,)
+            Class labels; one class is enough for a model that is to be merged.
+
+        groups : array-like of shape (n_samples,), default=None
+            Name of the participant of each row. ``None`` is one nameless participant.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = self._validate_training(X, y)
+        names, owners = [None], np.zeros(len(X), dtype=int)
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(X, groups)
+            found, owners = np.unique(groups, return_inverse=True)
+            names = found.tolist()
+        guarantees: dict = {}
+        rules, sets = [], []
+        for s, name in enumerate(names):
+            members = owners == s
+            rows, guarantees[name] = self._perturb(X[members])
+            for c in np.unique(labels[members]):
+                rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
+                sets.append(rows[labels[members] == c])
+        parts = fit_parts(self, fuzzy_part, sets, self.subset_size, self.verbose)
+        return self._assemble(rules, parts, guarantees)
+
+    def _perturb(self, rows):
+        if self.noise is None:
+            return rows, None
+        noise = clone(self.noise)
+        noisy = np.asarray(noise.fit_transform(rows), dtype=rows.dtype)
+        return noisy, getattr(noise, "guarantee_", None)
+
+    def _assemble(self, rules, parts, guarantees):
+        """Take rules and their autoencoders, fitted, loaded or merged, as this model."""
+        self.rules_, self.autoencoders_, self.guarantees_ = rules, parts, guarantees
+        self.participants_ = list(guarantees)
+        self.guarantee_ = joint_guarantee(guarantees.values())
+        self.n_iter_ = max(part.n_iter_ for group in parts for part in group)
+        self._set_temperature()
+        return self
+
+    def _class_parts(self):
+        by_class: dict = {label: [] for label in self.classes_.tolist()}
+        for rule, parts in zip(self.rules_, self.autoencoders_, strict=True):
+            by_class[rule.label].extend(parts)
+        return list(by_class.values())
+
+    def memberships(self, X):
+        """Return the degree to which each row fires each rule.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        memberships : ndarray of shape (n_samples, n_rules)
+            Between 0 and 1; columns are in the order of ``rules_``.
+        """
+        check_is_fitted(self)
+        return error_membership(self._errors_of(self.autoencoders_, X), self.n_features_in_)
+
+    def explain(self, x, n_rules=5):
+        """Return the rules that decide a row, the strongest first.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            One query.
+
+        n_rules : int, default=5
+            How many rules to return at most.
+
+        Returns
+        -------
+        fired : list of FiredRule
+            Each prints as a sentence; the label of the first is what :meth:`predict`
+            returns.
+        """
+        x = x if hasattr(x, "columns") else np.reshape(x, (1, -1))
+        [strengths] = self.memberships(x)
+        order = np.argsort(-strengths, kind="stable")[:n_rules]
+        return [FiredRule(float(strengths[k]), self.rules_[k]) for k in order]
+
+    @staticmethod
+    def merge(models):
+        """Compose one classifier from models that participants fitted apart.
+
+        Parameters
+        ----------
+        models : list of DeepFuzzyClassifier
+            Fitted or loaded. They may have different classes. A nameless participant gets
+            the position of its model as its name.
+
+        Returns
+        -------
+        merged : DeepFuzzyClassifier
+            With the rules of all models, and the parameters of the first.
+
+        Raises
+        ------
+        ValueError
+            When there are no models, when they differ in their features or in the type of
+            their labels, or when two of them name the same participant.
+        """
+        models = list(models)
+        check_mergeable(models)
+        merged = clone(models[0])
+        merged.classes_ = np.unique(np.concatenate([model.classes_ for model in models]))
+        merged.n_features_in_ = models[0].n_features_in_
+        if hasattr(models[0], "feature_names_in_"):
+            merged.feature_names_in_ = models[0].feature_names_in_
+        merged._dtype = np.result_type(*(model._dtype for model in models))
+        rules, parts, guarantees = [], [], {}
+        for position, model in enumerate(models):
+            for name, guarantee in model.guarantees_.items():
+                guarantees[position if name is None else name] = guarantee
+            for rule in model.rules_:
+                name = position if rule.participant is None else rule.participant
+                rules.append(FuzzyRule(name, rule.label))
+            parts += model.autoencoders_
+        return merged._assemble(rules, parts, guarantees)
+
+    def save(self, path):
+        """Write the fitted model to a file that holds arrays and text, and no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write.
+
+        Raises
+        ------
+        ValueError
+            When ``membership_function`` is a callable, which is code.
+        """
+        check_is_fitted(self)
+        if self.membership_function != "gaussian":
+            raise ValueError(
+                "The 'membership_function' parameter of DeepFuzzyClassifier must be "
+                f"'gaussian' to be saved, got {self.membership_function!r}: the file holds no "
+                "code. Use pickle among people who trust each other."
+            )
+        write_model(self, path)
+
+    @classmethod
+    def load(cls, path):
+        """Read a model that :meth:`save` wrote; no code in the file can run.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        model : DeepFuzzyClassifier
+            Fitted, ready to predict or to merge.
+
+        Raises
+        ------
+        ValueError
+            When the file is truncated, altered or not one of skdp's.
+        """
+        return read_model(cls, path)

@@ -1,0 +1,235 @@
+r"""The deep fuzzy model of 000: zero-order Takagi-Sugeno layers with Bayesian consequents.
+
+A layer's M rules "if x is in the fuzzy set around a_m, then y is α_m" fire to degrees
+that are normalised to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
+output K(x)·α is a weighted average of the consequents α (2.105).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.membership._inference import DiagonalRegression
+from skdp.membership._kernels import inverse_squared_range, log_kernel
+from skdp.utils._clusters import kmeans_centres
+
+# Algorithm 1, step 10: "relatively non-informative priors".
+_PRIOR_PRECISION = 1e-6
+_GAMMA_PRIOR = 1e-6
+
+
+def normalised_memberships(x, centres, weights, function="gaussian"):
+    """Return K(x), the degrees to which each rule fires (2.110); rows sum to one.
+
+    The logarithms are shifted by the largest of each row before they are exponentiated:
+    far from every centre all memberships underflow, their ratios do not.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, n_components)
+        Inputs.
+
+    centres : ndarray of shape (n_rules, n_components)
+        Centres of the fuzzy sets.
+
+    weights : ndarray of shape (n_components,)
+        Diagonal of W.
+
+    function : "gaussian" or callable
+        A callable maps squared distances, weighted by W, to logarithms of memberships.
+
+    Returns
+    -------
+    memberships : ndarray of shape (n_samples, n_rules)
+        In the dtype of x.
+    """
+    degrees = log_kernel(x, centres, weights)
+    if function != "gaussian":
+        degrees = function(-2.0 * degrees).astype(x.dtype, copy=False)
+    degrees -= degrees.max(axis=1, keepdims=True)
+    np.exp(degrees, out=degrees)
+    degrees /= degrees.sum(axis=1, keepdims=True)
+    return degrees
+
+
+def mean_field_precision(regression, *, tol, max_iter):
+    """Iterate (2.150)–(2.154) of 000 to their fixed point, in O(M) a step.
+
+    Parameters
+    ----------
+    regression : DiagonalRegression
+        The layer, diagonal in the eigenbasis of KᵀK.
+
+    tol : float
+        Relative change of β̂ at which to stop.
+
+    max_iter : int
+        Most iterations.
+
+    Returns
+    -------
+    precision : float
+        β̂, the mean precision of the disturbance.
+
+    n_iter : int
+        Iterations done.
+    """
+    n_outputs = regression.targets.shape[1]
+    shape = _GAMMA_PRIOR + 0.5 * regression.n_values
+    precision, n_iter, change = 1.0, 0, np.inf
+    while n_iter < max_iter and change > tol:
+        n_iter += 1
+        error = regression.squared_error(_PRIOR_PRECISION / precision)
+        eigenvalues = regression.eigenvalues
+        spread = (eigenvalues / (_PRIOR_PRECISION + precision * eigenvalues)).sum()
+        rate = _GAMMA_PRIOR + 0.5 * (error + n_outputs * spread)
+        previous, precision = precision, min(shape / rate, regression.max_precision)
+        change = abs(precision / previous - 1.0)
+    return precision, n_iter
+
+
+@dataclass(frozen=True)
+class FuzzyLayer:
+    """A fitted layer, as arrays.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (M, n)
+        Centres of the fuzzy sets.
+
+    weights : ndarray of shape (n,)
+        Diagonal of W.
+
+    function : "gaussian" or callable
+        Membership function.
+
+    coef : ndarray of shape (M, p)
+        Posterior means of the consequents.
+
+    precision : float
+        β̂.
+
+    n_iter : int
+        Iterations of the inference.
+
+    factor : ndarray of shape (M, M) or None
+        F with FFᵀ the posterior covariance of the consequents of each output.
+    """
+
+    centres: np.ndarray
+    weights: np.ndarray
+    function: object
+    coef: np.ndarray
+    precision: float
+    n_iter: int = 0
+    factor: np.ndarray | None = None
+
+    def memberships(self, x):
+        """Return the normalised degrees to which the rules fire."""
+        return normalised_memberships(x, self.centres, self.weights, self.function)
+
+    def predict(self, x):
+        """Return the posterior mean output, of shape (n_samples, p)."""
+        return self.memberships(x) @ self.coef
+
+    def variance(self, x):
+        """Return the predictive variance of each output: of its mean, and of the noise."""
+        spread = self.memberships(x) @ self.factor
+        return np.einsum("ij,ij->i", spread, spread) + 1.0 / self.precision
+
+    def astype(self, dtype):
+        """Return the layer with the arrays that :meth:`predict` reads in another dtype."""
+        return replace(
+            self,
+            centres=self.centres.astype(dtype, copy=False),
+            weights=self.weights.astype(dtype, copy=False),
+            coef=self.coef.astype(dtype, copy=False),
+        )
+
+
+def fit_layers(
+    x,
+    Y,
+    directions,
+    *,
+    n_rules,
+    max_layers,
+    centres=None,
+    share_centres=False,
+    function="gaussian",
+    tol=1e-4,
+    max_iter=200,
+    random_state=None,
+    with_covariance=False,
+):
+    """Learn the deep fuzzy model x → Y, Algorithm 1 of 000.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, n)
+        Inputs, float64.
+
+    Y : ndarray of shape (n_samples, p)
+        Outputs, float64 or float32.
+
+    directions : ndarray of shape (n', p)
+        Vᵀ; layers after the first read Vᵀŷ.
+
+    n_rules : int
+        Number of rules M of each layer.
+
+    max_layers : int
+        Layers are added while β̂ grows, up to this many.
+
+    centres : ndarray of shape (M, n) or None
+        Centres of the first layer's sets, instead of k-means centroids.
+
+    share_centres : bool, default=False
+        Whether deeper layers use the centres and W of the first one, as the paper does
+        where Vᵀŷ lives in the space of x. Otherwise each layer finds its own.
+
+    function, tol, max_iter, random_state
+        As in :func:`normalised_memberships`, :func:`mean_field_precision`, for k-means.
+
+    with_covariance : bool, default=False
+        Whether layers keep what predictive variances need.
+
+    Returns
+    -------
+    layers : list of FuzzyLayer
+        At least one.
+
+    fitted : ndarray of shape (n_samples, p)
+        Output of the last layer for the training inputs.
+    """
+    layers: list[FuzzyLayer] = []
+    fitted = Y
+    for depth in range(max_layers):
+        if depth == 0 or not share_centres:
+            weights = inverse_squared_range(x)
+            x = np.where(weights > 0, x, x.mean(axis=0))
+            if depth or centres is None:
+                centres = kmeans_centres(x, n_rules, random_state)
+        K = normalised_memberships(x, centres, weights, function)
+        regression = DiagonalRegression.from_moments(K.T @ K, None, K, Y)
+        precision, n_iter = mean_field_precision(regression, tol=tol, max_iter=max_iter)
+        if layers and precision <= layers[-1].precision:
+            break
+        factor = None
+        if with_covariance:
+            scale = np.sqrt(_PRIOR_PRECISION + precision * regression.eigenvalues)
+            factor = regression.basis / scale
+        coef = regression.coef(_PRIOR_PRECISION / precision)
+        layers.append(FuzzyLayer(centres, weights, function, coef, precision, n_iter, factor))
+        fitted = K.astype(Y.dtype, copy=False) @ coef.astype(Y.dtype, copy=False)
+        x = (fitted @ directions.T).astype(np.float64, copy=False)
+    return layers, fitted
+
+
+def propagate(layers, directions, x):
+    """Return the output of the last layer, and the input that it read."""
+    output = layers[0].predict(x)
+    for layer in layers[1:]:
+        x = output @ directions.T
+        output = layer.predict(x)
+    return output, x

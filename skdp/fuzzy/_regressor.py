@@ -1,0 +1,226 @@
+"""The deep fuzzy model as a multi-output regressor."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.fuzzy._model import fit_layers, propagate
+from skdp.membership._reconstruction import principal_directions
+from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._parallel import map_rows
+from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+
+FUZZY_CONSTRAINTS: dict = {
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "n_inducing": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+    ],
+    "max_layers": [Interval(Integral, 1, None, closed="left")],
+    "membership_function": [StrOptions({"gaussian"}), callable],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Deep fuzzy model: stacked Takagi-Sugeno filters with Bayesian consequents.
+
+    Each of M rules says "if x is in the fuzzy set around a_m, then y is α_m". With the
+    degrees to which the rules fire normalised to sum to one, a layer is linear in its
+    consequents,
+
+    .. math:: \hat y(x) = K(x)\,α, \qquad
+       K_m(x) = \frac{μ_m(x)}{\sum_j μ_j(x)}, \qquad
+       μ_m(x) = \exp\Big(-\tfrac12 \sum_k w_k (x_k - a_{mk})^2\Big)
+
+    and α has a Gaussian prior of variance 10⁶, the precision β of the outputs a Gamma
+    prior; mean-field updates find both. A further layer reads the leading principal
+    coordinates Vᵀŷ of the output so far. Layers are added while β grows.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Number of principal coordinates Vᵀŷ that layers after the first read; never more
+        than outputs.
+
+    n_inducing : int or float, default=0.5
+        Number of rules M: a count, or a fraction of the rows in (0, 1]. Never more than
+        the distinct rows.
+
+    max_layers : int, default=10
+        Most layers.
+
+    centers : array-like of shape (n_rules, n_features), default=None
+        Centres of the first layer's fuzzy sets, used as given. ``None`` takes k-means
+        centroids of X. Further layers find their own, since they read another space.
+
+    membership_function : "gaussian" or callable, default="gaussian"
+        A callable takes an array of squared distances, in units of the squared range of
+        each feature, and returns logarithms of memberships.
+
+    tol : float, default=1e-4
+        Relative change of β at which the inference of a layer stops.
+
+    max_iter : int, default=200
+        Most iterations for a layer. An iteration costs next to nothing.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_rules, n_features)
+        Centres of the first layer.
+
+    n_layers_ : int
+        Number of layers.
+
+    precisions_ : ndarray of shape (`n_layers_`,)
+        Precision β of each layer, in inverse squared units of y; they increase.
+
+    n_iter_ : int
+        Most iterations that a layer took.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DeepFuzzyAutoencoder : The same from the principal coordinates of y to y.
+
+    References
+    ----------
+    SERUMS D3.1, section 2.2 and Algorithm 1 (000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DeepFuzzyRegressor
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.rand(200, 1)
+    >>> y = np.sin(6 * X.ravel()) + 0.1 * rng.randn(200)
+    >>> model = DeepFuzzyRegressor(n_inducing=10, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    >>> mean, std = model.predict(X, return_std=True)
+    >>> bool(0.1 < std.mean() < 0.15)
+    True
+    """
+
+    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
+
+    def __init__(
+        self,
+        n_components=20,
+        n_inducing=0.5,
+        *,
+        max_layers=10,
+        centers=None,
+        membership_function="gaussian",
+        tol=1e-4,
+        max_iter=200,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.centers = centers
+        self.membership_function = membership_function
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
+        )
+        Y = y.reshape(len(y), -1).astype(np.float64)
+        V = principal_directions(Y, min(self.n_components, Y.shape[1]), centre=False)
+        layers, _ = fit_layers(
+            X.astype(np.float64, copy=False),
+            Y,
+            V,
+            n_rules=resolve_count(self.n_inducing, len(X)),
+            max_layers=self.max_layers,
+            centres=check_points(self, "centers", X.shape[1]),
+            function=self.membership_function,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=check_random_state(self.random_state),
+            with_covariance=True,
+        )
+        self.centers_ = layers[0].centres
+        self.n_layers_ = len(layers)
+        self.precisions_ = np.array([layer.precision for layer in layers])
+        self.n_iter_ = max(layer.n_iter for layer in layers)
+        self._layers = [layer.astype(X.dtype) for layer in layers]
+        self._directions = V.astype(X.dtype, copy=False)
+        self._single_output = y.ndim == 1
+        return self
+
+    def predict(self, X, return_std=False):
+        """Predict the outputs for X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        return_std : bool, default=False
+            Also return the standard deviation of the predictive distribution: that of the
+            consequents of the last layer, and of the noise.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Posterior mean, in the floating dtype of the training inputs.
+
+        std : ndarray of the shape of y
+            Returned when ``return_std`` is true. The same for each output of a row.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        n_rules, n_outputs = self._layers[-1].coef.shape
+
+        def compute(x):
+            mean, x = propagate(self._layers, self._directions, x)
+            if not return_std:
+                return mean
+            return np.column_stack([mean, np.sqrt(self._layers[-1].variance(x))])
+
+        out = map_rows(
+            compute,
+            X,
+            values_per_row=2 * X.shape[1] + 3 * (n_rules + n_outputs),
+            dtype=self._directions.dtype,
+        )
+        mean = out[:, 0] if self._single_output else out[:, :n_outputs]
+        if not return_std:
+            return mean
+        std = out[:, -1] if self._single_output else np.repeat(out[:, -1:], n_outputs, axis=1)
+        return mean, std

@@ -1,0 +1,57 @@
+"""If-then rules that people can read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FuzzyRule:
+    """One rule of the classifier, equation (2.165) of 000.
+
+    Parameters
+    ----------
+    participant : object
+        Whose rows the fuzzy set was learned from; None where nobody was named.
+
+    label : object
+        The class.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FuzzyRule
+    >>> print(FuzzyRule("ward 3", "sitting"))
+    if a row is like class 'sitting' of participant 'ward 3', then it is of class 'sitting'
+    """
+
+    participant: Any
+    label: Any
+
+    def __str__(self):
+        whose = "" if self.participant is None else f" of participant {self.participant!r}"
+        return f"if a row is like class {self.label!r}{whose}, then it is of class {self.label!r}"
+
+
+@dataclass(frozen=True)
+class FiredRule:
+    """A rule and the degree to which a row fires it.
+
+    Parameters
+    ----------
+    membership : float
+        Between 0 and 1.
+
+    rule : FuzzyRule
+        The rule.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FiredRule, FuzzyRule
+    >>> print(FiredRule(0.875, FuzzyRule(None, 3)))
+    0.8750: if a row is like class 3, then it is of class 3
+    """
+
+    membership: float
+    rule: FuzzyRule
+
+    def __str__(self):
+        return f"{self.membership:.4f}: {self.rule}"

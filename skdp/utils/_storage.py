@@ -1,0 +1,107 @@
+"""Files that carry a model across the wall: arrays and a JSON header, no code.
+
+An ``.npz`` archive is read with ``allow_pickle=False``, so that loading cannot run anything.
+The header names the format, its version and the kind of model, and holds a SHA-256 over
+itself and over every array: a truncated or altered file is refused. The checksum finds
+accidents; it is not a signature, and whoever can rewrite the file can rewrite it too.
+"""
+
+import hashlib
+import json
+import zipfile
+import zlib
+
+import numpy as np
+
+_FORMAT, _VERSION = "skdp", 1
+
+
+def save_arrays(path, kind, header, arrays):
+    """Write arrays and a header to one file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to write; used as given, whatever its ending.
+
+    kind : str
+        What the file holds, checked on loading.
+
+    header : dict
+        JSON-serialisable.
+
+    arrays : dict of str to ndarray
+        Of any dtype but object.
+    """
+    header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
+    header["sha256"] = _digest(header, arrays)
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with open(path, "wb") as file:
+        np.savez(file, header=text, **arrays)
+
+
+def load_arrays(path, kind):
+    """Read what :func:`save_arrays` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    kind : str
+        What it must hold.
+
+    Returns
+    -------
+    header : dict
+        As it was passed to :func:`save_arrays`.
+
+    arrays : dict of str to ndarray
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When the file is truncated, altered, of a newer version, of another kind, or not
+        one of skdp's at all.
+    """
+    foreign = (
+        f"{str(path)!r} is not an intact skdp file: it is truncated, altered, or was written "
+        "by another program. Ask its owner for a new copy."
+    )
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(arrays.pop("header").tobytes())
+            intact = header.get("format") == _FORMAT
+            version, found = header["version"], header["kind"]
+            checksum = header.pop("sha256")
+        except (
+            *(AttributeError, EOFError, KeyError, OSError, TypeError, ValueError),
+            *(zipfile.BadZipFile, zlib.error, NotImplementedError),
+        ) as error:
+            raise ValueError(foreign) from error
+    if not intact:
+        raise ValueError(foreign)
+    if version > _VERSION:
+        raise ValueError(
+            f"{str(path)!r} has format version {version}, this skdp reads up to {_VERSION}. "
+            "Update skdp."
+        )
+    if checksum != _digest(header, arrays):
+        raise ValueError(foreign)
+    if found != kind:
+        raise ValueError(
+            f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."
+        )
+    return header, arrays
+
+
+def _digest(header, arrays):
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
