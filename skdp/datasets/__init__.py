@@ -1,6 +1,7 @@
 """Data to learn on: an embedded pair of domains, and the public digits."""
 
+from skdp.datasets._activity import load_human_activity
 from skdp.datasets._digits import fetch_mnist, fetch_usps
 from skdp.datasets._domains import load_digits_domains
 
-__all__ = ["fetch_mnist", "fetch_usps", "load_digits_domains"]
+__all__ = ["fetch_mnist", "fetch_usps", "load_digits_domains", "load_human_activity"]

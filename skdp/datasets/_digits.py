@@ -119,7 +119,7 @@ def _load(name, download, scale, subset, return_X_y):
         raise ValueError(
             f"The 'subset' parameter of fetch_{name} must be one of {_SUBSETS}, got {subset!r}."
         )
-    local = _local_file(f"{name}.npz")
+    local = local_file(f"{name}.npz")
     if local is None:
         X, y = download()
     else:
@@ -136,7 +136,8 @@ def _load(name, download, scale, subset, return_X_y):
     return Bunch(data=data, target=target, DESCR=f"{name.upper()} ({subset}), from {origin}")
 
 
-def _local_file(file_name):
+def local_file(file_name):
+    """Return the path of a file in the folder that SKDP_DATA names, None if not there."""
     folder = os.environ.get("SKDP_DATA")
     if not folder:
         return None

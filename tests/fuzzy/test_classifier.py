@@ -194,6 +194,8 @@ def test_guarantees_travel_and_join(split):
     assert merged.guarantee_.epsilon == 4.0
     assert merged.guarantee_.delta == 1e-3
     assert merged.guarantee_.record_epsilon == 4.0 * 64
+    assert "training rows" in merged.guarantee_.covers
+    assert "queries" in merged.guarantee_.excludes
     plain = DeepFuzzyClassifier(max_layers=1).fit(X[:300], y[:300])
     assert DeepFuzzyClassifier.merge([*models, plain]).guarantee_ is None
 
