@@ -6,17 +6,21 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def test_main_job_on_embedded_digits(tmp_path):
-    environment = {**os.environ, "MPLBACKEND": "agg", "SKDP_DATA": ""}
+def table_of(example, folder):
+    """Run an example on embedded data; return the cells of its lines that hold a %."""
     run = subprocess.run(
-        [sys.executable, EXAMPLES / "plot_private_digits.py"],
-        cwd=tmp_path,
-        env=environment,
+        [sys.executable, EXAMPLES / example],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg", "SKDP_DATA": ""},
         capture_output=True,
         text=True,
         check=True,
     )
-    table = [line.split() for line in run.stdout.splitlines() if "%" in line]
+    return [line.split() for line in run.stdout.splitlines() if "%" in line]
+
+
+def test_main_job_on_embedded_digits(tmp_path):
+    table = table_of("plot_private_digits.py", tmp_path)
     clean = float(table[0][-1].rstrip("%"))
     rows = [[float(cell.rstrip("%")) for cell in line] for line in table[1:]]
     assert clean > 96
@@ -24,3 +28,15 @@ def test_main_job_on_embedded_digits(tmp_path):
     for _, optimal, gaussian, *_ in rows:
         assert optimal > gaussian
     assert (tmp_path / "private_digits.png").stat().st_size > 10_000
+
+
+def test_participants_on_embedded_digits(tmp_path):
+    rows = {
+        row[0]: [float(cell.rstrip("%")) for cell in row[1:]]
+        for row in table_of("plot_participants.py", tmp_path)
+    }
+    assert set(rows) == {"none", "10", "1"}
+    for merged, best_alone, mean_alone in rows.values():
+        assert merged > best_alone > mean_alone
+    assert rows["none"][0] > 93
+    assert (tmp_path / "participants.png").stat().st_size > 10_000

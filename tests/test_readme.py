@@ -21,11 +21,20 @@ def test_first_command_names_a_file_that_exists():
 
 
 def test_python_example_runs(capsys):
-    [code] = blocks("python")
+    code, _ = blocks("python")
     exec(code, {})
     accuracy, guarantee = capsys.readouterr().out.split("\n", maxsplit=1)
     assert float(accuracy) > 0.8
     assert guarantee.startswith("(4, 1e-05)-differential privacy per element")
+
+
+def test_second_python_example_runs(tmp_path, monkeypatch, capsys, digits):
+    monkeypatch.chdir(tmp_path)
+    X, y = digits
+    _, code = blocks("python")
+    names = {"X": X, "y": y, "x": X[0], "files": ["hospital-a.model"]}
+    exec("from skdp import DeepFuzzyClassifier, OptimalDPNoise\n" + code, names)
+    assert "of participant 'hospital A'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
