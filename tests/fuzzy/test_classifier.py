@@ -1,3 +1,5 @@
+import os
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
+from skdp.utils._parallel import run_tasks
 
 PARTICIPANTS = np.array(["anna", "ben", "carl"])
 
@@ -22,6 +25,10 @@ def split(digits):
 def together(split):
     X, _, y, _, groups = split
     return DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
+
+
+def _process_id():
+    return os.getpid()
 
 
 def fit_apart(split, **settings):
@@ -265,8 +272,10 @@ def test_results_on_a_dask_cluster_are_identical(split, together):
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
+        processes = run_tasks(_process_id, [()] * 4, 4)
         model = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
         predictions = model.decision_function(X_test)
+    assert os.getpid() not in processes  # the cluster did the work
     assert_array_equal(predictions, together.decision_function(X_test))
 
 
