@@ -25,7 +25,7 @@ def write_model(model, path):
             [name, guarantee and asdict(guarantee)]
             for name, guarantee in model.guarantees_.items()
         ],
-        "parts": [[part.n_layers_ for part in parts] for parts in model.autoencoders_],
+        "n_parts": [len(parts) for parts in model.autoencoders_],
         "feature_names": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "dtype": model._dtype.str,
     }
@@ -50,7 +50,7 @@ def read_model(cls, path):
     model = cls(**header["parameters"])
     dtype = np.dtype(header["dtype"])
 
-    def part(key, n_layers):
+    def part(key):
         autoencoder = fuzzy_part(model, None)
         shared = (arrays[f"{key}/centres"], arrays[f"{key}/weights"], "gaussian")
         layers = [
@@ -59,12 +59,9 @@ def read_model(cls, path):
         ]
         autoencoder.n_iter_ = int(arrays[f"{key}/n_iter"])
         autoencoder.training_error_sums_ = arrays[f"{key}/error_sums"]
-        return autoencoder._assemble(arrays[f"{key}/components"], layers[:n_layers], dtype)
+        return autoencoder._assemble(arrays[f"{key}/components"], layers, dtype)
 
-    parts = [
-        [part(f"{r}/{i}", n_layers) for i, n_layers in enumerate(depths)]
-        for r, depths in enumerate(header["parts"])
-    ]
+    parts = [[part(f"{r}/{i}") for i in range(n)] for r, n in enumerate(header["n_parts"])]
     rules = [FuzzyRule(name, label) for name, label in header["rules"]]
     guarantees = {
         name: guarantee and PrivacyGuarantee(**guarantee)
