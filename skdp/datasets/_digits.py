@@ -1,6 +1,7 @@
 """MNIST and USPS: from a local folder first, from their public home otherwise."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils import Bunch
 _SUBSETS = ("train", "test", "all")
 # Both public copies list the training digits first.
 _N_TRAIN = {"mnist": 60_000, "usps": 7_291}
+_ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
 def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
@@ -51,14 +53,7 @@ def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
     >>> X.shape  # doctest: +SKIP
     (60000, 784)
     """
-
-    def scale(X):
-        return X.astype(np.float32) / 255
-
-    def download():
-        return _download("mnist_784", data_home)
-
-    return _load("mnist", download, scale, subset, return_X_y)
+    return _load("mnist", "mnist_784", subset, data_home, return_X_y)
 
 
 def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
@@ -100,40 +95,47 @@ def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
     >>> X.shape  # doctest: +SKIP
     (2007, 256)
     """
-
-    def scale(X):
-        # The public copy holds pixels in [−1, 1], the local file in [0, 1].
-        X = X.astype(np.float32)
-        return (X + 1) / 2 if X.min() < 0 else X
-
-    def download():
-        # The public copy calls the digits 1…10.
-        X, y = _download("USPS", data_home)
-        return X, y - y.min()
-
-    return _load("usps", download, scale, subset, return_X_y)
+    return _load("usps", "USPS", subset, data_home, return_X_y)
 
 
-def _load(name, download, scale, subset, return_X_y):
+def _load(name, public_name, subset, data_home, return_X_y):
     if subset not in _SUBSETS:
         raise ValueError(
             f"The 'subset' parameter of fetch_{name} must be one of {_SUBSETS}, got {subset!r}."
         )
     local = local_file(f"{name}.npz")
     if local is None:
-        X, y = download()
+        X, y = _download(name, public_name, data_home)
+        n_train = _N_TRAIN[name]
     else:
-        with np.load(local, allow_pickle=False) as arrays:
-            X = np.concatenate([arrays["X_train"], arrays["X_test"]])
-            y = np.concatenate([arrays["y_train"], arrays["y_test"]])
-    n = _N_TRAIN[name]
-    rows = {"train": slice(n), "test": slice(n, None), "all": slice(None)}[subset]
-    data = scale(X[rows].reshape(len(y[rows]), -1))
+        X_train, y_train, X_test, y_test = _read(local)
+        X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
+        n_train = len(y_train)
+    rows = {"train": slice(n_train), "test": slice(n_train, None), "all": slice(None)}[subset]
+    data = _scaled(X, rows)
     target = y[rows].astype(np.int64)
     if return_X_y:
         return data, target
     origin = "OpenML" if local is None else local
     return Bunch(data=data, target=target, DESCR=f"{name.upper()} ({subset}), from {origin}")
+
+
+def _read(path):
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return [arrays[name] for name in _ARRAYS]
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise OSError(
+            f"Could not read {str(path)!r} ({error}). It must be an intact .npz file with the "
+            f"arrays {', '.join(_ARRAYS)}; take SKDP_DATA away to download the data instead."
+        ) from error
+
+
+def _scaled(X, rows):
+    """Return rows of flattened pixels in [0, 1]; copies differ in the range they use."""
+    low, high = (-1.0, 1.0) if X.min() < 0 else (0.0, 255.0 if X.max() > 1 else 1.0)
+    X = X[rows].reshape(len(X[rows]), int(np.prod(X.shape[1:])))
+    return (X.astype(np.float32) - np.float32(low)) / np.float32(high - low)
 
 
 def local_file(file_name):
@@ -145,18 +147,18 @@ def local_file(file_name):
     return path if path.is_file() else None
 
 
-def _download(name, data_home):
+def _download(name, public_name, data_home):
     try:
         X, y = fetch_openml(
-            name, version="active", as_frame=False, return_X_y=True, data_home=data_home
+            public_name, version="active", as_frame=False, return_X_y=True, data_home=data_home
         )
     except OSError as error:
-        file_name = {"mnist_784": "mnist.npz", "USPS": "usps.npz"}[name]
         raise OSError(
-            f"Could not download {name!r} from OpenML ({error}), and SKDP_DATA="
-            f"{os.environ.get('SKDP_DATA')!r} names no folder with {file_name}. Connect to "
+            f"Could not download {public_name!r} from OpenML ({error}), and SKDP_DATA="
+            f"{os.environ.get('SKDP_DATA')!r} names no folder with {name}.npz. Connect to "
             f"the network, or set the environment variable SKDP_DATA to a folder that holds "
-            f"{file_name} with arrays X_train, y_train, X_test and y_test; "
+            f"{name}.npz with arrays {', '.join(_ARRAYS)}; "
             "skdp.datasets.load_digits_domains() needs neither."
         ) from error
-    return X, y.astype(np.int64)
+    y = y.astype(np.int64)
+    return X, y - y.min()  # the public USPS calls its digits 1…10

@@ -6,7 +6,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.membership._reconstruction import BaseAutoencoder, principal_directions
+from skdp.membership._reconstruction import (
+    BaseAutoencoder,
+    check_magnitude,
+    principal_directions,
+)
 from skdp.utils._clusters import check_points, resolve_count
 from skdp.utils._sklearn import fit_context
 
@@ -147,6 +151,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             The fitted autoencoder.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_magnitude(X, "X")
         n_components = min(self.n_components, X.shape[1])
         V = principal_directions(X.astype(np.float64, copy=False), n_components, centre=False)
         layers, fitted = fit_layers(

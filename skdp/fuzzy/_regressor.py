@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.membership._reconstruction import principal_directions
+from skdp.membership._reconstruction import check_magnitude, principal_directions
 from skdp.utils._clusters import check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
@@ -159,6 +159,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
         )
+        check_magnitude(X, "X")
+        check_magnitude(y, "y")
         Y = y.reshape(len(y), -1).astype(np.float64)
         V = principal_directions(Y, min(self.n_components, Y.shape[1]), centre=False)
         layers, _ = fit_layers(

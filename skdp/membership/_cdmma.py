@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.membership._layer import fit_layer
 from skdp.membership._reconstruction import (
     BaseAutoencoder,
+    check_magnitude,
     nearest,
     principal_directions,
     take_output,
@@ -145,6 +146,7 @@ class CDMMA(BaseAutoencoder):
             The fitted autoencoder.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_magnitude(X, "X")
         random_state = check_random_state(self.random_state)
         self._dtype = X.dtype
         P = principal_directions(
@@ -205,9 +207,10 @@ class CDMMA(BaseAutoencoder):
         """Decode codes.
 
         A code tells which layer wrote it by how many of its last entries are zero, so
-        ``inverse_transform(transform(X))`` equals ``reconstruct(X)`` (as long as
-        ``n_components_ >= n_layers``, beyond which several layers write codes of one
-        entry). A code of zeros alone is decoded by the first layer.
+        ``inverse_transform(transform(X))`` equals ``reconstruct(X)``, with two exceptions:
+        rows whose last coordinates are exactly zero by themselves, as on a grid along the
+        axes, and depths beyond ``n_components_``, where several layers write codes of one
+        entry. A code of zeros alone is decoded by the first layer.
 
         Parameters
         ----------

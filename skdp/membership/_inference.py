@@ -14,11 +14,15 @@ from scipy.special import digamma
 
 # Reciprocal condition number below which K counts as singular; beyond it, the eigenbasis
 # would be mostly rounding error.
-_MIN_RCOND = 1e-13
+_MIN_RCOND = 1e-11
+_EPS = np.finfo(np.float64).eps
 
 
 def regularised(K):
-    """Return K plus the least multiple of the identity that makes it safely invertible."""
+    """Return K plus the least multiple of the identity that makes it safely invertible.
+
+    And the reciprocal condition number of that sum.
+    """
     scale = np.trace(K) / len(K)
     for jitter in (0.0, *10.0 ** np.arange(-12, 0)):
         candidate = K + jitter * scale * np.eye(len(K))
@@ -26,7 +30,7 @@ def regularised(K):
         if info == 0:
             rcond, _ = dpocon(factor, np.abs(candidate).sum(axis=0).max(), uplo="L")
             if rcond > _MIN_RCOND:
-                return candidate
+                return candidate, rcond
     raise np.linalg.LinAlgError(
         "The kernel matrix of the inducing points is not positive definite; check that X "
         "is finite and not astronomically large."
@@ -69,12 +73,18 @@ class DiagonalRegression:
         many columns, is in the dtype of Y.
         """
         if K is None:
+            rcond = 1.0
             eigenvalues, basis = eigh(Phi, driver="evd", check_finite=False)
         else:
-            eigenvalues, basis = eigh(Phi, regularised(K), driver="gvd", check_finite=False)
-        # Φ is positive semi-definite; rounding may leave a few tiny negative values.
-        eigenvalues = np.maximum(eigenvalues, 0.0)
+            K, rcond = regularised(K)
+            eigenvalues, basis = eigh(Phi, K, driver="gvd", check_finite=False)
+        # Since R_m² ≤ λ_m‖Y‖², a direction whose eigenvalue drowns in rounding carries no
+        # signal. Left in, its rounding error over a vanishing ridge would explode, and look
+        # like a perfect fit that drives the ridge further down.
+        signal = eigenvalues > _EPS / rcond * eigenvalues[-1]
+        eigenvalues = np.where(signal, eigenvalues, 0.0)
         targets = (Psi @ basis).astype(Y.dtype, copy=False).T @ Y
+        targets[~signal] = 0.0
         energy = float(np.square(Y).sum(dtype=np.float64))
         return cls(eigenvalues, basis, targets.astype(np.float64, copy=False), energy, Y.size)
 
@@ -82,7 +92,7 @@ class DiagonalRegression:
     def max_precision(self):
         """Precision of a residual at the level of rounding; a perfect fit has no other."""
         mean_square = self.energy / self.n_values or 1.0
-        return 1.0 / (np.finfo(np.float64).eps ** 2 * mean_square)
+        return 1.0 / (_EPS**2 * mean_square)
 
     def coef(self, ridge):
         """Return α = (Φ + ridge·K)⁻¹ΨᵀY, of shape (M, p)."""

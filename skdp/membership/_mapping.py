@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
+from skdp.membership._reconstruction import check_magnitude
 from skdp.utils._clusters import check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
@@ -40,7 +41,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     nu : float, default=2.1
         Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
-        off (τ = 0) under "gamma".
+        off (τ = 0), under "gamma" only. Large values make "empirical" drop nearly all
+        inducing points.
 
     input_variance : float, default=0.01
         Variance σ_x² ≥ 0 of the inputs, in squared units of X: scale columns to about unit
@@ -86,8 +88,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/r_k^2)`, r_k the range of
-    feature k, so the features need no scaling for the kernel's sake. The prior mean of the
-    outputs is zero: centre y where its mean is far from zero compared with its spread.
+    feature k, so the features need no scaling for the kernel's sake. Under "gamma" the prior
+    of the outputs has mean zero and variance one: standardise y, for instance with
+    :class:`~sklearn.compose.TransformedTargetRegressor`. Outputs much larger than one are
+    shrunk towards zero, and a mean far from zero is hard to reach. "empirical" adapts.
 
     References
     ----------
@@ -162,6 +166,14 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
         )
+        check_magnitude(X, "X")
+        check_magnitude(y, "y")
+        if self.inference == "empirical" and np.isinf(self.nu):
+            raise ValueError(
+                "The 'nu' parameter of MembershipMapping must be finite with "
+                "inference='empirical', got inf: without smoothing no number of inducing "
+                "points would do. Use nu=2.1, or inference='gamma'."
+            )
         layer, _ = fit_layer(
             X.astype(np.float64, copy=False),
             y.reshape(len(y), -1).astype(np.float64),

@@ -120,7 +120,9 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
                 nearest(chain.from_iterable(part._candidates(Y) for part in parts), Y)[0]
                 for parts in groups
             ]
-            return np.stack(errors, axis=1)
+            # Queries so far away that squares overflow stay ordered and finite.
+            largest = np.finfo(self._dtype).max
+            return np.nan_to_num(np.stack(errors, axis=1), nan=largest, posinf=largest)
 
         return map_rows(
             compute,
@@ -166,11 +168,10 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Return class probabilities, the softmax of −error/T.
 
-        The residual of a row is taken to be Gaussian in as many directions as the mean and
-        the variance of the training errors tell, which gives T = variance/mean (see
-        Notes). All classes count as equally frequent. The probabilities order classes as
-        :meth:`predict` does; for calibrated ones use
-        :class:`~sklearn.calibration.CalibratedClassifierCV`.
+        The residual of a row is taken to be Gaussian in k directions of variance v each, so
+        that its squared norm has mean kv and variance 2kv²; both are matched to the errors
+        of the training rows, which gives T = 2v = variance/mean. All classes count as
+        equally frequent. The probabilities order classes as :meth:`predict` does.
 
         Parameters
         ----------

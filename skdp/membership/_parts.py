@@ -41,7 +41,7 @@ def fit_parts(owner, make_part, sets, subset_size, verbose=0):
         Those of each set.
     """
     random_state = check_random_state(owner.random_state)
-    counts = [1 if subset_size is None else -(-len(Y) // subset_size) for Y in sets]
+    counts = [1 if subset_size is None else -(-len(Y) // int(subset_size)) for Y in sets]
     seeds = random_state.randint(_SEEDS, size=len(sets))
     partitions = run_tasks(
         kmeans_partition, zip(sets, counts, seeds, strict=True), len(sets), n_jobs=owner.n_jobs

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt
 
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
 
 def principal_directions(Y, n_components, centre=True):
     """Return the leading eigenvectors of the second moment of Y, as rows.
@@ -43,6 +45,19 @@ def squared_distances(Y, Z):
     """Return the squared Euclidean distance of each row of Y from that row of Z."""
     difference = Y - Z
     return np.einsum("ij,ij->i", difference, difference)
+
+
+def check_magnitude(values, name):
+    """Raise ValueError unless the largest magnitude is such that its powers can be told apart.
+
+    Squares, products and inverse squares of the values must stay within floating point.
+    """
+    largest = np.abs(values).max()
+    if largest and not _SMALLEST < largest < _LARGEST:
+        raise ValueError(
+            f"Input {name} must have its largest magnitude between {_SMALLEST:g} and "
+            f"{_LARGEST:g}, got {largest:g}. Scale it to about unit range."
+        )
 
 
 def nearest(candidates, Y, keep=None):
@@ -145,7 +160,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Returns
         -------
-        code : ndarray of shape (n_samples, n_components)
+        code : ndarray of shape (n_samples, `n_components_`)
             Principal coordinates, those that the layer does not read being zero.
         """
 

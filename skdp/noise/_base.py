@@ -94,7 +94,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        return self._perturb(X) if self.perturb == "always" else X
+        return self._perturb(X) if self._always else X
 
     def _validate(self, X, reset):
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
@@ -102,6 +102,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _calibrate(self, X):
         X = self._validate(X, reset=True)
         self._warn_of_leaks()
+        # What set_params changes later must not change, unseen, what is guaranteed now.
+        self._always = self.perturb == "always"
+        self._random_state = self.random_state
         self._law = self._make_law()
         self.expected_magnitude_ = self._law.expected_magnitude
         self.guarantee_ = self._make_guarantee()
@@ -112,28 +115,38 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if isinstance(self.random_state, Integral):
             warnings.warn(
                 f"{name}(random_state={self.random_state}): whoever guesses this seed can "
-                "recompute the noise and subtract it, which undoes the guarantee. Use "
-                "random_state=None for anything that leaves your hands.",
+                "recompute the noise and subtract it, and every transform adds the same noise, "
+                "so that two outputs differ by exactly what their inputs do. Either undoes the "
+                "guarantee. Use random_state=None for anything that leaves your hands.",
                 PrivacyLeakWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if np.isinf(self.epsilon):
             warnings.warn(
                 f"{name}(epsilon=inf) adds no noise: what it returns is the data itself. "
                 "Use a finite epsilon for anything that leaves your hands.",
                 PrivacyLeakWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _perturb(self, X):
         # None means fresh entropy of the operating system, never NumPy's global state,
         # which a forgotten np.random.seed would make predictable.
         entropy = None
-        if self.random_state is not None:
-            entropy = check_random_state(self.random_state).randint(
+        if self._random_state is not None:
+            entropy = check_random_state(self._random_state).randint(
                 0, 2**32, size=8, dtype=np.uint32
             )
         return add_noise(X, self._law, np.random.default_rng(entropy))
+
+    def __getstate__(self):
+        # A generator's state would let whoever reads the pickle step it back and subtract
+        # the noise. The copy draws fresh entropy instead.
+        state = super().__getstate__().copy()
+        for name in ("random_state", "_random_state"):
+            if isinstance(state.get(name), np.random.RandomState):
+                state[name] = None
+        return state
 
     def _make_guarantee(self):
         record_epsilon, record_delta = self._record_level()

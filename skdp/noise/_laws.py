@@ -87,7 +87,8 @@ class OptimalLaw:
             Same shape as ``v``.
         """
         v = np.asarray(v, dtype=np.float64)
-        tail = 0.5 * (1 - self.delta) * np.exp(-np.abs(v) / self.scale)
+        distance = np.abs(v) / self.scale if self.scale else np.where(v == 0, 0.0, np.inf)
+        tail = 0.5 * (1 - self.delta) * np.exp(-distance)
         return np.where(v < 0, tail, 1 - tail)
 
     @property

@@ -25,8 +25,8 @@ class OptimalDPNoise(DPNoise):
 
     **What "optimal" means.** Least E|v| among noises made of one point mass plus a density
     that meets a pointwise sufficient condition. It is not the least noise that any
-    ε-private mechanism needs: the staircase mechanism has a smaller E|v| at every ε, far
-    smaller when ε is large.
+    ε-private mechanism needs: the staircase mechanism (δ = 0) has E|v| = d·e^{ε/2}/(e^ε − 1),
+    below d/ε at every ε and far below when ε is large.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ class OptimalDPNoise(DPNoise):
     random_state : int, RandomState instance or None, default=None
         Source of the noise. ``None`` takes fresh entropy from the operating system for
         each call, and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`.
+        :class:`~skdp.privacy.PrivacyLeakWarning`. A pickled copy never carries the state
+        of a ``RandomState``; it draws fresh entropy.
 
     Attributes
     ----------
@@ -73,7 +74,8 @@ class OptimalDPNoise(DPNoise):
     Notes
     -----
     The proof is in real arithmetic. Floating-point sampling leaves traces in the last bits
-    of a sum (Mironov, 2012); where an adversary sees raw float64 outputs, round them.
+    of a sum (Mironov, 2012); where an adversary sees raw float64 outputs, round them. The
+    generator (PCG64, seeded with 256 bits or by the operating system) is not cryptographic.
 
     References
     ----------
@@ -107,13 +109,13 @@ class OptimalDPNoise(DPNoise):
         self.random_state = random_state
 
     def _make_law(self):
-        return OptimalLaw(self.sensitivity / self.epsilon, self.delta)
+        return OptimalLaw(float(self.sensitivity) / float(self.epsilon), float(self.delta))
 
     def _record_level(self):
         # If none of the p atoms fires, which has probability (1-δ)^p, the noise is pure
         # Laplace and composes to pε; the remaining probability is the δ of the record.
         p = self.n_features_in_
-        return p * self.epsilon, -np.expm1(p * np.log1p(-self.delta))
+        return p * float(self.epsilon), -np.expm1(p * np.log1p(-float(self.delta)))
 
 
 class GaussianDPNoise(DPNoise):
@@ -138,7 +140,8 @@ class GaussianDPNoise(DPNoise):
         noise at all, and warns.
 
     delta : float, default=1e-5
-        Probability δ in (0, 1) with which the bound may fail.
+        Slack δ in (0, 1): an event may be e^ε times as likely, plus δ. It is not the
+        probability that the privacy loss exceeds ε, which is larger.
 
     sensitivity : float, default=1.0
         Largest change d > 0 of one element that must be hidden, in the units of the data;
@@ -155,7 +158,8 @@ class GaussianDPNoise(DPNoise):
     random_state : int, RandomState instance or None, default=None
         Source of the noise. ``None`` takes fresh entropy from the operating system for
         each call, and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`.
+        :class:`~skdp.privacy.PrivacyLeakWarning`. A pickled copy never carries the state
+        of a ``RandomState``; it draws fresh entropy.
 
     Attributes
     ----------
@@ -184,7 +188,8 @@ class GaussianDPNoise(DPNoise):
     Notes
     -----
     The proof is in real arithmetic. Floating-point sampling leaves traces in the last bits
-    of a sum (Mironov, 2012); where an adversary sees raw float64 outputs, round them.
+    of a sum (Mironov, 2012); where an adversary sees raw float64 outputs, round them. The
+    generator (PCG64, seeded with 256 bits or by the operating system) is not cryptographic.
 
     References
     ----------
@@ -234,18 +239,18 @@ class GaussianDPNoise(DPNoise):
                 "as 1e-5, or OptimalDPNoise(delta=0), which is the Laplace mechanism."
             )
         if self.calibration == "analytic":
-            return GaussianLaw(gaussian_sigma(self.epsilon, self.delta, self.sensitivity))
+            sigma = gaussian_sigma(float(self.epsilon), float(self.delta), float(self.sensitivity))
+            return GaussianLaw(sigma)
         if self.epsilon >= 1:
             raise ValueError(
                 "The 'epsilon' parameter of GaussianDPNoise must be below 1 with "
                 f"calibration='classical', got {self.epsilon}: that formula is proven for "
                 "epsilon < 1 only. Use calibration='analytic', which is exact for every epsilon."
             )
-        return GaussianLaw(
-            self.sensitivity * np.sqrt(2 * np.log(1.25 / self.delta)) / self.epsilon
-        )
+        factor = np.sqrt(2 * np.log(1.25 / float(self.delta)))
+        return GaussianLaw(float(self.sensitivity) * factor / float(self.epsilon))
 
     def _record_level(self):
         # p elements that may each move by d are one vector that may move by √p·d.
-        distance = self.sensitivity * np.sqrt(self.n_features_in_)
-        return gaussian_epsilon(self._law.scale, self.delta, distance), self.delta
+        distance = float(self.sensitivity) * np.sqrt(self.n_features_in_)
+        return gaussian_epsilon(self._law.scale, float(self.delta), distance), self.delta

@@ -1,14 +1,38 @@
 """Exact privacy arithmetic of Gaussian noise (Balle & Wang, 2018)."""
 
+from numbers import Real
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
+from skdp.utils._sklearn import Interval, validate_params
+
 # Calibrated values are nudged by this relative amount towards more noise, so that the
-# root finder's last digit can never land on the wrong side of the guarantee.
+# root finder's last digit does not land on the wrong side of the guarantee. (Below ε of
+# about 1e-6 δ itself is a difference of nearly equal numbers, known to fewer digits.)
 _SAFETY = 1e-10
 
+_EPSILON = [Interval(Real, 0, None, closed="both")]
+_DELTA = [Interval(Real, 0, 1, closed="neither")]
+_SIGMA = [Interval(Real, 0, None, closed="left")]
+_SENSITIVITY = [Interval(Real, 0, None, closed="neither")]
 
+
+def _solve(excess, low, high):
+    """Return the root of a decreasing function, given finite ends of its bracket."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(
+            "epsilon, delta, sigma or sensitivity is too extreme for double precision. "
+            "Bring them closer to 1."
+        )
+    return brentq(excess, low, high, xtol=1e-14, rtol=1e-14)
+
+
+@validate_params(
+    {"sigma": _SIGMA, "epsilon": _EPSILON, "sensitivity": _SENSITIVITY},
+    prefer_skip_nested_validation=True,
+)
 def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     r"""Return the smallest δ for which Gaussian noise is (ε, δ)-private.
 
@@ -44,12 +68,24 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     >>> f"{gaussian_delta(sigma=4.0, epsilon=1.0):.1e}"
     '2.9e-06'
     """
-    half = sensitivity / (2 * sigma)
-    shift = epsilon * sigma / sensitivity
+    if np.isinf(epsilon):
+        return 0.0
+    if sigma == 0:
+        return 1.0
+    return _delta(float(sigma) / float(sensitivity), float(epsilon))
+
+
+def _delta(ratio, epsilon):
+    half = 0.5 / ratio
+    shift = epsilon * ratio
     # e^ε Φ(·) in log space: e^ε alone overflows long before the product does.
     return float(ndtr(half - shift) - np.exp(epsilon + log_ndtr(-half - shift)))
 
 
+@validate_params(
+    {"epsilon": _EPSILON, "delta": _DELTA, "sensitivity": _SENSITIVITY},
+    prefer_skip_nested_validation=True,
+)
 def gaussian_sigma(epsilon, delta, sensitivity=1.0):
     """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
 
@@ -81,17 +117,22 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0):
         return 0.0
 
     def excess(log_sigma):
-        return gaussian_delta(np.exp(log_sigma), epsilon) - delta
+        return _delta(np.exp(log_sigma), float(epsilon)) - delta
 
     low, high = -1.0, 1.0
-    while excess(low) < 0:
+    while excess(low) < 0 and low > -300:
         low -= 2.0
-    while excess(high) > 0:
+    while excess(high) > 0 and high < 300:
         high += 2.0
-    root = brentq(excess, low, high, xtol=1e-14, rtol=1e-14)
+    bracketed = excess(low) >= 0 >= excess(high)
+    root = _solve(excess, low, high if bracketed else np.inf)
     return float(sensitivity * np.exp(root) * (1 + _SAFETY))
 
 
+@validate_params(
+    {"sigma": _SIGMA, "delta": _DELTA, "sensitivity": _SENSITIVITY},
+    prefer_skip_nested_validation=True,
+)
 def gaussian_epsilon(sigma, delta, sensitivity=1.0):
     """Return the least ε for which Gaussian noise is (ε, δ)-private.
 
@@ -122,12 +163,15 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
     if sigma == 0:
         return float("inf")
 
+    ratio = float(sigma) / float(sensitivity)
+
     def excess(epsilon):
-        return gaussian_delta(sigma, epsilon, sensitivity) - delta
+        return _delta(ratio, epsilon) - delta
 
     if excess(0.0) <= 0:
         return 0.0
     high = 1.0
-    while excess(high) > 0:
+    while excess(high) > 0 and high < 1e150:
         high *= 2.0
-    return float(brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-14) * (1 + _SAFETY))
+    root = _solve(excess, 0.0, high if excess(high) <= 0 else np.inf)
+    return float(root * (1 + _SAFETY))

@@ -59,8 +59,8 @@ class PrivacyGuarantee:
         Name of the noise law.
 
     epsilon, delta : float
-        The privacy-loss bound ε and the probability δ with which it may fail, for one
-        ``unit``.
+        The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
+        times as likely for one neighbour as for the other, plus δ.
 
     sensitivity : float
         Largest change of one element between two neighbours, in the units of the data.

@@ -8,12 +8,12 @@ on a busy core can be slower by far than one) and it makes results independent o
 import time
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-# Workspace of one prediction, over all threads together.
-_WORKSPACE_BYTES = 128 * 2**20
+# Workspace of each thread of a prediction. Not divided among the threads: blocks must not
+# depend on their number, or the last bits of the results would.
+_WORKSPACE_BYTES = 16 * 2**20
 # Rows beyond which a larger block makes matrix products no faster.
 _MAX_ROWS = 512
 
@@ -55,7 +55,9 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
     start = time.perf_counter()
     results = []
     with threadpool_limits(1):
-        pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        # Progress needs results as they come, which not every backend can deliver.
+        return_as = "generator" if verbose else "list"
+        pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
         for result in pool(delayed(_single_threaded)(function, *args) for args in tasks):
             results.append(result)
             if verbose:
@@ -93,9 +95,8 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
     out : ndarray
         First axis of length n_samples.
     """
-    n_threads = effective_n_jobs(n_jobs)
     row_bytes = values_per_row * np.dtype(dtype).itemsize
-    n_rows = int(np.clip(_WORKSPACE_BYTES // (n_threads * row_bytes), 1, _MAX_ROWS))
+    n_rows = int(np.clip(_WORKSPACE_BYTES // row_bytes, 1, _MAX_ROWS))
     blocks = [slice(i, i + n_rows) for i in range(0, X.shape[0], n_rows)]
 
     def compute(block):

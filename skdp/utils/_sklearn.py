@@ -5,11 +5,25 @@ that moves one of them is mended in one line.
 """
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_params,
+)
 
 try:  # scikit-learn >= 1.8
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 except ImportError:
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 
-__all__ = ["HasMethods", "Interval", "RealNotInt", "StrOptions", "VisualBlock", "fit_context"]
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "VisualBlock",
+    "fit_context",
+    "validate_params",
+]

@@ -39,7 +39,6 @@ def small_file(request, tmp_path, monkeypatch):
     X = rng.randint(0, 256, size=(9, side, side)).astype(np.uint8)
     if name == "usps":
         X = (X / 255.0).astype(np.float32).reshape(9, -1)
-    monkeypatch.setattr(_digits, "_N_TRAIN", {"mnist": 6, "usps": 6})
     y = np.arange(9).astype(np.uint8)
     np.savez(tmp_path / f"{name}.npz", X_train=X[:6], y_train=y[:6], X_test=X[6:], y_test=y[6:])
     monkeypatch.setenv("SKDP_DATA", str(tmp_path))
@@ -60,18 +59,15 @@ def test_download_has_the_same_form(fetch, name, side, n_train, monkeypatch):
     monkeypatch.delenv("SKDP_DATA", raising=False)
 
     def public_copy(*args, **kwargs):
-        shape = (n_train + 10, side**2)
-        if name == "mnist":
-            return np.full(shape, 255.0), np.full(shape[0], "7")
-        y = np.arange(shape[0]) % 10 + 1
-        return np.where(np.arange(side**2) % 2, 1.0, -1.0) * np.ones(shape), y.astype(str)
+        low, high, first = (0.0, 255.0, 0) if name == "mnist" else (-1.0, 1.0, 1)
+        X = np.where(np.arange(side**2) % 2, high, low) * np.ones((n_train + 10, 1))
+        return X, (np.arange(len(X)) % 10 + first).astype(str)
 
     monkeypatch.setattr(_digits, "fetch_openml", public_copy)
     X, y = fetch(subset="test", return_X_y=True)
     assert X.shape == (10, side**2)
-    assert X.max() == 1.0
-    assert X.min() == (1.0 if name == "mnist" else 0.0)
-    assert set(y) == ({7} if name == "mnist" else set(range(10)))
+    assert (X.min(), X.max()) == (0.0, 1.0)
+    assert set(y) == set(range(10))
 
 
 @pytest.mark.parametrize(("fetch", "name", "side", "n_train"), CASES)
@@ -123,3 +119,18 @@ def test_human_activity(tmp_path, monkeypatch):
     monkeypatch.delenv("SKDP_DATA")
     with pytest.raises(OSError, match=r"SKDP_DATA=None names no folder with uci_har"):
         load_human_activity()
+
+
+@pytest.mark.parametrize("content", [b"not an archive", b""])
+def test_unreadable_local_file(content, tmp_path, monkeypatch):
+    (tmp_path / "mnist.npz").write_bytes(content)
+    monkeypatch.setenv("SKDP_DATA", str(tmp_path))
+    with pytest.raises(OSError, match=r"Could not read .*mnist\.npz.*X_train, y_train"):
+        fetch_mnist()
+
+
+def test_local_file_with_other_arrays(tmp_path, monkeypatch):
+    np.savez(tmp_path / "usps.npz", x_train=np.zeros(3))
+    monkeypatch.setenv("SKDP_DATA", str(tmp_path))
+    with pytest.raises(OSError, match="X_train is not a file in the archive"):
+        fetch_usps()

@@ -195,3 +195,15 @@ def test_pandas_out_pipeline_and_joblib(estimator, digits, tmp_path):
     joblib.dump(pipeline, tmp_path / "pipeline.joblib")
     loaded = joblib.load(tmp_path / "pipeline.joblib")
     assert_array_equal(loaded.predict(frame), pipeline.predict(frame))
+
+
+def test_two_tight_clusters_are_reconstructed_by_every_layer(rng):
+    X = np.r_[0.01 * rng.randn(75, 2), 1 + 0.01 * rng.randn(75, 2)]
+    outputs = CDMMA(random_state=0).fit(X).layer_outputs(X)
+    assert ((outputs - X) ** 2).mean(axis=(1, 2)).max() < 0.01
+
+
+@pytest.mark.parametrize("factor", [1e15, 1e-15])
+def test_magnitudes_beyond_floating_point_are_refused(eights, factor):
+    with pytest.raises(ValueError, match=r"Input X must have its largest magnitude.*Scale it"):
+        CDMMA().fit(factor * eights)

@@ -224,3 +224,22 @@ def test_data_frames_pipeline_grid_search_and_joblib(cls, split, tmp_path):
     assert_array_equal(loaded.predict(frame_test), search.predict(frame_test))
     assert_array_equal(loaded[0].feature_names_in_, names)
     assert loaded[0].guarantee_.epsilon == 8.0
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_queries_stay_finite(split, dtype):
+    X, X_test, y, _ = split
+    classifier = CDMMAClassifier(4, n_layers=1, random_state=0).fit(X.astype(dtype), y)
+    far = X_test[:5].astype(dtype) * dtype(1e30 if dtype == np.float32 else 1e250)
+    assert np.isfinite(classifier.decision_function(far)).all()
+    assert_allclose(classifier.predict_proba(far).sum(axis=1), 1)
+
+
+def test_other_backends_and_integer_types(split):
+    X, X_test, y, _ = split
+    settings = {"n_layers": 1, "random_state": 0}
+    expected = WideCDMMAClassifier(subset_size=60, **settings).fit(X, y).predict(X_test)
+    with joblib.parallel_config("multiprocessing", n_jobs=2):
+        model = WideCDMMAClassifier(subset_size=np.uint8(60), **settings).fit(X, y)
+    assert_array_equal(model.predict(X_test), expected)

@@ -163,9 +163,11 @@ def test_constant_output(inference, value, rng):
 def test_regularised_leaves_good_matrices_alone_and_mends_bad_ones(rng):
     A = rng.randn(5, 5)
     good = A @ A.T + np.eye(5)
-    assert_array_equal(regularised(good), good)
+    kept, rcond = regularised(good)
+    assert_array_equal(kept, good)
+    assert 0.1 < rcond * np.linalg.cond(good, 1) < 10
     singular = np.ones((5, 5))
-    mended = regularised(singular)
+    mended, _ = regularised(singular)
     assert_allclose(mended, singular, atol=1e-8)
     np.linalg.cholesky(mended)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
@@ -202,3 +204,32 @@ def test_data_frames_and_grid_search(problem):
     ).fit(frame, Y)
     assert search.best_params_ == {"n_inducing": 0.5}
     assert_array_equal(search.best_estimator_.feature_names_in_, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e-3, 1e-2, 1.0])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_smooth_kernels_do_not_drive_the_precision_away(scale, noise, rng):
+    # In one dimension K has a handful of eigenvalues above rounding. Directions below it
+    # once looked like a perfect fit, and predictions reached 1e27.
+    x = rng.rand(1000, 1)
+    y = scale * (np.sin(6 * x.ravel()) + noise * rng.randn(1000))
+    mapping = MembershipMapping(random_state=0).fit(x, y)
+    residual = np.mean((y - mapping.predict(x)) ** 2)
+    assert np.abs(mapping.predict(x)).max() < 2 * scale
+    assert residual < 0.3 * y.var()
+    if scale <= 1e-2:  # where the priors on the precision do not bind
+        # 1/β is the mean of O (96): the residual, and what uncertain inputs add to it.
+        assert 0.3 / residual < mapping.precision_ < 1.05 / residual
+
+
+@pytest.mark.parametrize(("x_scale", "y_scale", "name"), [(1e20, 1, "X"), (1, 1e-30, "y")])
+def test_magnitudes_beyond_floating_point_are_refused(problem, x_scale, y_scale, name):
+    x, Y, _ = problem
+    with pytest.raises(ValueError, match=rf"Input {name} must have .*Scale it to about unit"):
+        MembershipMapping().fit(x_scale * x, y_scale * Y)
+
+
+def test_empirical_needs_finite_nu(problem):
+    x, Y, _ = problem
+    with pytest.raises(ValueError, match=r"'nu'.*finite.*got inf.*nu=2\.1"):
+        MembershipMapping(inference="empirical", nu=np.inf).fit(x, Y)

@@ -145,3 +145,35 @@ def test_html_says_when_noise_is_added(rng):
     fit = make_pipeline(OptimalDPNoise(perturb="fit"))._repr_html_()
     assert "noise: every transform" in always
     assert "noise: fit only" in fit
+
+
+def test_set_params_after_fit_changes_nothing_until_the_next_fit(rng):
+    X = rng.rand(20, 3)
+    noise = OptimalDPNoise().fit(X)
+    noise.set_params(perturb="fit", random_state=0)
+    first, second = noise.transform(X), noise.transform(X)
+    assert (first != X).all()
+    assert (first != second).all()
+
+
+def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
+    X = rng.rand(20, 3)
+    noise = OptimalDPNoise(random_state=np.random.RandomState(0)).fit(X)
+    copy = pickle.loads(pickle.dumps(noise))
+    assert copy.random_state is None
+    assert noise.random_state is not None
+    assert (copy.transform(X) != noise.transform(X)).all()
+
+
+def test_the_warning_points_at_the_users_line(rng):
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        OptimalDPNoise(random_state=0).fit(rng.rand(5, 2))
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
+def test_small_integer_types_do_not_overflow_the_guarantee(cls):
+    X = np.zeros((2, 300))
+    small = cls(epsilon=np.uint8(4), sensitivity=np.int8(1)).fit(X)
+    assert small.guarantee_ == cls(epsilon=4.0).fit(X).guarantee_
+    assert small.expected_magnitude_ == cls(epsilon=4.0).fit(X).expected_magnitude_

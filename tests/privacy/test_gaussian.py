@@ -46,3 +46,33 @@ def test_limits():
     assert gaussian_sigma(np.inf, 1e-5) == 0.0
     assert gaussian_epsilon(0.0, 1e-5) == np.inf
     assert gaussian_epsilon(1e6, 1e-5) == 0.0
+    assert gaussian_delta(0.0, 1.0) == 1.0
+    assert gaussian_delta(1.0, np.inf) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "name"),
+    [
+        (gaussian_delta, (-1.0, 1.0), "sigma"),
+        (gaussian_delta, (1.0, -1.0), "epsilon"),
+        (gaussian_delta, (1.0, 1.0, 0.0), "sensitivity"),
+        (gaussian_sigma, (1.0, 0.0), "delta"),
+        (gaussian_sigma, (1.0, 2.0), "delta"),
+        (gaussian_sigma, (-1.0, 1e-5), "epsilon"),
+        (gaussian_sigma, (np.nan, 1e-5), "epsilon"),
+        (gaussian_epsilon, (-1.0, 1e-5), "sigma"),
+        (gaussian_epsilon, (1.0, 0.0), "delta"),
+    ],
+)
+def test_impossible_arguments_are_named(function, arguments, name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {function.__name__} must be"):
+        function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(gaussian_epsilon, (1e-160, 1e-5)), (gaussian_sigma, (1e300, 1e-5))],
+)
+def test_extreme_arguments_end_with_an_error(function, arguments):
+    with pytest.raises(ValueError, match="too extreme for double precision"):
+        function(*arguments)

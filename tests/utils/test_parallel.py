@@ -37,7 +37,7 @@ def test_map_rows_bounds_its_workspace(values_per_row):
         return Y[:, 0]
 
     map_rows(function, np.zeros((3000, 1)), values_per_row=values_per_row, dtype=float, n_jobs=2)
-    assert 2 * max(sizes) * values_per_row * 8 <= 128 * 2**20
+    assert max(sizes) == max(1, 16 * 2**20 // (8 * values_per_row))
     assert sum(sizes) == 3000
 
 
