@@ -69,7 +69,7 @@ class OptimalDPNoise(DPNoise):
 
     See Also
     --------
-    GaussianDPNoise : The Gaussian mechanism.
+    GaussianDPNoise : The Gaussian mechanism; less noise when δ is above about 0.01.
 
     Notes
     -----
@@ -183,7 +183,7 @@ class GaussianDPNoise(DPNoise):
 
     See Also
     --------
-    OptimalDPNoise : Less noise on average for the same ε and δ when ε is moderate.
+    OptimalDPNoise : Less noise on average for the same ε and δ when δ is small.
 
     Notes
     -----
