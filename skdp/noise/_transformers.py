@@ -69,7 +69,8 @@ class OptimalDPNoise(DPNoise):
 
     See Also
     --------
-    GaussianDPNoise : The Gaussian mechanism; less noise when δ is above about 0.01.
+    GaussianDPNoise : The Gaussian mechanism; less noise where δ is large for its ε,
+        such as δ = 0.01 at ε = 0.1 or δ = 0.1 at ε = 1.
 
     Notes
     -----
