@@ -50,6 +50,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     membership_function : "gaussian" or callable, default="gaussian"
         See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
 
+    n_voters : int, default=1
+        How many rules speak for a class: its score is that of the mean reconstruction error
+        of its ``n_voters`` strongest rules. 1 is the rule above. With many participants and
+        much noise a handful is better (see Notes); where fewer have the class, fewer speak.
+        May be set on a fitted or merged model.
+
     subset_size : int, default=1000
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
         autoencoder each; a row belongs to the set as much as to the best of them.
@@ -111,6 +117,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     What a model reveals without noise: centres of clusters of rows, so it is no protection.
     With noise, the number of participants' classes and subsets is still visible.
 
+    The maximum over many noisy participants picks whoever errs most in a class's favour. On
+    human activity with 25 participants, five voters were better than one at every ε.
+
     References
     ----------
     SERUMS D3.1, section 2.3, Algorithm 3 and equations (2.162)–(2.166) (000).
@@ -140,6 +149,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
         "noise": [HasMethods(["fit_transform"]), None],
+        "n_voters": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -150,6 +160,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         *,
         max_layers=10,
         noise=None,
+        n_voters=1,
         membership_function="gaussian",
         subset_size=1000,
         tol=1e-4,
@@ -162,6 +173,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.n_inducing = n_inducing
         self.max_layers = max_layers
         self.noise = noise
+        self.n_voters = n_voters
         self.membership_function = membership_function
         self.subset_size = subset_size
         self.tol = tol
@@ -232,6 +244,29 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             by_class[rule.label].extend(parts)
         return list(by_class.values())
 
+    def reconstruction_errors(self, X):
+        """Return the squared reconstruction error of each class, by its strongest rules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples, n_classes)
+            In squared units of X; the mean over the ``n_voters`` strongest rules.
+        """
+        check_is_fitted(self)
+        labels = [rule.label for rule in self.rules_]
+        columns = [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
+
+        def reduce(errors):
+            voters = [np.sort(errors[:, rules], axis=1)[:, : self.n_voters] for rules in columns]
+            return np.stack([errors.mean(axis=1) for errors in voters], axis=1)
+
+        return self._errors_of(self.autoencoders_, X, reduce)
+
     def memberships(self, X):
         """Return the degree to which each row fires each rule.
 
@@ -262,8 +297,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Returns
         -------
         fired : list of FiredRule
-            Each prints as a sentence; the label of the first is what :meth:`predict`
-            returns.
+            Each prints as a sentence; with ``n_voters=1`` the label of the first is what
+            :meth:`predict` returns.
         """
         x = x if hasattr(x, "columns") else np.reshape(x, (1, -1))
         [strengths] = self.memberships(x)

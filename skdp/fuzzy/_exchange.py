@@ -13,7 +13,10 @@ from skdp.utils._storage import load_arrays, save_arrays
 
 _KIND = "DeepFuzzyClassifier"
 # Parameters that decide how a model was fitted, saved with it.
-_SAVED = ("n_components", "n_inducing", "max_layers", "tol", "max_iter", "subset_size")
+_SAVED = (
+    *("n_components", "n_inducing", "max_layers", "tol", "max_iter"),
+    *("n_voters", "subset_size"),
+)
 
 
 def write_model(model, path):

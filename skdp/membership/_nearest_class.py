@@ -111,8 +111,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._errors_of(self._class_parts(), X)
 
-    def _errors_of(self, groups, X):
-        """Return the least reconstruction error among the parts of each group."""
+    def _errors_of(self, groups, X, reduce=None):
+        """Return the least reconstruction error among the parts of each group.
+
+        Or, with ``reduce``, what it makes of these errors, block by block.
+        """
         X = validate_data(self, X, dtype="numeric", reset=False)
 
         def compute(Y):
@@ -122,7 +125,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             ]
             # Queries so far away that squares overflow stay ordered and finite.
             largest = np.finfo(self._dtype).max
-            return np.nan_to_num(np.stack(errors, axis=1), nan=largest, posinf=largest)
+            errors = np.nan_to_num(np.stack(errors, axis=1), nan=largest, posinf=largest)
+            return errors if reduce is None else reduce(errors)
 
         return map_rows(
             compute,

@@ -1,3 +1,4 @@
+import copy
 import os
 
 import joblib
@@ -64,6 +65,19 @@ def test_the_strongest_rule_decides(together, split):
     labels = np.array([rule.label for rule in together.rules_])
     by_class = [strengths[:, labels == c].max(axis=1) for c in range(10)]
     assert_array_equal(together.predict(X_test), np.argmax(by_class, axis=0))
+
+
+def test_voters_average_the_strongest_rules(together, split):
+    _, X_test, _, y_test, _ = split
+    errors = np.column_stack(
+        [part.reconstruction_error(X_test) for [part] in together.autoencoders_]
+    ).reshape(len(X_test), 3, 10)  # rules are ordered by participant, then class
+    voting = copy.copy(together)
+    for n_voters in (1, 2, 3, 99):
+        expected = np.sort(errors, axis=1)[:, :n_voters].mean(axis=1)
+        voting.set_params(n_voters=n_voters)
+        assert_allclose(voting.decision_function(X_test), -expected, rtol=1e-9)
+    assert voting.score(X_test, y_test) > 0.9
 
 
 def test_explanations_name_who_and_what(together, split):
