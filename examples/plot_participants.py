@@ -80,6 +80,7 @@ print(f"{title}: {len(names)} participants, {held_out.sum()} queries of others")
 
 # %%
 # Each participant in its own process; the coordinator reads the model files and nothing else.
+# Five participants speak for each class, since a single one that errs would decide alone.
 
 with tempfile.TemporaryDirectory() as root:
     for name in names:
@@ -103,7 +104,10 @@ with tempfile.TemporaryDirectory() as root:
         ]
         for level in LEVELS
     }
-merged = {level: DeepFuzzyClassifier.merge(models) for level, models in local.items()}
+merged = {
+    level: DeepFuzzyClassifier.merge(models).set_params(n_voters=5)
+    for level, models in local.items()
+}
 
 # %%
 # The merged classifier against the participants alone, on rows of people whom none has seen.
