@@ -236,10 +236,9 @@ def test_far_queries_stay_finite(split, dtype):
     assert_allclose(classifier.predict_proba(far).sum(axis=1), 1)
 
 
-def test_other_backends_and_integer_types(split):
+def test_small_integer_types(split):
     X, X_test, y, _ = split
     settings = {"n_layers": 1, "random_state": 0}
     expected = WideCDMMAClassifier(subset_size=60, **settings).fit(X, y).predict(X_test)
-    with joblib.parallel_config("multiprocessing", n_jobs=2):
-        model = WideCDMMAClassifier(subset_size=np.uint8(60), **settings).fit(X, y)
+    model = WideCDMMAClassifier(subset_size=np.uint8(60), **settings).fit(X, y)
     assert_array_equal(model.predict(X_test), expected)
