@@ -28,10 +28,6 @@ def together(split):
     return DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
 
 
-def _process_id():
-    return os.getpid()
-
-
 def fit_apart(split, **settings):
     X, _, y, _, groups = split
     return [
@@ -286,7 +282,7 @@ def test_results_on_a_dask_cluster_are_identical(split, together):
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        processes = run_tasks(_process_id, [()] * 4, 4)
+        processes = run_tasks(os.getpid, [()] * 4, 4)
         model = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
         predictions = model.decision_function(X_test)
     assert os.getpid() not in processes  # the cluster did the work
