@@ -74,7 +74,7 @@ class DiagonalRegression:
         """
         if K is None:
             rcond = 1.0
-            eigenvalues, basis = eigh(Phi, driver="evd", check_finite=False)
+            eigenvalues, basis = np.linalg.eigh(Phi)
         else:
             K, rcond = regularised(K)
             eigenvalues, basis = eigh(Phi, K, driver="gvd", check_finite=False)
