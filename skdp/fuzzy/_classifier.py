@@ -12,6 +12,7 @@ from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.fuzzy._rules import FiredRule, FuzzyRule
 from skdp.membership._nearest_class import ReconstructionClassifier
 from skdp.membership._parts import fit_parts
+from skdp.noise._training import perturb_training_rows
 from skdp.privacy import joint_guarantee
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
@@ -213,21 +214,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         rules, sets = [], []
         for s, name in enumerate(names):
             members = owners == s
-            rows, guarantees[name] = self._perturb(X[members])
+            rows, guarantees[name] = X[members], None
+            if self.noise is not None:
+                rows, guarantees[name] = perturb_training_rows(self.noise, rows)
             for c in np.unique(labels[members]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(rows[labels[members] == c])
         parts = fit_parts(self, fuzzy_part, sets, self.subset_size, self.verbose)
         return self._assemble(rules, parts, guarantees)
-
-    def _perturb(self, rows):
-        if self.noise is None:
-            return rows, None
-        noise = clone(self.noise)
-        if "perturb" in noise.get_params():
-            noise.set_params(perturb="fit")  # so that the guarantee says that queries pass
-        noisy = np.asarray(noise.fit_transform(rows), dtype=rows.dtype)
-        return noisy, getattr(noise, "guarantee_", None)
 
     def _assemble(self, rules, parts, guarantees):
         """Take rules and their autoencoders, fitted, loaded or merged, as this model."""

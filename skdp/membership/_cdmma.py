@@ -148,7 +148,6 @@ class CDMMA(BaseAutoencoder):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         check_magnitude(X, "X")
         random_state = check_random_state(self.random_state)
-        self._dtype = X.dtype
         P = principal_directions(
             X.astype(np.float64, copy=False), min(self.n_components, X.shape[1])
         )
@@ -176,11 +175,17 @@ class CDMMA(BaseAutoencoder):
                 x = output @ P.T
 
         self._set_training_errors(X, nearest(outputs(), X, take_output)[1])
-        self.components_ = P.astype(X.dtype, copy=False)
+        return self._assemble(P, layers, X.dtype)
+
+    def _assemble(self, P, layers, dtype):
+        """Take directions and layers, fitted or loaded, as this autoencoder."""
+        self._dtype = dtype
+        self.n_features_in_ = P.shape[1]
+        self.components_ = P.astype(dtype, copy=False)
         self.n_components_ = self._n_features_out = len(P)
         self.precisions_ = np.array([layer.precision for layer in layers])
         self.n_inducing_ = np.array([len(layer.inducing_points) for layer in layers])
-        self._layers = [layer.astype(X.dtype) for layer in layers]
+        self._layers = [layer.astype(dtype) for layer in layers]
         return self
 
     def layer_outputs(self, X):

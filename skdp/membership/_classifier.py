@@ -232,5 +232,13 @@ class WideCDMMAClassifier(ReconstructionClassifier):
             for parts in fit_parts(self, cdmma_part, sets, self.subset_size, self.verbose)
         ]
 
+    def _assemble(self, classes, autoencoders):
+        """Take one fitted or loaded autoencoder a class as this classifier."""
+        self.classes_, self.autoencoders_ = classes, autoencoders
+        self.n_features_in_ = autoencoders[0].n_features_in_
+        self._dtype = autoencoders[0]._dtype
+        self._set_temperature()
+        return self
+
     def _class_parts(self):
         return [autoencoder.autoencoders_ for autoencoder in self.autoencoders_]

@@ -1,6 +1,6 @@
 """Classification by nearest reconstruction: fitting, scores, probabilities."""
 
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral
 
 import numpy as np
@@ -40,6 +40,56 @@ def error_temperature(error_sums, n_features):
         return 1e-100  # nothing is left to be uncertain about
     within = (squares - sums**2 / counts).sum() / counts.sum()
     return float(max(within / mean, 2 * mean / n_features))
+
+
+def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
+    """Return the least reconstruction error among the autoencoders of each group.
+
+    Parameters
+    ----------
+    groups : list of list of CDMMA or DeepFuzzyAutoencoder
+        Those of each class, say.
+
+    X : ndarray of shape (n_samples, n_features)
+        Validated queries.
+
+    dtype : dtype
+        In which to compute.
+
+    n_jobs : int or None, default=None
+        Threads.
+
+    embed : callable, default=None
+        ``embed(Y)`` gives, group by group, what the autoencoders of that group shall
+        reconstruct for the rows Y. By default, Y itself.
+
+    reduce : callable, default=None
+        ``reduce(errors)`` replaces the errors of a block of rows.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_samples, n_groups)
+        Finite; or what ``reduce`` made of them.
+    """
+
+    def compute(Y):
+        views = repeat(Y) if embed is None else embed(Y)
+        errors = [
+            nearest(chain.from_iterable(part._candidates(Z) for part in parts), Z)[0]
+            for parts, Z in zip(groups, views, strict=False)
+        ]
+        # Queries so far away that squares overflow stay ordered and finite.
+        largest = np.finfo(dtype).max
+        errors = np.nan_to_num(np.stack(errors, axis=1), nan=largest, posinf=largest)
+        return errors if reduce is None else reduce(errors)
+
+    return map_rows(
+        compute,
+        X,
+        values_per_row=max(part._values_per_row() for parts in groups for part in parts),
+        dtype=dtype,
+        n_jobs=n_jobs,
+    )
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
@@ -112,29 +162,9 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return self._errors_of(self._class_parts(), X)
 
     def _errors_of(self, groups, X, reduce=None):
-        """Return the least reconstruction error among the parts of each group.
-
-        Or, with ``reduce``, what it makes of these errors, block by block.
-        """
+        """Return the least reconstruction error among the parts of each group."""
         X = validate_data(self, X, dtype="numeric", reset=False)
-
-        def compute(Y):
-            errors = [
-                nearest(chain.from_iterable(part._candidates(Y) for part in parts), Y)[0]
-                for parts in groups
-            ]
-            # Queries so far away that squares overflow stay ordered and finite.
-            largest = np.finfo(self._dtype).max
-            errors = np.nan_to_num(np.stack(errors, axis=1), nan=largest, posinf=largest)
-            return errors if reduce is None else reduce(errors)
-
-        return map_rows(
-            compute,
-            X,
-            values_per_row=max(part._values_per_row() for parts in groups for part in parts),
-            dtype=self._dtype,
-            n_jobs=self.n_jobs,
-        )
+        return group_errors(groups, X, dtype=self._dtype, n_jobs=self.n_jobs, reduce=reduce)
 
     def decision_function(self, X):
         """Return minus the squared reconstruction error of each class.
