@@ -10,16 +10,20 @@ from skdp.membership import (
 )
 from skdp.noise import GaussianDPNoise, OptimalDPNoise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.transfer import DPSource, DPTransferClassifier, LabeledSplit
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "CDMMA",
     "CDMMAClassifier",
+    "DPSource",
+    "DPTransferClassifier",
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",
     "GaussianDPNoise",
+    "LabeledSplit",
     "MembershipMapping",
     "OptimalDPNoise",
     "PrivacyGuarantee",

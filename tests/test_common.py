@@ -11,6 +11,8 @@ from skdp import (
     DeepFuzzyAutoencoder,
     DeepFuzzyClassifier,
     DeepFuzzyRegressor,
+    DPSource,
+    DPTransferClassifier,
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
@@ -33,9 +35,11 @@ PREDICTORS = [
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
     DeepFuzzyClassifier(),
+    DPTransferClassifier(),
+    DPTransferClassifier(strategy="multitask"),
 ]
 TRANSFORMERS = NOISES + AUTOENCODERS
-EVERYTHING = TRANSFORMERS + PREDICTORS
+EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource()]
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -69,7 +73,7 @@ def test_unyielded_transformer_checks(estimator, check):
     getattr(estimator_checks, check)(type(estimator).__name__, estimator)
 
 
-@pytest.mark.parametrize("estimator", EVERYTHING, ids=repr)
+@pytest.mark.parametrize("estimator", TRANSFORMERS + PREDICTORS, ids=repr)
 def test_wrong_number_of_features_is_refused(estimator, rng):
     # The harness skips this check for anything tagged non-deterministic.
     X, y = rng.rand(20, 4), np.arange(20) % 2

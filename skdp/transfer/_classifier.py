@@ -1,0 +1,394 @@
+"""Learning in a target domain with few labels from a private source's release."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.membership import WideCDMMAClassifier
+from skdp.transfer._alignment import Alignment
+from skdp.transfer._labels import check_columns, match_classes, unlabelled_rows
+from skdp.transfer._multitask import MultiTask
+from skdp.transfer._rounds import self_train
+from skdp.transfer._schedule import make_schedule
+from skdp.transfer._side import SourceSide
+from skdp.transfer._source import DPSource
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
+
+_STRATEGIES = {"alignment": Alignment, "multitask": MultiTask}
+_SEEDS = np.iinfo(np.int32).max
+
+
+def _has_source(self):
+    return self.source is not None
+
+
+class DPTransferClassifier(ClassifierMixin, BaseEstimator):
+    r"""Learn from a few labels, many unlabelled rows, and the release of a private source.
+
+    A classifier of the labelled rows guesses the labels of the others; then, round by
+    round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
+    the labels are guessed again. The source may have other features than the target.
+
+    ``strategy="alignment"`` (004): a target row y enters the space of the source by
+    subspace alignment, for each class so that the median of the target's rows of the class
+    lies on the source's, and the better of the two reconstructions counts, in every round
+    and in :meth:`predict`:
+
+    .. math::
+       f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
+       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
+       \|f_c(y) - \mathcal{WD}_{sr,c}(f_c(y))\|^2\big)
+
+    ``strategy="multitask"`` (003): target rows enter the space of the source once, as
+    :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone, and a
+    :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
+    the target. The least of the three errors decides :meth:`predict`:
+
+    .. math::
+       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
+       \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
+
+    Without a source it is a self-training classifier.
+
+    **What is guaranteed.** What the release guarantees about the *source's* rows, see
+    :attr:`guarantee_`; using it, however often, costs no further privacy. The target's own
+    rows are **not** protected: the fitted model contains clusters of them.
+
+    Parameters
+    ----------
+    source : DPSource or None, default=None
+        A fitted release, usually ``DPSource.load(path)``. ``None`` learns from the target
+        alone.
+
+    strategy : {"alignment", "multitask"}, default="alignment"
+        How source and target combine.
+
+    n_components : "auto", int or sequence of int, default="auto"
+        Size of the codes in each round, never going down; its length is the number of
+        rounds. ``"auto"``: (4, 6, 8, 10) for "alignment", (5, 10, 15, 20) for "multitask".
+        Rows of few features, or few rows of each class, want smaller ones.
+
+    n_inducing : "auto", float, int or sequence of these, default="auto"
+        Inducing points in each round, as a fraction of the rows of an autoencoder or a
+        count; a single one serves all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
+        "alignment", 0.5 for "multitask", cut or lengthened at its front to as many rounds
+        as ``n_components`` has.
+
+    n_layers : "auto" or int, default="auto"
+        Depth in the last round; the others have one layer. ``"auto"``: 5 for "alignment",
+        1 for "multitask".
+
+    tol : float, default=1e-3
+        Where no larger fraction of the pseudo-labels changed in a round, they count as
+        settled and the last round comes next.
+
+    unlabeled : "auto" or label, default="auto"
+        The value in y that marks an unlabelled row; None and NaN stand for each other.
+        ``"auto"``: with a source, None, NaN, and −1 unless −1 is one of its classes;
+        without a source, nothing is unlabelled.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        Inference of the target's mappings, see :class:`~skdp.CDMMA`. "empirical" is the
+        better one where features vary by much less than 1.
+
+    subset_size : int, default=1000
+        Rows for which one autoencoder of the target is meant.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
+        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints a line for each round.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes that have a labelled row. Those that only the source has are left out.
+
+    transduction_ : ndarray of shape (n_samples,)
+        Label of each training row: the given one, or the guess of the last round.
+
+    history_ : dict of list
+        One entry for each round, the initial guess being round 0: ``round``,
+        ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (pseudo-labels that
+        differ from the round before), ``agreement`` (fraction of them that do not) and
+        ``source_share`` (fraction of unlabelled rows decided by the source).
+
+    n_rounds_ : int
+        Rounds that were run, less than the schedule where the pseudo-labels settled.
+
+    target_classifier_ : WideCDMMAClassifier
+        Of the last round; for "multitask" it lives in the space of the source.
+
+    guarantee_ : PrivacyGuarantee or None
+        That of the source, None without one. It says nothing about the target's rows.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DPSource : Makes the release.
+    LabeledSplit : Cross-validation that scores labelled rows only.
+
+    Notes
+    -----
+    Errors of a noisy source and of a small target are on different scales, and the least
+    error lets either side win undeservedly: a very noisy source never decides, a clean one
+    nearly always. :meth:`source_scores` and :meth:`target_scores` show both sides.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Algorithm 7 (004); SERUMS D3.3, section 1.3.2 (003).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPSource, DPTransferClassifier
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPSource(epsilon=16.0, n_layers=1, random_state=0)
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> X, y = domains.target[:700], domains.target_target[:700].copy()
+    >>> y[100:] = -1  # the labels of most rows are unknown
+    >>> model = DPTransferClassifier(source, n_components=(2, 3, 4, 4), random_state=0)
+    >>> model = model.fit(X, y)  # small images want few components
+    >>> model.predict(domains.target[700:]).shape
+    (198,)
+    >>> model.guarantee_.epsilon
+    16.0
+    """
+
+    _parameter_constraints: dict = {
+        "source": [DPSource, None],
+        "strategy": [StrOptions(set(_STRATEGIES))],
+        "n_components": [
+            StrOptions({"auto"}),
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "n_inducing": [
+            StrOptions({"auto"}),
+            "array-like",
+            *WideCDMMAClassifier._parameter_constraints["n_inducing"],
+        ],
+        "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="both")],
+        "unlabeled": [str, Real, None],
+        **{
+            name: WideCDMMAClassifier._parameter_constraints[name]
+            for name in ("inference", "subset_size", "n_jobs", "verbose", "random_state")
+        },
+    }
+
+    def __init__(
+        self,
+        source=None,
+        *,
+        strategy="alignment",
+        n_components="auto",
+        n_inducing="auto",
+        n_layers="auto",
+        tol=1e-3,
+        unlabeled="auto",
+        inference="gamma",
+        subset_size=1000,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.source = source
+        self.strategy = strategy
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.tol = tol
+        self.unlabeled = unlabeled
+        self.inference = inference
+        self.subset_size = subset_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from labelled and unlabelled target rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows. All of them, labelled or not, shape the subspace and the model.
+
+        y : array-like of shape (n_samples,)
+            Labels, with unlabelled rows marked as ``unlabeled`` says.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            When fewer than two classes have a labelled row, when a label is not a class of
+            the source, when source and target have equally many but other columns, or when
+            the schedules do not fit together.
+
+        sklearn.exceptions.NotFittedError
+            When the source is not fitted.
+        """
+        schedule = make_schedule(self)
+        X, labels = self._validate_training(X, y)
+        random_state = check_random_state(self.random_state)
+        self._side = self._make_side(X, labels, random_state)
+
+        def fit(settings, rows, known):
+            return WideCDMMAClassifier(
+                settings.n_components,
+                settings.n_inducing,
+                settings.n_layers,
+                inference=self.inference,
+                subset_size=self.subset_size,
+                n_jobs=self.n_jobs,
+                random_state=random_state.randint(_SEEDS),
+            ).fit(rows, known)
+
+        self.target_classifier_, self.history_ = self_train(
+            fit, schedule, self._side, X, labels, tol=self.tol, verbose=self.verbose
+        )
+        self._side.finish(self._side.rows(X), labels)
+        self.n_rounds_ = sum(k > 0 for k in self.history_["round"])
+        self.transduction_ = self.classes_[labels]
+        self.guarantee_ = None if self.source is None else self.source.guarantee_
+        return self
+
+    def _validate_training(self, X, y):
+        """Return rows, and class numbers with −1 for what is unlabelled."""
+        classes = () if self.source is None else self._released_classes()
+        may_mark = self.source is not None or self.unlabeled != "auto"
+        dtype = [np.float64, np.float32]
+        if y is None or not may_mark:
+            X, y = validate_data(self, X, y, dtype=dtype)
+            hidden = np.zeros(len(y), dtype=bool)
+        else:
+            X, y = validate_data(self, X, dtype=dtype), column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            hidden = unlabelled_rows(y, self.unlabeled, classes)
+        # Marks gone, labels get the dtype that they have by themselves.
+        given = y[~hidden] if y.dtype.kind != "O" else np.array(y[~hidden].tolist())
+        if given.size:
+            check_classification_targets(given)
+        self.classes_, known = np.unique(given, return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"The 'y' parameter of {type(self).__name__}.fit must name at least two classes, "
+                f"got {n_classes} class{'es'[: 2 - 2 * n_classes]} {self.classes_.tolist()} and "
+                f"{hidden.sum()} unlabelled rows (unlabeled={self.unlabeled!r}). Label at least "
+                "one row of each class."
+            )
+        labels = np.full(len(X), -1)
+        labels[~hidden] = known
+        return X, labels
+
+    def _released_classes(self):
+        check_is_fitted(self.source)
+        return self.source.classes_.tolist()
+
+    def _make_side(self, X, labels, random_state):
+        if self.source is None:
+            return SourceSide()
+        columns = match_classes(self.classes_, self.source.classes_)
+        check_columns(self, self.source)
+        side = _STRATEGIES[self.strategy]
+        return side(self.source, columns, X, labels, self.n_jobs, random_state)
+
+    def _errors(self, X, *sides):
+        """Return the least squared error among the given sides, for each row and class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = self._side.rows(X)
+        score = {
+            "target": self.target_classifier_.reconstruction_errors,
+            "source": self._side.errors,
+        }
+        errors = [score[side](rows) for side in sides]
+        return errors[0] if len(errors) == 1 else np.minimum(*errors)
+
+    @available_if(_has_source)
+    def source_scores(self, X):
+        """Return minus the squared error of the source side for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Where these exceed :meth:`target_scores`, the source decides.
+        """
+        return -self._errors(X, "source")
+
+    def target_scores(self, X):
+        """Return minus the squared error of the target classifier for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            Without a source, these alone decide.
+        """
+        return -self._errors(X, "target")
+
+    def decision_function(self, X):
+        """Return minus the least squared error of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            With two classes, the score of ``classes_[1]`` less that of ``classes_[0]``, as
+            scikit-learn has it.
+        """
+        scores = -self._errors(X, "target", "source")
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X):
+        """Return the class with the least error on either side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        winners = self._errors(X, "target", "source").argmin(axis=1)
+        return self.classes_[winners]

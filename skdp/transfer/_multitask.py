@@ -1,0 +1,92 @@
+"""The source side by a source2target mapping: 003, equations (1.79)–(1.87)."""
+
+import numpy as np
+
+from skdp.membership import MembershipMapping
+from skdp.membership._reconstruction import nearest, squared_distances, take_output
+from skdp.transfer._alignment import paired_subspaces
+from skdp.transfer._side import SourceSide
+from skdp.utils._parallel import map_rows, run_tasks
+
+_MAX_INDUCING = 1000
+
+
+class MultiTask(SourceSide):
+    """The source reconstructs a target row, and a mapping carries that to the target.
+
+    Everything happens in the space of the source; where dimensions differ, a target row y
+    enters it as V_srᵀV_tg·y.
+
+    Parameters
+    ----------
+    source : DPSource
+        The release.
+
+    columns : list of int
+        Position of each of the target's classes among those of the source.
+
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    labels : ndarray of shape (n_samples,)
+        Class numbers, −1 where unlabelled.
+
+    n_jobs : int or None
+        Threads.
+
+    random_state : RandomState
+        For the inducing points of the mapping.
+    """
+
+    def __init__(self, source, columns, X, labels, n_jobs, random_state):
+        self._autoencoders = [source.classifier_.autoencoders_[c] for c in columns]
+        self._dtype = np.result_type(source.classifier_._dtype, X.dtype)
+        self._n_jobs, self._random_state = n_jobs, random_state
+        self._basis = None
+        if source.n_features_in_ != X.shape[1]:
+            V_sr, V_tg = paired_subspaces(source, columns, X, labels)
+            self._basis = V_tg.T @ V_sr
+
+    def rows(self, X):
+        """Return target rows in the space of the source."""
+        return X if self._basis is None else X @ self._basis
+
+    def finish(self, rows, labels):
+        """Learn the mapping from (WD_sr,c(y), y) over all rows y and their classes c."""
+        members = [np.flatnonzero(labels == c) for c in range(len(self._autoencoders))]
+        outputs = run_tasks(
+            _reconstruct,
+            [(a, rows[m]) for a, m in zip(self._autoencoders, members, strict=True)],
+            len(members),
+            n_jobs=self._n_jobs,
+        )
+        self._mapping = MembershipMapping(
+            min(-(-len(rows) // 2), _MAX_INDUCING),
+            inference="empirical",
+            random_state=self._random_state,
+        ).fit(np.concatenate(outputs), rows[np.concatenate(members)])
+
+    def errors(self, rows):
+        """Return the lesser error of source2target and source for each row and class."""
+
+        def compute(Y):
+            errors = np.empty((len(Y), len(self._autoencoders)), dtype=Y.dtype)
+            for c, autoencoder in enumerate(self._autoencoders):
+                errors[:, c], output = nearest(autoencoder._candidates(Y), Y, take_output)
+                carried = squared_distances(Y, self._mapping._layer.predict(output))
+                np.minimum(errors[:, c], carried, out=errors[:, c])
+            largest = np.finfo(self._dtype).max
+            return np.nan_to_num(errors, nan=largest, posinf=largest)
+
+        values = max(autoencoder._values_per_row() for autoencoder in self._autoencoders)
+        return map_rows(
+            compute,
+            rows,
+            values_per_row=values + 2 * _MAX_INDUCING + 4 * rows.shape[1],
+            dtype=self._dtype,
+            n_jobs=self._n_jobs,
+        )
+
+
+def _reconstruct(autoencoder, rows):
+    return autoencoder.reconstruct(rows)

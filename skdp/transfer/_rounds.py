@@ -1,0 +1,107 @@
+"""Self-training: the rounds of 004, Algorithm 7, and of 003, equations (1.82)–(1.83)."""
+
+import time
+
+import numpy as np
+
+from skdp.transfer._schedule import Round
+
+
+def self_train(fit, schedule, side, X, labels, *, tol, verbose):
+    """Label the unlabelled rows round by round.
+
+    An initial classifier of the labelled rows alone guesses first. Each round then fits the
+    target classifier to all rows, and guesses again by the lesser of its error and that of
+    the source side. When hardly a guess changes, the last round comes next.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(settings, rows, labels)`` returns a fitted classifier.
+
+    schedule : list of Round
+        What each round does.
+
+    side : SourceSide
+        Help from the source.
+
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    labels : ndarray of shape (n_samples,)
+        Class numbers, −1 where unlabelled. Guesses are written in place.
+
+    tol : float
+        Largest fraction of guesses that may change when they count as settled.
+
+    verbose : int
+        Above 0, print a line for each round.
+
+    Returns
+    -------
+    classifier : WideCDMMAClassifier
+        Of the last round.
+
+    history : dict of list
+        One entry for each round, see :class:`DPTransferClassifier`.
+    """
+    hidden = labels < 0
+    n_hidden = int(np.count_nonzero(hidden))
+    rows = side.rows(X)
+    history = _History(len(schedule), n_hidden, verbose)
+    k = len(schedule)
+    if n_hidden:
+        k = 1
+        settings = first_round(labels[~hidden])
+        initial = fit(settings, rows[~hidden], labels[~hidden])
+        labels[hidden] = initial.reconstruction_errors(rows[hidden]).argmin(axis=1)
+        history.add(0, settings, n_hidden, 0.0)
+    side.update(X, labels)
+    score = side.scorer(X[hidden])
+    while True:
+        classifier = fit(schedule[k - 1], rows, labels)
+        changed, share = 0, 0.0
+        if n_hidden:
+            errors, others = classifier.reconstruction_errors(rows[hidden]), score()
+            share = np.mean(others.min(axis=1) < errors.min(axis=1))
+            guesses = np.minimum(errors, others).argmin(axis=1)
+            changed = int(np.count_nonzero(labels[hidden] != guesses))
+            labels[hidden] = guesses
+            side.update(X, labels)
+        history.add(k, schedule[k - 1], changed, float(share))
+        if k == len(schedule):
+            return classifier, history.columns
+        k = len(schedule) if changed <= tol * n_hidden else k + 1
+
+
+def first_round(labels):
+    """Return the settings of the initial classifier: n = min(20, min_c N_c − 1), M = N, L = 1."""
+    return Round(int(np.clip(np.bincount(labels).min() - 1, 1, 20)), 1.0, 1)
+
+
+class _History:
+    """Columns of what happened, printed as it happens."""
+
+    def __init__(self, n_rounds, n_hidden, verbose):
+        self._n_rounds, self._n_hidden, self._verbose = n_rounds, n_hidden, verbose
+        self._start = time.perf_counter()
+        self.columns: dict = {}
+
+    def add(self, k, settings, changed, source_share):
+        entry = {
+            "round": k,
+            "n_components": settings.n_components,
+            "n_inducing": settings.n_inducing,
+            "n_layers": settings.n_layers,
+            "changed": changed,
+            "agreement": 1 - changed / max(self._n_hidden, 1),
+            "source_share": source_share,
+        }
+        for name, value in entry.items():
+            self.columns.setdefault(name, []).append(value)
+        if self._verbose:
+            print(
+                f"[DPTransferClassifier] round {k} of {self._n_rounds}: {changed} of "
+                f"{self._n_hidden} pseudo-labels changed, the source decided "
+                f"{source_share:.0%}, {time.perf_counter() - self._start:.1f} s gone"
+            )

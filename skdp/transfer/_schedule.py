@@ -1,0 +1,73 @@
+"""What each round of self-training is to do."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+# 004 section 5 and 003 section 1.4.
+DEFAULTS = {
+    "alignment": {
+        "n_components": (4, 6, 8, 10),
+        "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4),
+        "n_layers": 5,
+    },
+    "multitask": {
+        "n_components": (5, 10, 15, 20),
+        "n_inducing": (1 / 2, 1 / 2, 1 / 2, 1 / 2),
+        "n_layers": 1,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """Settings of the target classifier in one round."""
+
+    n_components: int
+    n_inducing: int | float
+    n_layers: int
+
+
+def make_schedule(owner):
+    """Return one Round for each entry of ``owner.n_components``; only the last is deep.
+
+    Raises
+    ------
+    ValueError
+        When the schedules differ in length or go down.
+    """
+
+    def given(name):
+        value = getattr(owner, name)
+        return DEFAULTS[owner.strategy][name] if isinstance(value, str) else value
+
+    sizes, fractions = _sequence(given("n_components")), _sequence(given("n_inducing"))
+    _check(owner, "n_components", sizes)
+    if isinstance(owner.n_inducing, str | Real):
+        # One number serves all rounds; the default is cut or lengthened at its front.
+        missing = len(sizes) - len(fractions)
+        fractions = fractions[:1] * missing + fractions[max(-missing, 0) :]
+    _check(owner, "n_inducing", fractions)
+    if len(sizes) != len(fractions):
+        raise ValueError(
+            f"The schedules of {type(owner).__name__} must be equally long, got "
+            f"n_components={sizes} and n_inducing={fractions}. Give one entry of each for "
+            "every round, or a single n_inducing for all rounds."
+        )
+    depths = [1] * (len(sizes) - 1) + [given("n_layers")]
+    return [Round(*settings) for settings in zip(sizes, fractions, depths, strict=True)]
+
+
+def _sequence(value):
+    return [value] if isinstance(value, Real) else list(value)
+
+
+def _check(owner, name, values):
+    whole = all(isinstance(value, Integral) for value in values)
+    positive = all(value > 0 for value in values) and (whole or max(values) <= 1)
+    if not values or not positive or values != sorted(values):
+        allowed = "counts" if name == "n_components" else "counts, or fractions in (0, 1],"
+        raise ValueError(
+            f"The {name!r} parameter of {type(owner).__name__} must be a non-empty sequence of "
+            f"positive {allowed} that never goes down, got {values}. Each round models finer "
+            "detail than the one before it."
+        )

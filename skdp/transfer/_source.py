@@ -1,0 +1,311 @@
+"""The release: what a source owner hands out in place of its data."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.membership import WideCDMMAClassifier
+from skdp.membership._reconstruction import principal_directions
+from skdp.noise import GaussianDPNoise, OptimalDPNoise
+from skdp.noise._training import perturb_training_rows
+from skdp.transfer._alignment import class_medians
+from skdp.transfer._release import read_source, write_source
+from skdp.utils._sklearn import HasMethods, StrOptions, fit_context
+
+_NOISES = {"optimal": OptimalDPNoise, "gaussian": GaussianDPNoise}
+_BUDGET = ("epsilon", "delta", "sensitivity")
+
+
+class DPSource(BaseEstimator):
+    r"""The release of a private source: noisy classifier, subspace and class medians.
+
+    The owner of private labelled rows calls :meth:`fit` and :meth:`save`, and hands out the
+    file; the target owner calls :meth:`load` and passes the release to
+    :class:`DPTransferClassifier`. Fitting perturbs the rows once, forgets them, and computes
+    everything from the noisy copy :math:`y^+`: a :class:`~skdp.WideCDMMAClassifier`, the
+    leading principal directions :math:`V_{sr}` of all rows, and for each class the median
+
+    .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
+
+    **What is guaranteed.** What the noise guarantees for the *features* of the training
+    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Anything
+    computed from the noisy copy, by anybody, keeps it. **What is treated as public**: the
+    labels (hence the set of classes and the number of rows of each), the number and names
+    of the columns, and their dtype.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` releases
+        a model of the data as they are, and warns.
+
+    delta : float, default=1e-5
+        Slack δ in [0, 1) for one element.
+
+    sensitivity : float, default=1.0
+        Largest change of one element that must be hidden, in the units of the data: scale
+        columns to [0, 1] by bounds that are known without looking at the data.
+
+    noise : {"optimal", "gaussian"} or transformer, default="optimal"
+        The noise by name, drawn from fresh entropy of the operating system. Or a noise
+        transformer, which brings its own ``epsilon``, ``delta`` and ``sensitivity`` (those
+        above stay at their defaults, or agree) and must state a ``guarantee_``.
+
+    n_components : int, default=20
+        Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
+
+    n_inducing : int or float, default=0.5
+        Inducing points of each layer: a count, or a fraction of the rows.
+
+    n_layers : int, default=5
+        Depth of each autoencoder. The file grows with it.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        Inference of the mappings, see :class:`~skdp.CDMMA`.
+
+    subset_size : int, default=1000
+        Rows for which one autoencoder is meant.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
+        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints its progress.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means alone, never for the noise: a seed that others may guess must not undo
+        the guarantee. For reproducible noise pass a transformer with a seed of its own.
+
+    Attributes
+    ----------
+    guarantee_ : PrivacyGuarantee
+        What the release guarantees.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    classifier_ : WideCDMMAClassifier
+        Trained on the noisy copy. It classifies rows of the source's own space: ask it for
+        a ``score`` on held-out rows before the release leaves the house (held-out rows are
+        queries, and stay).
+
+    components_ : ndarray of shape (n_directions, n_features)
+        Principal directions V_sr of the noisy copy as rows, at most ⌈p/2⌉.
+
+    class_medians_ : ndarray of shape (n_classes, n_directions)
+        Medians m_sr,c of the noisy copy in the subspace.
+
+    n_features_in_ : int
+        Number of features p seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DPTransferClassifier : Learns from a release.
+
+    Notes
+    -----
+    Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
+    a parameter search over a source. A fitted source is a finished release:
+    :func:`sklearn.base.clone` hands it on as it is, because whoever clones it does not have
+    the rows to fit it again.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", section 4.2, Algorithms 5 and 6 and equation (118) (004).
+
+    Examples
+    --------
+    >>> from skdp import DPSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source.class_medians_.shape
+    (10, 32)
+    >>> source.guarantee_.epsilon, source.guarantee_.unit
+    (8.0, 'element')
+    >>> source.save("digits.skdp")  # doctest: +SKIP
+    >>> release = DPSource.load("digits.skdp")  # doctest: +SKIP
+    """
+
+    _parameter_constraints: dict = {
+        **{name: OptimalDPNoise._parameter_constraints[name] for name in _BUDGET},
+        **WideCDMMAClassifier._parameter_constraints,
+        "noise": [StrOptions(set(_NOISES)), HasMethods(["fit_transform", "get_params"])],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=1e-5,
+        sensitivity=1.0,
+        *,
+        noise="optimal",
+        n_components=20,
+        n_inducing=0.5,
+        n_layers=5,
+        inference="gamma",
+        subset_size=1000,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.noise = noise
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.inference = inference
+        self.subset_size = subset_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Perturb the rows, and learn the release from the noisy copy alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows. Nothing computed from them is kept.
+
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones; not protected.
+
+        Returns
+        -------
+        self : object
+            The release.
+
+        Raises
+        ------
+        ValueError
+            When the noise transformer contradicts this object's parameters, changes the
+            shape of the rows or states no guarantee.
+        """
+        noise = self._make_noise()
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        noisy, guarantee = perturb_training_rows(noise, X)
+        self._check_noise(noise, noisy.shape == X.shape, guarantee)
+        del X  # from here on there is only the noisy copy
+        classifier = WideCDMMAClassifier(
+            self.n_components,
+            self.n_inducing,
+            self.n_layers,
+            inference=self.inference,
+            subset_size=self.subset_size,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        ).fit(noisy, y)
+        n_directions = -(-noisy.shape[1] // 2)
+        components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
+        labels = np.unique(y, return_inverse=True)[1]
+        medians = class_medians(noisy @ components.T, labels, len(classifier.classes_))
+        return self._assemble(classifier, components, medians, guarantee)
+
+    def _make_noise(self):
+        if isinstance(self.noise, str):
+            return _NOISES[self.noise](self.epsilon, self.delta, self.sensitivity)
+        given = self.noise.get_params(deep=False)
+        defaults = type(self)().get_params(deep=False)
+        for name in _BUDGET:
+            own = getattr(self, name)
+            if own not in (defaults[name], given.get(name, own)):
+                raise ValueError(
+                    f"The {name!r} parameter of DPSource is {own!r}, but its noise "
+                    f"{self.noise!r} has {name}={given[name]!r}. Set it on the noise alone."
+                )
+        return self.noise
+
+    @staticmethod
+    def _check_noise(noise, same_shape, guarantee):
+        if not same_shape or guarantee is None:
+            problem = "states no guarantee_" if same_shape else "changes the shape of the rows"
+            raise ValueError(
+                f"The 'noise' parameter of DPSource must be a noise transformer that keeps the "
+                f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
+                "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
+                "scale the data, by public bounds, before they get here."
+            )
+
+    def _assemble(self, classifier, components, medians, guarantee):
+        """Take what was learned or loaded as this release."""
+        self.classifier_, self.guarantee_ = classifier, guarantee
+        self.classes_, self.n_features_in_ = classifier.classes_, classifier.n_features_in_
+        self.components_ = components.astype(classifier._dtype, copy=False)
+        self.class_medians_ = medians.astype(classifier._dtype, copy=False)
+        return self
+
+    def save(self, path):
+        """Write the release to a file that holds arrays and text, and no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; used as given, whatever its ending.
+        """
+        check_is_fitted(self)
+        write_source(self, path)
+
+    @classmethod
+    def load(cls, path):
+        """Read a release that :meth:`save` wrote; no code in the file can run.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        source : DPSource
+            Fitted. Its ``noise`` is None: a release cannot be fitted again.
+
+        Raises
+        ------
+        ValueError
+            When the file is truncated, altered, of a newer version or not a release.
+        """
+        return read_source(cls, path)
+
+    def summary(self):
+        """Return a few lines for humans: what the release is, and what it guarantees.
+
+        Returns
+        -------
+        text : str
+            Ends with the statement of :attr:`guarantee_`.
+        """
+        check_is_fitted(self)
+        parts = [part for parts in self.classifier_._class_parts() for part in parts]
+        labels = ", ".join(str(label) for label in self.classes_.tolist())
+        return (
+            f"Release of a private source: {len(self.classes_)} classes ({labels}), "
+            f"{self.n_features_in_} features\n"
+            f"  model:      {len(parts)} autoencoders of {len(parts[0].precisions_)} layers, "
+            f"{len(self.components_)} directions, a median for each class\n"
+            f"  guarantee:  {self.guarantee_}"
+        )
+
+    def __sklearn_clone__(self):
+        if hasattr(self, "guarantee_"):
+            return self
+        return super().__sklearn_clone__()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,101 @@
+"""Cross-validation where only labelled rows can be scored."""
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
+
+from skdp.transfer._labels import unlabelled_rows
+
+
+class LabeledSplit:
+    """Split the labelled rows into folds; unlabelled rows are always trained on.
+
+    For ``cv=`` of :class:`~sklearn.model_selection.GridSearchCV` and the like: a test fold
+    never holds a row without a label, which no score could judge, and a training fold holds
+    every unlabelled row, which is what semi-supervised learning lives on.
+
+    Parameters
+    ----------
+    cv : int or cross-validation splitter, default=5
+        How to split the labelled rows. An integer is the number of stratified folds: give
+        each class at least that many labelled rows.
+
+    unlabeled : "auto" or label, default="auto"
+        The value that marks an unlabelled row. ``"auto"``: −1, None and NaN.
+
+    See Also
+    --------
+    DPTransferClassifier : Learns from such data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import LabeledSplit
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> for train, test in LabeledSplit(cv=2).split(y.reshape(-1, 1), y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
+    """
+
+    def __init__(self, cv=5, *, unlabeled="auto"):
+        self.cv = cv
+        self.unlabeled = unlabeled
+
+    def split(self, X, y, groups=None):
+        """Generate indices of training and test rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        y : array-like of shape (n_samples,)
+            Labels, with unlabelled rows marked.
+
+        groups : array-like of shape (n_samples,), default=None
+            Passed to the splitter of the labelled rows.
+
+        Yields
+        ------
+        train : ndarray
+            All unlabelled rows, and labelled ones.
+
+        test : ndarray
+            Labelled rows only.
+
+        Raises
+        ------
+        ValueError
+            When no row is labelled, or when the labelled rows cannot be split.
+        """
+        unlabelled = unlabelled_rows(y, self.unlabeled)
+        labelled = np.flatnonzero(~unlabelled)
+        if not len(labelled):
+            raise ValueError(
+                f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labelled row among "
+                f"{len(unlabelled)}. Label some, or name the value that marks the others."
+            )
+        labels = np.array([label for label, u in zip(y, unlabelled, strict=True) if not u])
+        groups = None if groups is None else np.asarray(groups)[labelled]
+        for train, test in self._splitter().split(labels, labels, groups):
+            yield np.sort(np.append(labelled[train], np.flatnonzero(unlabelled))), labelled[test]
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object, default=None
+            Passed to the splitter of the labelled rows.
+
+        Returns
+        -------
+        n_splits : int
+        """
+        return self._splitter().get_n_splits(X, y, groups)
+
+    def _splitter(self):
+        return StratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+
+    def __repr__(self):
+        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"

@@ -1,0 +1,402 @@
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    LabeledSplit,
+    MembershipMapping,
+    WideCDMMAClassifier,
+)
+from skdp.transfer._alignment import Alignment, paired_subspaces
+from skdp.transfer._schedule import make_schedule
+
+STRATEGIES = ["alignment", "multitask"]
+SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": 2}
+
+
+# The papers' algorithms once more, row by row, from public estimators alone.
+
+
+def slow_subspaces(source, X, marked):
+    if X.shape[1] == source.n_features_in_:
+        return source.components_, source.components_
+    n = min(-(-source.n_features_in_ // 2), X.shape[1])
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    V_tg = vectors[:, np.argsort(-values)[:n]].T
+    for k in range(n):
+        medians = [np.median(X[marked == c] @ V_tg[k]) for c in source.classes_]
+        if np.cov(medians, source.class_medians_[:, k])[0, 1] < 0:
+            V_tg[k] *= -1
+    return source.components_[:n], V_tg
+
+
+def slow_error(source, c, row):
+    row = row.reshape(1, -1)
+    return np.sum((row - source.classifier_.autoencoders_[c].reconstruct(row)) ** 2)
+
+
+def slow_alignment_errors(source, V_sr, V_tg, X, medians):
+    errors = np.empty((len(X), len(medians)))
+    for i, y in enumerate(X):
+        for c, m_tg in enumerate(medians):
+            m_sr = source.class_medians_[c][: len(V_sr)]
+            errors[i, c] = slow_error(source, c, V_sr.T @ (V_tg @ y - m_tg + m_sr))
+    return errors
+
+
+def slow_medians(V_tg, X, labels):
+    return [np.median([V_tg @ y for y in X[labels == c]], axis=0) for c in range(10)]
+
+
+def fewer(X, marked):
+    kept = (marked >= 0) | (np.arange(len(X)) < 150)
+    return X[kept], marked[kept]
+
+
+def schedule_models(seeds):
+    for n, ratio, depth in zip((2, 3, 4), (0.1, 0.2, 0.25), (1, 1, 2), strict=True):
+        yield WideCDMMAClassifier(n, ratio, depth, random_state=seeds.randint(2**31 - 1))
+
+
+def initial_labels(rows, marked, seeds):
+    shown = marked >= 0
+    n = min(20, np.bincount(marked[shown]).min() - 1)
+    model = WideCDMMAClassifier(n, 1.0, 1, random_state=seeds.randint(2**31 - 1))
+    labels = marked.copy()
+    labels[~shown] = model.fit(rows[shown], marked[shown]).predict(rows[~shown])
+    return labels
+
+
+@pytest.mark.parametrize("domain", ["same", "other"])
+def test_alignment_is_algorithm_7(release, domain, request):
+    X, _, marked, X_test, _ = request.getfixturevalue(domain)
+    X, marked, X_test = *fewer(X, marked), X_test[:20]
+    fast = DPTransferClassifier(release, tol=0.0, random_state=0, **SCHEDULE).fit(X, marked)
+
+    seeds = np.random.RandomState(0)
+    hidden = marked < 0
+    V_sr, V_tg = slow_subspaces(release, X, marked)
+    labels = initial_labels(X, marked, seeds)
+    for model in schedule_models(seeds):
+        medians = slow_medians(V_tg, X, labels)
+        target = model.fit(X, labels).reconstruction_errors(X[hidden])
+        source = slow_alignment_errors(release, V_sr, V_tg, X[hidden], medians)
+        labels[hidden] = np.minimum(target, source).argmin(axis=1)
+    assert_array_equal(fast.transduction_, labels)
+
+    source = slow_alignment_errors(release, V_sr, V_tg, X_test, slow_medians(V_tg, X, labels))
+    target = model.reconstruction_errors(X_test)
+    assert_allclose(fast.source_scores(X_test), -source, rtol=1e-7)
+    assert_allclose(fast.target_scores(X_test), -target, rtol=1e-7)
+    assert_allclose(fast.decision_function(X_test), -np.minimum(source, target), rtol=1e-7)
+    assert_array_equal(fast.predict(X_test), np.minimum(source, target).argmin(axis=1))
+
+
+@pytest.mark.parametrize("domain", ["same", "other"])
+def test_multitask_is_the_report_s_rule(release, domain, request):
+    X, _, marked, X_test, _ = request.getfixturevalue(domain)
+    X, marked, X_test = *fewer(X, marked), X_test[:20]
+    settings = {"strategy": "multitask", "tol": 0.0, "random_state": 0}
+    fast = DPTransferClassifier(release, **settings, **SCHEDULE).fit(X, marked)
+    source_scores, scores = fast.source_scores(X_test), fast.decision_function(X_test)
+
+    if domain == "other":
+        V_sr, V_tg = slow_subspaces(release, X, marked)
+        X, X_test = (np.array([V_sr.T @ V_tg @ y for y in rows]) for rows in (X, X_test))
+    seeds = np.random.RandomState(0)
+    hidden = marked < 0
+    labels = initial_labels(X, marked, seeds)
+    for model in schedule_models(seeds):
+        labels[hidden] = model.fit(X, labels).predict(X[hidden])
+    assert_array_equal(fast.transduction_, labels)
+
+    autoencoders = release.classifier_.autoencoders_
+    order = np.argsort(labels, kind="stable")
+    pairs = [(autoencoders[labels[i]].reconstruct(X[i : i + 1])[0], X[i]) for i in order]
+    mapping = MembershipMapping(-(-len(X) // 2), inference="empirical", random_state=seeds)
+    mapping.fit(*map(np.array, zip(*pairs, strict=True)))
+    source = np.empty((len(X_test), 10))
+    for i, y in enumerate(X_test):
+        for c in range(10):
+            output = autoencoders[c].reconstruct(y.reshape(1, -1))
+            carried = mapping.predict(output)
+            source[i, c] = min(np.sum((y - output) ** 2), np.sum((y - carried) ** 2))
+    target = model.reconstruction_errors(X_test)
+    assert_allclose(source_scores, -source, rtol=1e-6)
+    assert_allclose(scores, -np.minimum(source, target), rtol=1e-6)
+
+
+def test_subspaces_of_equal_dimension_are_shared(release, same):
+    V_sr, V_tg = paired_subspaces(release, list(range(10)), same[0], same[2])
+    assert V_sr is V_tg is release.components_
+
+
+def test_subspaces_never_exceed_the_rank_of_the_target(release, other):
+    X, _, marked, _, _ = other
+    flat = np.hstack([X[:, :5], np.zeros((len(X), 3))])
+    V_sr, V_tg = paired_subspaces(release, list(range(10)), flat, marked)
+    assert V_sr.shape == (5, 64)
+    assert V_tg.shape == (5, 8)
+    assert_allclose(V_tg @ V_tg.T, np.eye(5), atol=1e-12)
+
+
+def test_a_clean_source_of_the_same_domain_helps(release, same):
+    X, y, marked, X_test, y_test = same
+    transfer = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert transfer.score(X_test, y_test) > 0.95
+    assert transfer.score(X_test, y_test) > alone.score(X_test, y_test) + 0.1
+    assert np.mean(transfer.transduction_ == y) > 0.95
+    assert min(transfer.history_["source_share"][1:]) > 0
+
+
+def test_a_hopeless_source_does_no_harm(domains, same):
+    X, _, marked, X_test, _ = same
+    source = DPSource(0.05, n_layers=1, random_state=0).fit(domains.source, domains.source_target)
+    transfer = DPTransferClassifier(source, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert_array_equal(transfer.predict(X_test), alone.predict(X_test))
+    assert max(transfer.history_["source_share"]) == 0
+
+
+def test_errors_are_recomputed_only_where_a_median_moved(release, same, monkeypatch):
+    X, y, _, _, _ = same
+    side = Alignment(release, list(range(10)), X, y, None, None)
+    calls = []
+    compute = Alignment.errors
+    monkeypatch.setattr(Alignment, "errors", lambda *args: calls.append(args[2]) or compute(*args))
+    score = side.scorer(X[:30])
+    side.update(X, y)
+    first = score().copy()
+    score()
+    assert [list(columns) for columns in calls] == [[True] * 10]
+    # Without its outermost rows class 3 has another median, and no other class has.
+    moved = y.copy()
+    moved[np.flatnonzero(y == 3)[:20]] = -1
+    side.update(X, moved)
+    second = score()
+    assert list(np.flatnonzero(calls[1])) == [3]
+    assert len(calls) == 2
+    assert_array_equal(np.flatnonzero(np.any(first != second, axis=0)), [3])
+    assert_array_equal(second, compute(side, X[:30]))
+
+
+def test_history_tells_what_happened(release, same, capsys):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(release, tol=0.0, verbose=1, random_state=0, **SCHEDULE)
+    history = model.fit(X, marked).history_
+    assert history["round"] == [0, 1, 2, 3]
+    assert history["n_components"] == [4, 2, 3, 4]  # five labels a class, less one
+    assert history["n_inducing"] == [1.0, 0.1, 0.2, 0.25]
+    assert history["n_layers"] == [1, 1, 1, 2]
+    assert history["changed"][0] == 450
+    assert_allclose(history["agreement"], 1 - np.array(history["changed"]) / 450)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[1].startswith(f"[DPTransferClassifier] round 1 of 3: {history['changed'][1]} of")
+
+
+def test_rounds_end_early_when_labels_settle(release, same):
+    X, _, marked, _, _ = same
+    settings = {"n_components": (2, 3, 4, 5), "n_inducing": 0.2, "random_state": 0}
+    model = DPTransferClassifier(release, tol=1.0, **settings).fit(X, marked)
+    assert model.history_["round"] == [0, 1, 4]
+    assert model.n_rounds_ == 2
+    assert DPTransferClassifier(release, tol=0.0, **settings).fit(X, marked).n_rounds_ == 4
+
+
+def test_without_unlabelled_rows_there_is_one_round(release, same):
+    X, y, _, X_test, _ = same
+    model = DPTransferClassifier(release, random_state=0).fit(X, y)
+    assert model.history_["round"] == [4]
+    assert_array_equal(model.transduction_, y)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    plain = WideCDMMAClassifier(10, 0.25, 5, random_state=seed).fit(X, y)
+    assert_array_equal(model.target_scores(X_test), plain.decision_function(X_test))
+
+
+def test_without_a_source_minus_one_is_a_class(rng):
+    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
+    model = DPTransferClassifier(random_state=0).fit(X, y)
+    assert list(model.classes_) == [-1, 1]
+    assert_array_equal(model.transduction_, y)
+    assert model.guarantee_ is None
+    assert not hasattr(model, "source_scores")
+
+
+def test_minus_one_stays_a_class_where_the_source_has_it(rng, open_source):
+    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
+    model = DPTransferClassifier(open_source(X, y), random_state=0).fit(X, y)
+    assert list(model.classes_) == [-1, 1]
+    assert model.history_["round"] == [4]
+    assert model.decision_function(X).shape == (60,)
+    assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
+def test_text_labels_with_marks(domains, other, open_source, mark):
+    names = np.array([f"digit {c}" for c in range(10)], dtype=object)
+    source = open_source(domains.source, names[domains.source_target], n_layers=1)
+    X, _, marked, X_test, _ = other
+    y = names[marked]
+    y[marked < 0] = mark
+    model = DPTransferClassifier(source, random_state=0).fit(X, y)
+    numbers = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert_array_equal(model.classes_, names)
+    assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
+    # The names change nothing: the target side is the same as with numbers.
+    assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
+    assert_array_equal(
+        DPTransferClassifier(source, random_state=0).fit(X, pd.Series(y)).predict(X_test),
+        model.predict(X_test),
+    )
+
+
+@pytest.mark.parametrize("mark", ["?", 99, np.nan, None])
+def test_any_value_can_be_the_mark(other, mark):
+    X, _, marked, X_test, _ = other
+    y = marked.astype(object)
+    y[marked < 0] = mark
+    named = DPTransferClassifier(unlabeled=mark, random_state=0).fit(X, y)
+    usual = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert_array_equal(named.predict(X_test), usual.predict(X_test))
+    assert named.classes_.dtype.kind == "i"
+
+
+def test_classes_that_only_the_source_has_are_left_out(release, same):
+    X, y, _, X_test, _ = same
+    few = np.isin(y, (3, 7))
+    y = np.where(np.arange(len(y)) < 250, y, -1)
+    model = DPTransferClassifier(release, random_state=0).fit(X[few], y[few])
+    assert list(model.classes_) == [3, 7]
+    assert model.source_scores(X_test).shape == (len(X_test), 2)
+    moved = model.transduction_[y[few] < 0] == same[1][few][y[few] < 0]
+    assert moved.mean() > 0.95
+
+
+def test_classes_that_the_source_lacks_are_refused(release, same):
+    X, _, marked, _, _ = same
+    y = np.where(marked == 4, 44, marked)
+    with pytest.raises(ValueError, match=r"labels \[44\] in y are not among the classes"):
+        DPTransferClassifier(release).fit(X, y)
+
+
+def test_too_few_classes_are_refused(release, same):
+    X, _, marked, _, _ = same
+    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
+        DPTransferClassifier(release).fit(X, np.where(marked == 3, 3, -1))
+    with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
+        DPTransferClassifier(release).fit(X, np.full(len(X), -1))
+
+
+def test_an_unfitted_source_is_refused(same):
+    with pytest.raises(NotFittedError, match="DPSource"):
+        DPTransferClassifier(DPSource()).fit(same[0], same[2])
+
+
+def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
+    X, y = pd.DataFrame(rng.rand(40, 3), columns=["age", "dose", "weight"]), np.arange(40) % 2
+    source = open_source(X, y)
+    DPTransferClassifier(source).fit(X, y)
+    DPTransferClassifier(source).fit(X[["age", "dose"]], y)
+    with pytest.raises(ValueError, match="reorder or rename"):
+        DPTransferClassifier(source).fit(X[["dose", "age", "weight"]], y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_components": (4, 6), "n_inducing": (0.1, 0.2, 0.3)}, "must be equally long"),
+        ({"n_components": (6, 4, 8, 10)}, "never goes down"),
+        ({"n_components": (0, 4, 8, 10)}, "positive counts"),
+        ({"n_components": ()}, "non-empty"),
+        ({"n_inducing": (0.1, 0.2, 0.3, 1.5)}, "fractions in"),
+        ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "never goes down"),
+        ({"n_layers": 0}, "'n_layers' parameter"),
+        ({"source": "file.skdp"}, "'source' parameter"),
+    ],
+)
+def test_impossible_settings_are_refused(same, settings, message):
+    with pytest.raises(ValueError, match=message):
+        DPTransferClassifier(**settings).fit(same[0], same[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes", "fractions"),
+    [
+        ({}, [4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4]),
+        ({"strategy": "multitask"}, [5, 10, 15, 20], [1 / 2] * 4),
+        ({"n_components": 7}, [7], [1 / 4]),
+        ({"n_components": (2, 3)}, [2, 3], [1 / 6, 1 / 4]),
+        ({"n_components": np.arange(1, 6)}, [1, 2, 3, 4, 5], [0.1, 0.1, 1 / 8, 1 / 6, 1 / 4]),
+        ({"n_components": [2, 3], "n_inducing": 40}, [2, 3], [40, 40]),
+        ({"n_components": [2, 3], "n_inducing": [10, 40]}, [2, 3], [10, 40]),
+    ],
+)
+def test_schedules(settings, sizes, fractions):
+    rounds = make_schedule(DPTransferClassifier(**settings))
+    assert [r.n_components for r in rounds] == sizes
+    assert [r.n_inducing for r in rounds] == fractions
+    assert [r.n_layers for r in rounds[:-1]] == [1] * (len(sizes) - 1)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_result_does_not_depend_on_n_jobs(noisy_release, other, strategy):
+    X, _, marked, X_test, _ = other
+    models = [
+        DPTransferClassifier(noisy_release, strategy=strategy, n_jobs=n, random_state=0)
+        for n in (1, 3)
+    ]
+    scores = [model.fit(X, marked).decision_function(X_test) for model in models]
+    assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_float32_agrees_with_float64(domains, other, open_source, strategy):
+    scores = []
+    for dtype in (np.float32, np.float64):
+        source = open_source(domains.source.astype(dtype), domains.source_target, n_layers=1)
+        # All labels are given: guesses close to a tie may fall either way.
+        X, y, _, X_test, _ = other
+        X, X_test = X.astype(dtype), X_test.astype(dtype)
+        model = DPTransferClassifier(source, strategy=strategy, random_state=0).fit(X, y)
+        scores.append(model.decision_function(X_test))
+        assert scores[-1].dtype == dtype
+    assert_allclose(*scores, rtol=1e-3)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
+    X, _, marked, X_test, _ = other
+    model = DPTransferClassifier(noisy_release, strategy=strategy, random_state=0)
+    scores = model.fit(X, marked).decision_function(X_test)
+    joblib.dump(model, tmp_path / "model")
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        assert_array_equal(copy.decision_function(X_test), scores)
+        assert copy.guarantee_ == noisy_release.guarantee_
+    assert_array_equal(clone(model).fit(X, marked).decision_function(X_test), scores)
+    model.set_params(source=None)  # what was learned stays
+    assert_array_equal(model.decision_function(X_test), scores)
+
+
+def test_grid_search_over_schedules_with_a_loaded_source(noisy_release, other, tmp_path):
+    X, _, marked, X_test, y_test = other
+    noisy_release.save(tmp_path / "release")
+    grid = GridSearchCV(
+        DPTransferClassifier(DPSource.load(tmp_path / "release"), random_state=0),
+        {"n_components": [(2, 3, 4, 4), (8, 10, 12, 14)], "n_layers": [1]},
+        cv=LabeledSplit(3),
+        error_score="raise",
+    ).fit(X, marked)
+    assert grid.best_params_["n_components"] == (2, 3, 4, 4)  # tiny images want few components
+    assert grid.best_estimator_.guarantee_.epsilon == 8.0
+    assert grid.score(X_test, y_test) > 0.6
