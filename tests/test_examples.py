@@ -20,6 +20,23 @@ def table_of(example, folder):
 
 
 def test_main_job_on_embedded_digits(tmp_path):
+    same, other = {}, {}
+    table = table_of("plot_private_transfer.py", tmp_path)
+    for block, lines in ((same, table[1:5]), (other, table[5:])):
+        for line in lines:
+            block[" ".join(line[:-6])] = [float(cell.rstrip("%")) for cell in line[-6:]]
+    assert list(same) == list(other)
+    assert len(same) == 4
+    for block in (same, other):  # the unlabelled rows help
+        assert block["no transfer (self-training)"] > block["labels only (1-NN)"]
+        # A hopeless source does no harm.
+        assert block["transfer, alignment"][-1] > block["no transfer (self-training)"][-1] - 2
+    for strategy in ("transfer, alignment", "transfer, multitask"):  # not private: no noise
+        assert same[strategy][0] > same["no transfer (self-training)"][0] + 2
+    assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
+
+
+def test_noises_on_embedded_digits(tmp_path):
     table = table_of("plot_private_digits.py", tmp_path)
     clean = float(table[0][-1].rstrip("%"))
     rows = [[float(cell.rstrip("%")) for cell in line] for line in table[1:]]

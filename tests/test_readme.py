@@ -20,18 +20,28 @@ def test_first_command_names_a_file_that_exists():
     assert (ROOT / command.split()[-1]).is_file()
 
 
-def test_python_example_runs(capsys):
-    code, _ = blocks("python")
+def test_transfer_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, _, _ = blocks("python")
+    exec(code, {})
+    accuracy, summary = capsys.readouterr().out.split("\n", maxsplit=1)
+    assert float(accuracy) > 0.6
+    assert summary.startswith("Release of a private source: 10 classes")
+    assert "(8, 1e-05)-differential privacy per element" in summary
+
+
+def test_pipeline_example_runs(capsys):
+    _, code, _ = blocks("python")
     exec(code, {})
     accuracy, guarantee = capsys.readouterr().out.split("\n", maxsplit=1)
     assert float(accuracy) > 0.8
     assert guarantee.startswith("(4, 1e-05)-differential privacy per element")
 
 
-def test_second_python_example_runs(tmp_path, monkeypatch, capsys, digits):
+def test_participants_example_runs(tmp_path, monkeypatch, capsys, digits):
     monkeypatch.chdir(tmp_path)
     X, y = digits
-    _, code = blocks("python")
+    _, _, code = blocks("python")
     names = {"X": X, "y": y, "x": X[0], "files": ["hospital-a.model"]}
     exec("from skdp import DeepFuzzyClassifier, OptimalDPNoise\n" + code, names)
     assert "of participant 'hospital A'" in capsys.readouterr().out

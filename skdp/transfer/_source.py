@@ -294,7 +294,7 @@ class DPSource(BaseEstimator):
         return (
             f"Release of a private source: {len(self.classes_)} classes ({labels}), "
             f"{self.n_features_in_} features\n"
-            f"  model:      {len(parts)} autoencoders of {len(parts[0].precisions_)} layers, "
+            f"  model:      {len(parts)} autoencoders (depth {len(parts[0].precisions_)}), "
             f"{len(self.components_)} directions, a median for each class\n"
             f"  guarantee:  {self.guarantee_}"
         )

@@ -20,7 +20,7 @@ CASES = [(fetch_mnist, "mnist", 28, 60_000), (fetch_usps, "usps", 16, 7_291)]
 def test_domains_differ_in_width_and_share_no_digit():
     domains = load_digits_domains()
     assert domains.source.shape == (899, 64)
-    assert domains.target.shape == (898, 36)
+    assert domains.target.shape == (898, 49)
     assert len(domains.source) == len(domains.source_target)
     assert len(domains.target) == len(domains.target_target)
     for X in (domains.source, domains.target):

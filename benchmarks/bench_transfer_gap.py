@@ -1,0 +1,44 @@
+"""What self-training alone reaches on 9,000 digits of which 100 are labelled, and why.
+
+At a small epsilon a release adds nothing, so that transfer is as good as the target's own
+self-training: start, schedule, inference and size of subsets decide, and so does the luck
+of the labels. And at a large epsilon the source decides: the choice of the 1,000 test
+digits among the 10,000 does.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from _report import parse, save
+from _transfer import draw_labels, transfer
+
+from skdp.datasets import fetch_mnist
+
+args = parse(__doc__, draws=5)
+X, y = fetch_mnist(subset="test", return_X_y=True)
+X, X_test, y, y_test = X[:9000], X[9000:], y[:9000], y[9000:]
+long = (4,) * 6 + (6, 8, 10)
+variants = {
+    "as in 004: n = 4, 6, 8, 10; M/N = 1/10 ... 1/4; L = 5": {},
+    "L = 1": {"n_layers": 1},
+    "as in 003: n = 5, 10, 15, 20; M/N = 1/2; L = 1": {"strategy": "multitask"},
+    "n = 4, 4, 4, 4": {"n_components": (4, 4, 4, 4)},
+    "six rounds with n = 4, then 6, 8, 10": {"n_components": long},
+    "n = 2, 4, 6, 8": {"n_components": (2, 4, 6, 8)},
+    "n = 8, 10, 12, 14": {"n_components": (8, 10, 12, 14)},
+    "M/N = 1/2 in all rounds": {"n_inducing": 0.5},
+    "inference of 003 (empirical)": {"inference": "empirical"},
+    "subsets of 250 rows": {"subset_size": 250},
+    "other k-means (random_state=1)": {"random_state": 1},
+}
+rows = []
+for name, settings in variants.items():
+    for draw in range(args.draws):
+        marked = draw_labels(y, 10, seed=draw)
+        result = transfer(None, X, y, marked, X_test, y_test, **{"random_state": 0, **settings})
+        rows.append({"variant": name, "draw": draw, **result})
+    mean = np.mean([row["accuracy"] for row in rows if row["variant"] == name])
+    print(name, mean, flush=True)
+    save("transfer_gap", {**vars(args), "labels_per_class": 10}, rows)

@@ -1,0 +1,50 @@
+"""MNIST to USPS with 100 labels, and USPS to MNIST with 100 to 500: other features."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from _report import Timer, parse, save
+from _transfer import draw_labels, transfer
+
+from skdp import DPSource
+from skdp.datasets import fetch_mnist, fetch_usps
+
+args = parse(
+    __doc__, direction="mnist-usps", draws=10, epsilons="0.1,1", labels="10", target_rows=10_000
+)
+load = {"mnist": fetch_mnist, "usps": fetch_usps}
+source_name, target_name = args.direction.split("-")
+X_source, y_source = load[source_name](return_X_y=True)
+X, y = (array[: args.target_rows] for array in load[target_name](return_X_y=True))
+X_test, y_test = load[target_name](subset="test", return_X_y=True)
+name = f"transfer_{source_name}_{target_name}"
+rows = []
+
+
+def record(**row):
+    rows.append(row)
+    print(row, flush=True)
+    save(name, {**vars(args), "delta": 1e-5, "sensitivity": 1.0, "n_target": len(X)}, rows)
+
+
+sources = {}
+for epsilon in map(float, args.epsilons.split(",")):
+    sources[epsilon] = DPSource(epsilon, n_jobs=-1, random_state=0)
+    with Timer() as timer:
+        sources[epsilon].fit(X_source, y_source)
+    record(epsilon=str(epsilon), model="source fit", fit_seconds=timer.seconds)
+# Draw by draw, so that an interrupted run has whole draws.
+for draw in range(args.draws):
+    for per_class in map(int, args.labels.split(",")):
+        marked = draw_labels(y, per_class, seed=draw)
+        shown = marked >= 0
+        settings = {"labels": int(np.count_nonzero(shown)), "draw": draw}
+        data = (X, y, marked, X_test, y_test)
+        result = transfer(None, *data, random_state=0)
+        record(epsilon="-", model="no source", **settings, **result)
+        for epsilon, source in sources.items():
+            for strategy in ("alignment", "multitask"):
+                result = transfer(source, *data, strategy=strategy, random_state=0)
+                record(epsilon=str(epsilon), model=strategy, **settings, **result)
