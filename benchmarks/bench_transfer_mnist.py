@@ -13,7 +13,13 @@ from _transfer import draw_labels, transfer
 from skdp import DPSource, PrivacyLeakWarning
 from skdp.datasets import fetch_mnist
 
-args = parse(__doc__, draws=5, epsilons="inf,8,2,1,0.5,0.1", name="transfer_mnist")
+args = parse(
+    __doc__,
+    draws=5,
+    epsilons="inf,8,2,1,0.5,0.1",
+    strategies="alignment,multitask",
+    name="transfer_mnist",
+)
 warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the yardstick here
 
 X_source, y_source = fetch_mnist(return_X_y=True)
@@ -42,6 +48,6 @@ for draw in range(args.draws):
     data = (X, y, marked, X_test, y_test)
     record("-", draw, "no source", **transfer(None, *data, random_state=0))
     for epsilon, source in sources.items():
-        for strategy in ("alignment", "multitask"):
+        for strategy in args.strategies.split(","):
             result = transfer(source, *data, strategy=strategy, random_state=0)
             record(epsilon, draw, strategy, **result)

@@ -12,7 +12,13 @@ from skdp import DPSource
 from skdp.datasets import fetch_mnist, fetch_usps
 
 args = parse(
-    __doc__, direction="mnist-usps", draws=10, epsilons="0.1,1", labels="10", target_rows=10_000
+    __doc__,
+    direction="mnist-usps",
+    draws=10,
+    epsilons="0.1,1",
+    labels="10",
+    target_rows=10_000,
+    source_layers=5,
 )
 load = {"mnist": fetch_mnist, "usps": fetch_usps}
 source_name, target_name = args.direction.split("-")
@@ -31,7 +37,7 @@ def record(**row):
 
 sources = {}
 for epsilon in map(float, args.epsilons.split(",")):
-    sources[epsilon] = DPSource(epsilon, n_jobs=-1, random_state=0)
+    sources[epsilon] = DPSource(epsilon, n_layers=args.source_layers, n_jobs=-1, random_state=0)
     with Timer() as timer:
         sources[epsilon].fit(X_source, y_source)
     record(epsilon=str(epsilon), model="source fit", fit_seconds=timer.seconds)

@@ -14,7 +14,7 @@ from skdp.transfer._alignment import Alignment
 from skdp.transfer._labels import check_columns, match_classes, unlabelled_rows
 from skdp.transfer._multitask import MultiTask
 from skdp.transfer._rounds import self_train
-from skdp.transfer._schedule import make_schedule
+from skdp.transfer._schedule import make_schedule, resolve
 from skdp.transfer._side import SourceSide
 from skdp.transfer._source import DPSource
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -92,9 +92,10 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         ``"auto"``: with a source, None, NaN, and −1 unless −1 is one of its classes;
         without a source, nothing is unlabelled.
 
-    inference : {"gamma", "empirical"}, default="gamma"
-        Inference of the target's mappings, see :class:`~skdp.CDMMA`. "empirical" is the
-        better one where features vary by much less than 1.
+    inference : {"auto", "gamma", "empirical"}, default="auto"
+        Inference of the target's mappings, see :class:`~skdp.CDMMA`. ``"auto"``: "gamma"
+        for "alignment", "empirical" for "multitask". "empirical" is the better one where
+        features vary by much less than 1.
 
     subset_size : int, default=1000
         Rows for which one autoencoder of the target is meant.
@@ -191,8 +192,9 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         "unlabeled": [str, Real, None],
         **{
             name: WideCDMMAClassifier._parameter_constraints[name]
-            for name in ("inference", "subset_size", "n_jobs", "verbose", "random_state")
+            for name in ("subset_size", "n_jobs", "verbose", "random_state")
         },
+        "inference": [StrOptions({"auto", "gamma", "empirical"})],
     }
 
     def __init__(
@@ -205,7 +207,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         n_layers="auto",
         tol=1e-3,
         unlabeled="auto",
-        inference="gamma",
+        inference="auto",
         subset_size=1000,
         n_jobs=None,
         verbose=0,
@@ -261,7 +263,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
                 settings.n_components,
                 settings.n_inducing,
                 settings.n_layers,
-                inference=self.inference,
+                inference=resolve(self, "inference"),
                 subset_size=self.subset_size,
                 n_jobs=self.n_jobs,
                 random_state=random_state.randint(_SEEDS),

@@ -9,11 +9,13 @@ DEFAULTS = {
         "n_components": (4, 6, 8, 10),
         "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4),
         "n_layers": 5,
+        "inference": "gamma",
     },
     "multitask": {
         "n_components": (5, 10, 15, 20),
         "n_inducing": (1 / 2, 1 / 2, 1 / 2, 1 / 2),
         "n_layers": 1,
+        "inference": "empirical",
     },
 }
 
@@ -27,6 +29,13 @@ class Round:
     n_layers: int
 
 
+def resolve(owner, name):
+    """Return a parameter, or for "auto" what the paper of the strategy uses."""
+    value = getattr(owner, name)
+    auto = isinstance(value, str) and value == "auto"
+    return DEFAULTS[owner.strategy][name] if auto else value
+
+
 def make_schedule(owner):
     """Return one Round for each entry of ``owner.n_components``; only the last is deep.
 
@@ -35,12 +44,8 @@ def make_schedule(owner):
     ValueError
         When the schedules differ in length or go down.
     """
-
-    def given(name):
-        value = getattr(owner, name)
-        return DEFAULTS[owner.strategy][name] if isinstance(value, str) else value
-
-    sizes, fractions = _sequence(given("n_components")), _sequence(given("n_inducing"))
+    sizes = _sequence(resolve(owner, "n_components"))
+    fractions = _sequence(resolve(owner, "n_inducing"))
     _check(owner, "n_components", sizes)
     if isinstance(owner.n_inducing, str | Real):
         # One number serves all rounds; the default is cut or lengthened at its front.
@@ -53,7 +58,7 @@ def make_schedule(owner):
             f"n_components={sizes} and n_inducing={fractions}. Give one entry of each for "
             "every round, or a single n_inducing for all rounds."
         )
-    depths = [1] * (len(sizes) - 1) + [given("n_layers")]
+    depths = [1] * (len(sizes) - 1) + [resolve(owner, "n_layers")]
     return [Round(*settings) for settings in zip(sizes, fractions, depths, strict=True)]
 
 
