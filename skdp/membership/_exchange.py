@@ -22,7 +22,7 @@ def pack_classifier(classifier):
         Those of autoencoder i of class c are named ``"c/i/..."``.
     """
     header = {
-        "parameters": {name: getattr(classifier, name) for name in _SAVED},
+        "parameters": {name: _plain(getattr(classifier, name)) for name in _SAVED},
         "classes": classifier.classes_.tolist(),
         "dtype": np.dtype(classifier._dtype).str,
         "n_parts": [len(parts) for parts in classifier._class_parts()],
@@ -43,10 +43,25 @@ def pack_classifier(classifier):
     return header, arrays
 
 
+def _plain(value):
+    """Return a parameter without NumPy's type, which JSON does not know."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def unpack_classifier(header, arrays):
-    """Return the WideCDMMAClassifier that :func:`pack_classifier` took apart."""
+    """Return the WideCDMMAClassifier that :func:`pack_classifier` took apart.
+
+    Raises
+    ------
+    AttributeError, IndexError, KeyError, TypeError, ValueError
+        When the parts do not fit together.
+    """
     classifier = WideCDMMAClassifier(**header["parameters"])
-    dtype = np.dtype(header["dtype"])
+    dtype, classes = np.dtype(header["dtype"]), np.array(header["classes"])
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype {dtype} is not a floating one")
+    if classes.shape != (len(header["n_parts"]),) or len(np.unique(classes)) < len(classes):
+        raise ValueError("classes do not fit")
 
     def part(key):
         layers = [
@@ -60,12 +75,15 @@ def unpack_classifier(header, arrays):
             )
             for depth, (scale, precision, n_iter) in enumerate(arrays[f"{key}/layers"])
         ]
+        p = arrays[f"{key}/components"].shape[1]
+        if any(layer.coef.shape != (len(layer.inducing_points), p) for layer in layers):
+            raise ValueError(f"layers of {key} do not fit")
         autoencoder = cdmma_part(classifier, None)
         autoencoder.training_error_sums_ = arrays[f"{key}/error_sums"]
         return autoencoder._assemble(arrays[f"{key}/components"], layers, dtype)
 
     return classifier._assemble(
-        np.array(header["classes"]),
+        classes,
         [
             WideCDMMA(**header["parameters"])._assemble([part(f"{c}/{i}") for i in range(n)])
             for c, n in enumerate(header["n_parts"])

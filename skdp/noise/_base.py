@@ -139,6 +139,13 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return add_noise(X, self._law, np.random.default_rng(entropy))
 
+    def __sklearn_clone__(self):
+        # A copied generator would repeat its noise on the next data set, and the difference
+        # of two noisy copies would be that of the data. A shared one goes on.
+        copy = super().__sklearn_clone__()
+        copy.random_state = self.random_state
+        return copy
+
     def __getstate__(self):
         # A generator's state would let whoever reads the pickle step it back and subtract
         # the noise. The copy draws fresh entropy instead.

@@ -1,30 +1,32 @@
 """Learning in a target domain with few labels from a private source's release."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.transfer._alignment import Alignment
-from skdp.transfer._labels import check_columns, match_classes, unlabelled_rows
+from skdp.transfer._labels import (
+    check_columns,
+    encode_labels,
+    match_classes,
+    refuse_missing,
+    scorable_labels,
+    unlabelled_rows,
+)
 from skdp.transfer._multitask import MultiTask
 from skdp.transfer._rounds import self_train
-from skdp.transfer._schedule import make_schedule, resolve
+from skdp.transfer._schedule import SCHEDULE_CONSTRAINTS, make_schedule, resolve
 from skdp.transfer._side import SourceSide
 from skdp.transfer._source import DPSource
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
 _STRATEGIES = {"alignment": Alignment, "multitask": MultiTask}
 _SEEDS = np.iinfo(np.int32).max
-
-
-def _has_source(self):
-    return self.source is not None
 
 
 class DPTransferClassifier(ClassifierMixin, BaseEstimator):
@@ -55,9 +57,8 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
 
     Without a source it is a self-training classifier.
 
-    **What is guaranteed.** What the release guarantees about the *source's* rows, see
-    :attr:`guarantee_`; using it, however often, costs no further privacy. The target's own
-    rows are **not** protected: the fitted model contains clusters of them.
+    **What is guaranteed.** What the release guarantees about the *source's* rows; using it
+    costs no more. The target's rows are **not** protected: the model holds clusters of them.
 
     Parameters
     ----------
@@ -137,8 +138,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Number of features seen during :term:`fit`.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`. Defined only when `X` has feature names
-        that are all strings.
+        Names of features seen during :term:`fit`, when all of them are strings.
 
     See Also
     --------
@@ -148,8 +148,8 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Errors of a noisy source and of a small target are on different scales, and the least
-    error lets either side win undeservedly: a very noisy source never decides, a clean one
-    nearly always. :meth:`source_scores` and :meth:`target_scores` show both sides.
+    error lets either side win undeservedly. :meth:`source_scores` and :meth:`target_scores`
+    show both.
 
     References
     ----------
@@ -158,7 +158,6 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skdp import DPSource, DPTransferClassifier
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
@@ -177,24 +176,13 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "source": [DPSource, None],
         "strategy": [StrOptions(set(_STRATEGIES))],
-        "n_components": [
-            StrOptions({"auto"}),
-            "array-like",
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "n_inducing": [
-            StrOptions({"auto"}),
-            "array-like",
-            *WideCDMMAClassifier._parameter_constraints["n_inducing"],
-        ],
-        "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **SCHEDULE_CONSTRAINTS,
         "tol": [Interval(Real, 0, 1, closed="both")],
         "unlabeled": [str, Real, None],
         **{
             name: WideCDMMAClassifier._parameter_constraints[name]
             for name in ("subset_size", "n_jobs", "verbose", "random_state")
         },
-        "inference": [StrOptions({"auto", "gamma", "empirical"})],
     }
 
     def __init__(
@@ -246,13 +234,14 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When fewer than two classes have a labelled row, when a label is not a class of
-            the source, when source and target have equally many but other columns, or when
-            the schedules do not fit together.
+            When fewer than two classes have a labelled row, a label is not a class of the
+            source, source and target have as many but other columns, or the schedules do
+            not fit together.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
         """
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
         schedule = make_schedule(self)
         X, labels = self._validate_training(X, y)
         random_state = check_random_state(self.random_state)
@@ -280,58 +269,42 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_training(self, X, y):
         """Return rows, and class numbers with −1 for what is unlabelled."""
-        classes = () if self.source is None else self._released_classes()
+        if self.source is not None:
+            check_is_fitted(self.source)
+        classes = () if self.source is None else self.source.classes_.tolist()
         may_mark = self.source is not None or self.unlabeled != "auto"
         dtype = [np.float64, np.float32]
         if y is None or not may_mark:
+            refuse_missing(self, y)
             X, y = validate_data(self, X, y, dtype=dtype)
             hidden = np.zeros(len(y), dtype=bool)
         else:
             X, y = validate_data(self, X, dtype=dtype), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             hidden = unlabelled_rows(y, self.unlabeled, classes)
-        # Marks gone, labels get the dtype that they have by themselves.
-        given = y[~hidden] if y.dtype.kind != "O" else np.array(y[~hidden].tolist())
-        if given.size:
-            check_classification_targets(given)
-        self.classes_, known = np.unique(given, return_inverse=True)
-        n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(
-                f"The 'y' parameter of {type(self).__name__}.fit must name at least two classes, "
-                f"got {n_classes} class{'es'[: 2 - 2 * n_classes]} {self.classes_.tolist()} and "
-                f"{hidden.sum()} unlabelled rows (unlabeled={self.unlabeled!r}). Label at least "
-                "one row of each class."
-            )
-        labels = np.full(len(X), -1)
-        labels[~hidden] = known
+        self.classes_, labels = encode_labels(self, y, hidden)
+        self._marker = self.unlabeled if may_mark else None
         return X, labels
-
-    def _released_classes(self):
-        check_is_fitted(self.source)
-        return self.source.classes_.tolist()
 
     def _make_side(self, X, labels, random_state):
         if self.source is None:
             return SourceSide()
         columns = match_classes(self.classes_, self.source.classes_)
+        self.classes_ = self.source.classes_[columns]  # spelled as there: 1, not 1.0
         check_columns(self, self.source)
-        side = _STRATEGIES[self.strategy]
-        return side(self.source, columns, X, labels, self.n_jobs, random_state)
+        strategy = _STRATEGIES[self.strategy]
+        return strategy(self.source, columns, X, labels, self.n_jobs, random_state)
 
     def _errors(self, X, *sides):
         """Return the least squared error among the given sides, for each row and class."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         rows = self._side.rows(X)
-        score = {
-            "target": self.target_classifier_.reconstruction_errors,
-            "source": self._side.errors,
-        }
-        errors = [score[side](rows) for side in sides]
+        target = self.target_classifier_.reconstruction_errors
+        errors = [(target if side == "target" else self._side.errors)(rows) for side in sides]
         return errors[0] if len(errors) == 1 else np.minimum(*errors)
 
-    @available_if(_has_source)
+    @available_if(lambda self: self.source is not None)
     def source_scores(self, X):
         """Return minus the squared error of the source side for each class.
 
@@ -394,3 +367,33 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         """
         winners = self._errors(X, "target", "source").argmin(axis=1)
         return self.classes_[winners]
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy on labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+
+        Raises
+        ------
+        ValueError
+            When a row is marked as unlabelled: no score can judge it.
+        """
+        check_is_fitted(self)
+        y = scorable_labels(self, y, self._marker)
+        return super().score(X, y, sample_weight)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")

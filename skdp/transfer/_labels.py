@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
 
 def unlabelled_rows(y, marker="auto", classes=()):
@@ -39,6 +40,58 @@ def _is_missing(value):
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
+def encode_labels(owner, y, hidden):
+    """Return the classes of the labelled rows, and class numbers with −1 where unlabelled.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two classes.
+    """
+    given = _natural(y[~hidden])
+    if given.size:
+        check_classification_targets(given)
+    classes, known = np.unique(given, return_inverse=True)
+    n_classes = len(classes)
+    if n_classes < 2:
+        raise ValueError(
+            f"The 'y' parameter of {type(owner).__name__}.fit must name at least two classes, "
+            f"got {n_classes} class{'es'[: 2 - 2 * n_classes]} {classes.tolist()} and "
+            f"{hidden.sum()} unlabelled rows (unlabeled={owner.unlabeled!r}). Label at least one "
+            "row of each class."
+        )
+    labels = np.full(len(y), -1)
+    labels[~hidden] = known
+    return classes, labels
+
+
+def _natural(y):
+    """Return labels in the dtype that they have by themselves; marks made them objects."""
+    return np.array(y.tolist()) if y.dtype.kind == "O" else y
+
+
+def refuse_missing(owner, y):
+    """Raise ValueError where labels that nothing is said about hold None."""
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O" and any(v is None for v in y):
+        raise ValueError(
+            f"The 'y' parameter of {type(owner).__name__}.fit holds None. Without a source "
+            "nothing is unlabelled unless you say so: set unlabeled=None."
+        )
+
+
+def scorable_labels(owner, y, marker):
+    """Return labels that a metric takes; raise ValueError where one is a mark."""
+    y = column_or_1d(y, warn=True)
+    hidden = unlabelled_rows(y, marker, owner.classes_.tolist())
+    if hidden.any():
+        raise ValueError(
+            f"The 'y' parameter of {type(owner).__name__}.score marks {hidden.sum()} of {len(y)} "
+            "rows as unlabelled. Score labelled rows only; in cross-validation, use "
+            "cv=LabeledSplit()."
+        )
+    return _natural(y)
+
+
 def match_classes(classes, source_classes):
     """Return the position of each class among those of the source.
 
@@ -50,11 +103,15 @@ def match_classes(classes, source_classes):
     known = source_classes.tolist()
     unknown = [label for label in classes.tolist() if label not in known]
     if unknown:
+        remedy = (
+            "Mark unlabelled rows by -1 or None (or say which value marks them with the "
+            "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
+            "classes that it does not have."
+        )
+        if set(unknown) & {"-1", "nan", "None", "<NA>"}:
+            remedy = "NumPy turned the marks into text: make y an array of dtype object."
         raise ValueError(
-            f"The labels {unknown} in y are not among the classes of the source: {known}. Mark "
-            "unlabelled rows by -1 or None (or say which value marks them with the 'unlabeled' "
-            "parameter), spell classes as the source does, and leave out rows of classes that "
-            "it does not have."
+            f"The labels {unknown} in y are not among the classes of the source: {known}. {remedy}"
         )
     return [known.index(label) for label in classes.tolist()]
 

@@ -26,15 +26,35 @@ def write_source(source, path):
 def read_source(cls, path):
     """Read a DPSource, ``cls``, from a file."""
     header, arrays = load_arrays(path, _KIND)
+    try:
+        return _build(cls, header, arrays)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # The checksum is no signature: a file may be well formed and still be no release.
+        raise ValueError(
+            f"{str(path)!r} is an skdp file, but not an intact release ({error!r}). Ask its owner "
+            "for a new copy."
+        ) from error
+
+
+def _build(cls, header, arrays):
     guarantee = PrivacyGuarantee(**header["guarantee"])
-    source = cls(
-        guarantee.epsilon,
-        guarantee.delta,
-        guarantee.sensitivity,
-        noise=None,
-        **header["classifier"]["parameters"],
-    )
-    if header["feature_names"]:
-        source.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    budget = (guarantee.epsilon, guarantee.delta, guarantee.sensitivity)
+    source = cls(*budget, **header["classifier"]["parameters"])
+    source._validate_params()
+    source.noise = None
     classifier = unpack_classifier(header["classifier"], arrays)
-    return source._assemble(classifier, arrays["components"], arrays["class_medians"], guarantee)
+    components, medians = arrays["components"], arrays["class_medians"]
+    n_classes, p = len(classifier.classes_), classifier.n_features_in_
+    names = np.array(header["feature_names"], dtype=object)
+    _require(components.ndim == 2 and components.shape[1] == p, "components")
+    _require(medians.shape == (n_classes, len(components)), "class_medians")
+    _require(names.shape in {(0,), (p,)}, "feature_names")
+    _require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
+    if len(names):
+        source.feature_names_in_ = names
+    return source._assemble(classifier, components, medians, guarantee)
+
+
+def _require(condition, what):
+    if not condition:
+        raise ValueError(f"{what} do not fit")

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+from skdp.membership import WideCDMMAClassifier
+from skdp.utils._sklearn import Interval, StrOptions
+
 # 004 section 5 and 003 section 1.4.
 DEFAULTS = {
     "alignment": {
@@ -17,6 +20,21 @@ DEFAULTS = {
         "n_layers": 1,
         "inference": "empirical",
     },
+}
+
+SCHEDULE_CONSTRAINTS: dict = {
+    "n_components": [
+        StrOptions({"auto"}),
+        "array-like",
+        Interval(Integral, 1, None, closed="left"),
+    ],
+    "n_inducing": [
+        StrOptions({"auto"}),
+        "array-like",
+        *WideCDMMAClassifier._parameter_constraints["n_inducing"],
+    ],
+    "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+    "inference": [StrOptions({"auto", "gamma", "empirical"})],
 }
 
 
@@ -67,12 +85,18 @@ def _sequence(value):
 
 
 def _check(owner, name, values):
-    whole = all(isinstance(value, Integral) for value in values)
-    positive = all(value > 0 for value in values) and (whole or max(values) <= 1)
-    if not values or not positive or values != sorted(values):
+    if not _rises(values, may_be_fractions=name == "n_inducing"):
         allowed = "counts" if name == "n_components" else "counts, or fractions in (0, 1],"
         raise ValueError(
             f"The {name!r} parameter of {type(owner).__name__} must be a non-empty sequence of "
             f"positive {allowed} that never goes down, got {values}. Each round models finer "
             "detail than the one before it."
         )
+
+
+def _rises(values, may_be_fractions):
+    if not values or not all(isinstance(value, Real) for value in values):
+        return False
+    kinds = {isinstance(value, Integral) for value in values}
+    fractions = may_be_fractions and kinds == {False} and max(values) <= 1
+    return (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values)

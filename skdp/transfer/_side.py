@@ -18,11 +18,11 @@ class SourceSide:
 
     def scorer(self, X):
         """Return a function that gives the current errors of unlabelled rows in a round."""
-        return lambda: np.full((1, 1), np.inf)
+        return lambda: np.full((1, 1), np.inf, dtype=np.float32)
 
     def finish(self, rows, labels):
         """Learn what has to wait for the last labels."""
 
     def errors(self, X):
         """Return the squared errors of the source for each row and class, at the end."""
-        return np.full((1, 1), np.inf)
+        return np.full((1, 1), np.inf, dtype=np.float32)

@@ -49,8 +49,9 @@ class DPSource(BaseEstimator):
 
     noise : {"optimal", "gaussian"} or transformer, default="optimal"
         The noise by name, drawn from fresh entropy of the operating system. Or a noise
-        transformer, which brings its own ``epsilon``, ``delta`` and ``sensitivity`` (those
-        above stay at their defaults, or agree) and must state a ``guarantee_``.
+        transformer, which must state a ``guarantee_``; where it has an ``epsilon``, ``delta``
+        or ``sensitivity`` of its own, these must be the same as those above. Neither a
+        pickled nor a saved release carries it.
 
     n_components : int, default=20
         Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
@@ -112,7 +113,7 @@ class DPSource(BaseEstimator):
     -----
     Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
     a parameter search over a source. A fitted source is a finished release:
-    :func:`sklearn.base.clone` hands it on as it is, because whoever clones it does not have
+    :func:`sklearn.base.clone` hands its contents on, because whoever clones it does not have
     the rows to fit it again.
 
     References
@@ -193,11 +194,18 @@ class DPSource(BaseEstimator):
             When the noise transformer contradicts this object's parameters, changes the
             shape of the rows or states no guarantee.
         """
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
         noise = self._make_noise()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                "The 'y' parameter of DPSource.fit must hold at least two classes, got one "
+                f"class: {classes.tolist()}. Add rows of another class."
+            )
         noisy, guarantee = perturb_training_rows(noise, X)
-        self._check_noise(noise, noisy.shape == X.shape, guarantee)
+        self._check_noise(noise, X, noisy, guarantee)
         del X  # from here on there is only the noisy copy
         classifier = WideCDMMAClassifier(
             self.n_components,
@@ -211,30 +219,36 @@ class DPSource(BaseEstimator):
         ).fit(noisy, y)
         n_directions = -(-noisy.shape[1] // 2)
         components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
-        labels = np.unique(y, return_inverse=True)[1]
-        medians = class_medians(noisy @ components.T, labels, len(classifier.classes_))
+        medians = class_medians(noisy @ components.T, labels, len(classes))
         return self._assemble(classifier, components, medians, guarantee)
 
     def _make_noise(self):
         if isinstance(self.noise, str):
             return _NOISES[self.noise](self.epsilon, self.delta, self.sensitivity)
-        given = self.noise.get_params(deep=False)
-        defaults = type(self)().get_params(deep=False)
         for name in _BUDGET:
             own = getattr(self, name)
-            if own not in (defaults[name], given.get(name, own)):
+            theirs = self.noise.get_params(deep=False).get(name, own)
+            if own != theirs:
                 raise ValueError(
-                    f"The {name!r} parameter of DPSource is {own!r}, but its noise "
-                    f"{self.noise!r} has {name}={given[name]!r}. Set it on the noise alone."
+                    f"The {name!r} parameter of DPSource is {own!r}, but that of its noise is "
+                    f"{theirs!r}. Give both the same value, or choose the noise by name."
                 )
         return self.noise
 
     @staticmethod
-    def _check_noise(noise, same_shape, guarantee):
-        if not same_shape or guarantee is None:
-            problem = "states no guarantee_" if same_shape else "changes the shape of the rows"
+    def _check_noise(noise, X, noisy, guarantee):
+        problem = None
+        if guarantee is None:
+            problem = "states no guarantee_"
+        elif noisy.shape != X.shape:
+            problem = "changes the shape of the rows"
+        elif np.isfinite(guarantee.epsilon) and np.mean(noisy == X) > (1 + guarantee.delta) / 2:
+            problem = (
+                f"left most elements as they are (in {X.dtype}; is the noise too small for it?)"
+            )
+        if problem:
             raise ValueError(
-                f"The 'noise' parameter of DPSource must be a noise transformer that keeps the "
+                "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
                 f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
                 "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
                 "scale the data, by public bounds, before they get here."
@@ -299,10 +313,22 @@ class DPSource(BaseEstimator):
             f"  guarantee:  {self.guarantee_}"
         )
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
+
     def __sklearn_clone__(self):
-        if hasattr(self, "guarantee_"):
-            return self
-        return super().__sklearn_clone__()
+        if not hasattr(self, "guarantee_"):
+            return super().__sklearn_clone__()
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)  # a refit of the copy does not touch this release
+        return copy
+
+    def __getstate__(self):
+        # What made the noise stays with the source owner.
+        state = super().__getstate__().copy()
+        if "guarantee_" in state and not isinstance(self.noise, str):
+            state["noise"] = None
+        return state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

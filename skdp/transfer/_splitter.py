@@ -1,7 +1,10 @@
 """Cross-validation where only labelled rows can be scored."""
 
+from numbers import Integral
+
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from skdp.transfer._labels import unlabelled_rows
 
@@ -66,36 +69,61 @@ class LabeledSplit:
         Raises
         ------
         ValueError
-            When no row is labelled, or when the labelled rows cannot be split.
+            When no row is labelled, when the labelled rows cannot be split, or when ``cv`` is
+            neither a number nor a splitter.
         """
-        unlabelled = unlabelled_rows(y, self.unlabeled)
-        labelled = np.flatnonzero(~unlabelled)
+        labelled, hidden, labels, groups = self._labelled_part(y, groups)
         if not len(labelled):
             raise ValueError(
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labelled row among "
-                f"{len(unlabelled)}. Label some, or name the value that marks the others."
+                f"{len(hidden)}. Label some, or name the value that marks the others."
             )
-        labels = np.array([label for label, u in zip(y, unlabelled, strict=True) if not u])
-        groups = None if groups is None else np.asarray(groups)[labelled]
         for train, test in self._splitter().split(labels, labels, groups):
-            yield np.sort(np.append(labelled[train], np.flatnonzero(unlabelled))), labelled[test]
+            yield np.sort(np.append(labelled[train], hidden)), labelled[test]
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """Return the number of folds.
 
         Parameters
         ----------
-        X, y, groups : object, default=None
+        X : object, default=None
+            Ignored, present for API consistency.
+
+        y : array-like of shape (n_samples,), default=None
+            Labels with marks; needed where the number depends on them.
+
+        groups : array-like of shape (n_samples,), default=None
             Passed to the splitter of the labelled rows.
 
         Returns
         -------
         n_splits : int
         """
-        return self._splitter().get_n_splits(X, y, groups)
+        if y is None:
+            return self._splitter().get_n_splits(X, y, groups)
+        _, _, labels, groups = self._labelled_part(y, groups)
+        return self._splitter().get_n_splits(labels, labels, groups)
+
+    def _labelled_part(self, y, groups):
+        """Return labelled rows, the other rows, and labels and groups of the former."""
+        y = column_or_1d(y)
+        unlabelled = unlabelled_rows(y, self.unlabeled)
+        labelled = np.flatnonzero(~unlabelled)
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(y, groups)
+            groups = groups[labelled]
+        return labelled, np.flatnonzero(unlabelled), np.array(y[labelled].tolist()), groups
 
     def _splitter(self):
-        return StratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+        if isinstance(self.cv, Integral):
+            return StratifiedKFold(int(self.cv))
+        if not hasattr(self.cv, "get_n_splits"):
+            raise ValueError(
+                "The 'cv' parameter of LabeledSplit must be a number of folds or a splitter, got "
+                f"{self.cv!r}. Splits made beforehand need no LabeledSplit."
+            )
+        return self.cv
 
     def __repr__(self):
         return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"

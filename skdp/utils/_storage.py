@@ -75,11 +75,11 @@ def load_arrays(path, kind):
                 arrays = {name: archive[name] for name in archive.files}
             header = json.loads(arrays.pop("header").tobytes())
             intact = header.get("format") == _FORMAT
-            version, found = header["version"], header["kind"]
+            version, found = int(header["version"]), header["kind"]
             checksum = header.pop("sha256")
         except (
             *(AttributeError, EOFError, KeyError, OSError, TypeError, ValueError),
-            *(zipfile.BadZipFile, zlib.error, NotImplementedError),
+            *(zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError),
         ) as error:
             raise ValueError(foreign) from error
     if not intact:

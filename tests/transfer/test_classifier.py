@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skdp import (
     DPSource,
@@ -17,6 +17,8 @@ from skdp import (
     WideCDMMAClassifier,
 )
 from skdp.transfer._alignment import Alignment, paired_subspaces
+from skdp.transfer._multitask import _MAX_INDUCING
+from skdp.transfer._rounds import first_round
 from skdp.transfer._schedule import make_schedule
 
 STRATEGIES = ["alignment", "multitask"]
@@ -85,12 +87,15 @@ def test_alignment_is_algorithm_7(release, domain, request):
     hidden = marked < 0
     V_sr, V_tg = slow_subspaces(release, X, marked)
     labels = initial_labels(X, marked, seeds, "gamma")
+    shares = [0.0]
     for model in schedule_models(seeds, "gamma"):
         medians = slow_medians(V_tg, X, labels)
         target = model.fit(X, labels).reconstruction_errors(X[hidden])
         source = slow_alignment_errors(release, V_sr, V_tg, X[hidden], medians)
         labels[hidden] = np.minimum(target, source).argmin(axis=1)
+        shares.append(np.mean(source.min(axis=1) < target.min(axis=1)))
     assert_array_equal(fast.transduction_, labels)
+    assert_allclose(fast.history_["source_share"], shares)
 
     source = slow_alignment_errors(release, V_sr, V_tg, X_test, slow_medians(V_tg, X, labels))
     target = model.reconstruction_errors(X_test)
@@ -213,6 +218,35 @@ def test_rounds_end_early_when_labels_settle(release, same):
     assert DPTransferClassifier(release, tol=0.0, **settings).fit(X, marked).n_rounds_ == 4
 
 
+def test_settled_is_settled_at_the_boundary(release, same):
+    X, _, marked, _, _ = same
+    X = np.concatenate([X, X[marked < 0]])  # many unlabelled rows beside the labelled ones
+    marked = np.append(marked, np.full(450, -1))
+    settings = {"n_components": (2, 2, 2, 3), "n_inducing": 0.2, "random_state": 0}
+    changed = DPTransferClassifier(release, tol=0.0, **settings).fit(X, marked)
+    [first] = changed.history_["changed"][1:2]
+    assert first > 0
+    for tol, rounds in ((first / 900, [0, 1, 4]), ((first - 1) / 900, None)):
+        model = DPTransferClassifier(release, tol=tol, **settings).fit(X, marked)
+        assert (model.history_["round"] == rounds) == (rounds is not None)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, 1), (2, 1), (9, 8), (40, 20)])
+def test_first_round_has_one_component_less_than_labels(n, expected):
+    settings = first_round(np.repeat([0, 1, 2], [n, n + 5, n]))
+    assert (settings.n_components, settings.n_inducing, settings.n_layers) == (expected, 1.0, 1)
+
+
+def test_settings_reach_the_target_classifier(release, same):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(release, subset_size=20, inference="empirical", n_components=3)
+    target = model.fit(X, marked).target_classifier_
+    assert target.subset_size == 20
+    assert target.inference == "empirical"
+    assert max(len(a.autoencoders_) for a in target.autoencoders_) > 1
+    assert _MAX_INDUCING == 1000  # 003, equation (1.86)
+
+
 def test_without_unlabelled_rows_there_is_one_round(release, same):
     X, y, _, X_test, _ = same
     model = DPTransferClassifier(release, random_state=0).fit(X, y)
@@ -271,6 +305,38 @@ def test_any_value_can_be_the_mark(other, mark):
     assert named.classes_.dtype.kind == "i"
 
 
+def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
+    X, y, marked, _, _ = same
+    objects = np.array([c if c >= 0 else None for c in marked], dtype=object)
+    model = DPTransferClassifier(release, n_components=4, n_layers=1, random_state=0)
+    model.fit(X, objects)
+    assert model.classes_.dtype == release.classes_.dtype
+    shown = marked >= 0
+    expected = np.mean(model.predict(X[shown]) == y[shown])
+    assert model.score(X[shown], objects[shown]) == expected
+    scores = cross_val_score(model, X, objects, cv=LabeledSplit(2), error_score="raise")
+    assert np.all(scores > 0.5)
+    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabelled"):
+        model.score(X, marked)
+
+
+def test_marks_that_became_text_are_explained(release, same):
+    X, _, marked, _, _ = same
+    with pytest.raises(ValueError, match="make y an array of dtype object"):
+        DPTransferClassifier(release).fit(X, marked.astype(str))
+    with pytest.raises(ValueError, match="set unlabeled=None"):
+        DPTransferClassifier().fit(X, np.array([*"ab" * 249, None, None], dtype=object))
+
+
+def test_a_failed_fit_leaves_no_model(release, same):
+    X, y, _, _, _ = same
+    model = DPTransferClassifier(release, n_components=3, n_layers=1).fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(X, np.full(len(X), 3))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
 def test_classes_that_only_the_source_has_are_left_out(release, same):
     X, y, _, X_test, _ = same
     few = np.isin(y, (3, 7))
@@ -320,6 +386,8 @@ def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
         ({"n_components": ()}, "non-empty"),
         ({"n_inducing": (0.1, 0.2, 0.3, 1.5)}, "fractions in"),
         ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "never goes down"),
+        ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
+        ({"n_components": ("a", "b")}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),
         ({"source": "file.skdp"}, "'source' parameter"),
     ],

@@ -21,6 +21,7 @@ from skdp import (
     WideCDMMAClassifier,
 )
 from skdp.noise._training import perturb_training_rows
+from skdp.utils._storage import load_arrays, save_arrays
 
 
 def small(rng, n=120, p=6):
@@ -41,7 +42,7 @@ def test_everything_is_computed_from_the_noisy_copy(rng, p):
     X, y = small(rng, p=p)
     noise = OptimalDPNoise(5.0, random_state=3)
     noisy = clone(noise).fit_transform(X)
-    source = DPSource(noise=noise, random_state=0).fit(X, y)
+    source = DPSource(5.0, noise=noise, random_state=0).fit(X, y)
     model = WideCDMMAClassifier(random_state=0).fit(noisy, y)
     assert_array_equal(source.classifier_.decision_function(X), model.decision_function(X))
     values, vectors = np.linalg.eigh(np.cov(noisy.T))
@@ -80,9 +81,11 @@ def test_guarantee_travels(rng, name):
 
 def test_noise_and_source_must_not_contradict_each_other(rng):
     X, y = small(rng)
-    assert DPSource(noise=OptimalDPNoise(4.0)).fit(X, y).guarantee_.epsilon == 4.0
-    with pytest.raises(ValueError, match=r"'epsilon' parameter of DPSource is 0.5.*epsilon=4.0"):
-        DPSource(0.5, noise=OptimalDPNoise(4.0)).fit(X, y)
+    source = DPSource(4.0, noise=OptimalDPNoise(4.0)).fit(X, y)
+    assert source.guarantee_.epsilon == 4.0
+    for epsilon in (1.0, 0.5):
+        with pytest.raises(ValueError, match=r"'epsilon' parameter of DPSource is .* is 4.0"):
+            DPSource(epsilon, noise=OptimalDPNoise(4.0)).fit(X, y)
 
 
 class Silent(TransformerMixin, BaseEstimator):
@@ -90,6 +93,12 @@ class Silent(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
+        return X
+
+
+class Lazy(OptimalDPNoise):
+    def fit_transform(self, X, y=None):
+        super().fit(X)
         return X
 
 
@@ -104,6 +113,7 @@ class Dropping(OptimalDPNoise):
         (Silent(), "states no guarantee_"),
         (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "states no guarantee_"),
         (Dropping(), "changes the shape"),
+        (Lazy(), "left most elements as they are"),
     ],
 )
 def test_what_is_no_noise_is_refused(rng, noise, problem):
@@ -160,6 +170,55 @@ def test_the_file_and_the_object_do_not_hold_a_planted_secret(rng, tmp_path, ope
     assert holds_secrets(open_source(X, y))  # the test would see one
 
 
+class Fixed(OptimalDPNoise):
+    """Answers any data with the same noisy copy."""
+
+    def fit_transform(self, X, y=None):
+        super().fit(X)
+        return np.random.RandomState(5).laplace(size=X.shape)
+
+
+def test_nothing_but_the_noisy_copy_matters(rng, tmp_path):
+    # Two different data sets with the same noisy copy give the same release, bit by bit.
+    y, columns = np.arange(60) % 3, list("abcd")
+    pickles, contents = [], []
+    for k in range(2):
+        X = pd.DataFrame(rng.rand(60, 4) * (k + 1), columns=columns)
+        source = DPSource(noise=Fixed(), n_layers=2, random_state=0).fit(X, y)
+        pickles.append(pickle.dumps(source))
+        source.save(tmp_path / f"{k}")
+        contents.append(load_arrays(tmp_path / f"{k}", "DPSource"))
+    assert pickles[0] == pickles[1]
+    (first_header, first), (second_header, second) = contents
+    assert first_header == second_header
+    assert set(first) == set(second)
+    for name, array in first.items():
+        assert_array_equal(array, second[name])
+
+
+def test_float32_that_drowns_the_noise_is_refused(rng):
+    X, y = small(rng)
+    with pytest.raises(ValueError, match="is the noise too small for it"):
+        DPSource().fit((1e9 * X).astype(np.float32), y)
+
+
+def test_what_made_the_noise_stays_with_the_owner(rng):
+    noise = OptimalDPNoise(2.0, random_state=np.random.RandomState(0))
+    source = DPSource(2.0, noise=noise).fit(*small(rng))
+    assert source.noise is noise
+    assert pickle.loads(pickle.dumps(source)).noise is None
+    assert pickle.loads(pickle.dumps(DPSource(2.0, noise=noise))).noise is not None
+
+
+def test_a_failed_fit_leaves_no_release(rng, tmp_path):
+    X, y = small(rng)
+    source = DPSource(2.0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes, got one class"):
+        source.fit(X[:, :4], np.zeros(len(y)))
+    with pytest.raises(NotFittedError):
+        source.save(tmp_path / "release")
+
+
 def test_no_row_is_kept_clean_or_noisy(rng):
     X, y = secretive_data(rng)
     source = DPSource(8.0, random_state=0).fit(X, y)
@@ -167,12 +226,23 @@ def test_no_row_is_kept_clean_or_noisy(rng):
 
 
 def test_clone_hands_on_a_release_and_copies_a_plan(rng):
+    X, y = small(rng)
     plan = DPSource(2.0, noise=OptimalDPNoise(2.0))
-    assert clone(plan) is not plan
     assert clone(plan).noise is not plan.noise
-    release = plan.fit(*small(rng))
-    assert clone(release) is release
-    assert clone(DPTransferClassifier(release)).source is release
+    release = plan.fit(X, y)
+    copy = clone(DPTransferClassifier(release)).source
+    assert copy.classifier_ is release.classifier_
+    copy.set_params(epsilon=50.0, noise="optimal").fit(X, y)
+    assert copy.guarantee_.epsilon == 50.0
+    assert release.guarantee_.epsilon == 2.0  # a refit of the copy is not one of the release
+    assert release.classifier_ is not copy.classifier_
+
+
+def test_clones_share_a_generator_and_so_never_repeat_its_noise(rng):
+    X, y = small(rng)
+    plan = DPSource(noise=OptimalDPNoise(random_state=np.random.RandomState(0)), random_state=0)
+    first, second = (clone(plan).fit(X, y).class_medians_ for _ in range(2))
+    assert not np.isclose(first, second).any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -217,6 +287,42 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         DPSource.load(path)
     with pytest.raises(NotFittedError):
         DPSource().save(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda header, arrays: header["guarantee"].update(epsilon=-3.0),
+        lambda header, arrays: header["guarantee"].pop("delta"),
+        lambda header, arrays: header.pop("guarantee"),
+        lambda header, arrays: header["classifier"].update(n_parts=[2, 1, 1]),
+        lambda header, arrays: header["classifier"].update(n_parts=[0, 0, 0]),
+        lambda header, arrays: header["classifier"].update(classes=[0, 1]),
+        lambda header, arrays: header["classifier"].update(classes=[1, 1, 1]),
+        lambda header, arrays: header["classifier"].update(dtype="O"),
+        lambda header, arrays: header["classifier"]["parameters"].update(noise="optimal"),
+        lambda header, arrays: header["classifier"]["parameters"].update(n_layers="x"),
+        lambda header, arrays: header.update(feature_names=["a"]),
+        lambda header, arrays: arrays.pop("components"),
+        lambda header, arrays: arrays.update(components=arrays["components"][:, 1:]),
+        lambda header, arrays: arrays.update(class_medians=arrays["class_medians"] * np.nan),
+        lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"][:, 1:]}),
+    ],
+)
+def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage):
+    path = tmp_path / "release"
+    DPSource(4.0, n_layers=1, random_state=0).fit(*small(rng)).save(path)
+    header, arrays = load_arrays(path, "DPSource")
+    damage(header, arrays)
+    save_arrays(path, "DPSource", header, arrays)
+    with pytest.raises(ValueError, match="not an intact release"):
+        DPSource.load(path)
+
+
+def test_numpy_numbers_can_be_saved(rng, tmp_path):
+    source = DPSource(4.0, n_components=np.int64(3), n_inducing=np.float64(0.5), random_state=0)
+    source.fit(*small(rng)).save(tmp_path / "release")
+    assert DPSource.load(tmp_path / "release").n_components == 3
 
 
 def test_summary_says_what_is_guaranteed(noisy_release):

@@ -2,7 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    cross_val_score,
+)
 from sklearn.neighbors import KNeighborsClassifier
 
 from skdp import LabeledSplit
@@ -11,7 +16,7 @@ from skdp.transfer._labels import unlabelled_rows
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
 
-@pytest.mark.parametrize("cv", [2, 3, RepeatedStratifiedKFold(n_splits=2, n_repeats=2)])
+@pytest.mark.parametrize("cv", [2, np.int64(3), RepeatedStratifiedKFold(n_splits=2, n_repeats=2)])
 def test_folds_partition_labelled_rows_and_train_on_all_others(cv):
     splitter = LabeledSplit(cv)
     folds = list(splitter.split(MARKED[:, np.newaxis], MARKED))
@@ -51,6 +56,24 @@ def test_scores_are_those_of_labelled_rows(rng):
     for score, (train, test) in zip(scores, LabeledSplit(2).split(X, MARKED), strict=True):
         model = KNeighborsClassifier(1).fit(X[train], MARKED[train])
         assert score == np.mean(model.predict(X[test]) == MARKED[test])
+
+
+def test_number_of_folds_counts_labelled_rows(rng):
+    splitter = LabeledSplit(LeaveOneOut())
+    assert splitter.get_n_splits(y=MARKED) == np.count_nonzero(MARKED >= 0)
+    scores = cross_val_score(KNeighborsClassifier(1), rng.rand(12, 2), MARKED, cv=splitter)
+    assert len(scores) == np.count_nonzero(MARKED >= 0)
+
+
+@pytest.mark.parametrize("cv", [None, [([0], [1])], "three"])
+def test_what_is_no_splitter_is_refused(cv):
+    with pytest.raises(ValueError, match="'cv' parameter of LabeledSplit"):
+        next(LabeledSplit(cv).split(MARKED, MARKED))
+
+
+def test_groups_of_the_wrong_length_are_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(LabeledSplit(GroupKFold(2)).split(MARKED, MARKED, [0, 1]))
 
 
 def test_nothing_labelled_is_refused():
