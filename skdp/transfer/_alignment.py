@@ -56,26 +56,6 @@ class Alignment(SourceSide):
 
     A target row y is, for class c, taken to be the source row
     f_c(y) = V_srᵀ(V_tg·y − m_tg,c + m_sr,c).
-
-    Parameters
-    ----------
-    source : DPSource
-        The release.
-
-    columns : list of int
-        Position of each of the target's classes among those of the source.
-
-    X : ndarray of shape (n_samples, n_features)
-        All target rows.
-
-    labels : ndarray of shape (n_samples,)
-        Class numbers, −1 where unlabelled.
-
-    n_jobs : int or None
-        Threads.
-
-    random_state : RandomState
-        Not needed here.
     """
 
     def __init__(self, source, columns, X, labels, n_jobs, random_state):

@@ -16,26 +16,6 @@ class MultiTask(SourceSide):
 
     Everything happens in the space of the source; where dimensions differ, a target row y
     enters it as V_srᵀV_tg·y.
-
-    Parameters
-    ----------
-    source : DPSource
-        The release.
-
-    columns : list of int
-        Position of each of the target's classes among those of the source.
-
-    X : ndarray of shape (n_samples, n_features)
-        All target rows.
-
-    labels : ndarray of shape (n_samples,)
-        Class numbers, −1 where unlabelled.
-
-    n_jobs : int or None
-        Threads.
-
-    random_state : RandomState
-        For the inducing points of the mapping.
     """
 
     def __init__(self, source, columns, X, labels, n_jobs, random_state):

@@ -7,6 +7,28 @@ class SourceSide:
     """Help from a source; this one has none to give, and subclasses override what they can.
 
     Errors of shape (1, 1) stand for the same error of every row and class.
+
+    Subclasses are made from these:
+
+    Parameters
+    ----------
+    source : DPSource
+        The release.
+
+    columns : list of int
+        Position of each of the target's classes among those of the source.
+
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    labels : ndarray of shape (n_samples,)
+        Class numbers, −1 where unlabelled.
+
+    n_jobs : int or None
+        Threads.
+
+    random_state : RandomState
+        For whatever is random.
     """
 
     def rows(self, X):
