@@ -19,13 +19,15 @@ args = parse(
     labels="10",
     target_rows=10_000,
     source_layers=5,
+    strategies="alignment,multitask",
+    name="",
 )
 load = {"mnist": fetch_mnist, "usps": fetch_usps}
 source_name, target_name = args.direction.split("-")
 X_source, y_source = load[source_name](return_X_y=True)
 X, y = (array[: args.target_rows] for array in load[target_name](return_X_y=True))
 X_test, y_test = load[target_name](subset="test", return_X_y=True)
-name = f"transfer_{source_name}_{target_name}"
+name = args.name or f"transfer_{source_name}_{target_name}"
 rows = []
 
 
@@ -51,6 +53,6 @@ for draw in range(args.draws):
         result = transfer(None, *data, random_state=0)
         record(epsilon="-", model="no source", **settings, **result)
         for epsilon, source in sources.items():
-            for strategy in ("alignment", "multitask"):
+            for strategy in args.strategies.split(","):
                 result = transfer(source, *data, strategy=strategy, random_state=0)
                 record(epsilon=str(epsilon), model=strategy, **settings, **result)

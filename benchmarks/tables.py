@@ -187,16 +187,18 @@ def transfer_mnist():
 
 def transfer_usps(name):
     rows = [r for r in load(name)["rows"] if r["model"] != "source fit"]
+    if (HERE / "results" / f"{name}_multitask.json").exists():
+        rows += [r for r in load(f"{name}_multitask")["rows"] if r["model"] == "multitask"]
     body = []
     for labels in dict.fromkeys(r["labels"] for r in rows):
         here = [r for r in rows if r["labels"] == labels]
         alone = pick(here, model="no source")
         for epsilon in levels(here):
             accuracies = [pick(here, epsilon=epsilon, model=m) for m in ("alignment", "multitask")]
-            draws = min(len(a) for a in accuracies)
-            cells = [mean_spread(a) for a in accuracies]
-            body.append([labels, epsilon_name(epsilon), draws, *cells, mean_spread(alone)])
-    return table(["labels", "ε", "draws", "alignment", "multitask", "no source"], body)
+            cells = [f"{mean_spread(a)} ({len(a)})" for a in (*accuracies, alone)]
+            body.append([labels, epsilon_name(epsilon), *cells])
+    header = ["labels", "ε", "alignment", "multitask", "no source"]
+    return "Number of label draws in brackets.\n\n" + table(header, body)
 
 
 def transfer_mnist_usps():
