@@ -141,6 +141,8 @@ def predict_memory():
 
 
 def mean_spread(values):
+    if not values:
+        return "–"
     mean = sum(values) / len(values)
     sd = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
     return f"{mean:.1f} ± {sd:.1f} %" if len(values) > 1 else f"{mean:.1f} %"

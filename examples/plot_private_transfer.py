@@ -136,9 +136,11 @@ for axes, (name, rows) in zip(upper.subplots(1, 2, sharey=True), results.items()
     axes.set_xticks(positions, ticks)
     axes.set_xlabel("ε for one pixel; further right is more private")
     axes.set_title(name)
-axes.legend(loc="lower left")
+axes.legend(loc="upper right")
 figure.axes[0].set_ylabel("accuracy on the target's test digits")
 
+# Each picture is one more noisy copy of the digit, and would spend its ε if it were shown to
+# the target; here it is for you.
 digit = domains.source[:1]
 pictures = lower.subplots(1, len(epsilons))
 for picture, epsilon, tick in zip(pictures, epsilons, ticks, strict=True):
@@ -146,7 +148,7 @@ for picture, epsilon, tick in zip(pictures, epsilons, ticks, strict=True):
     picture.imshow(noisy.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
     picture.set_title(f"ε = {tick}", fontsize="small")
     picture.set_axis_off()
-lower.suptitle("one digit of the source as the release saw it", fontsize="medium")
+lower.suptitle("one digit of the source with the noise of each ε", fontsize="medium")
 
 figure.savefig("private_transfer.png", dpi=120)
 print("\nwrote private_transfer.png")
