@@ -60,7 +60,8 @@ class DPSource(BaseEstimator):
         Inducing points of each layer: a count, or a fraction of the rows.
 
     n_layers : int, default=5
-        Depth of each autoencoder. The file grows with it.
+        Depth of each autoencoder. The file grows with it: 60,000 digits of 784 float32
+        pixels make half a gigabyte at 5 layers and a fifth of that at one.
 
     inference : {"gamma", "empirical"}, default="gamma"
         Inference of the mappings, see :class:`~skdp.CDMMA`.
