@@ -181,7 +181,8 @@ def transfer_mnist():
              ("accuracy", "transduction")]  # fmt: skip
     n_draws = len(pick(rows, model="no source"))
     return (
-        f"Test accuracy on the last 1,000 digits, over {n_draws} draws of the labels. Without a "
+        f"Test accuracy on the last 1,000 digits, over {n_draws} draws of the labels, both "
+        'strategies with `inference="gamma"`. Without a '
         f"source (self-training): {alone[0]}, its pseudo-labels {alone[1]}.\n\n"
         + table(header, body)
     )
