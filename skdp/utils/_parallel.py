@@ -6,10 +6,11 @@ on a busy core can be slower by far than one) and it makes results independent o
 """
 
 import time
+from functools import cache
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # Workspace of each thread of a prediction. Not divided among the threads: blocks must not
 # depend on their number, or the last bits of the results would.
@@ -18,8 +19,15 @@ _WORKSPACE_BYTES = 16 * 2**20
 _MAX_ROWS = 512
 
 
+@cache
+def _controller():
+    # To look for thread pools among all loaded libraries takes milliseconds, more than a
+    # small task does. NumPy, SciPy and scikit-learn are loaded by now.
+    return ThreadpoolController()
+
+
 def _single_threaded(function, *args):
-    with threadpool_limits(1):
+    with _controller().limit(limits=1):
         return function(*args)
 
 
@@ -54,7 +62,7 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
     """
     start = time.perf_counter()
     results = []
-    with threadpool_limits(1):
+    with _controller().limit(limits=1):
         # Progress needs results as they come, which not every backend can deliver.
         return_as = "generator" if verbose else "list"
         pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
@@ -102,7 +110,7 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
     def compute(block):
         return function(X[block].astype(dtype, copy=False))
 
-    with threadpool_limits(1):
+    with _controller().limit(limits=1):
         first = compute(blocks[0])
         out = np.empty((X.shape[0], *first.shape[1:]), dtype=first.dtype)
         out[blocks[0]] = first

@@ -18,6 +18,13 @@ def test_run_tasks_keeps_the_order_and_one_thread_each(n_jobs):
     assert results == [(i, 1) for i in range(20)]
 
 
+def test_thread_pools_are_given_back():
+    before = blas_threads()
+    run_tasks(blas_threads, [(None,)] * 4, 4, n_jobs=2)
+    map_rows(lambda Y: Y, np.zeros((1000, 2)), values_per_row=2, dtype=float, n_jobs=2)
+    assert blas_threads() == before
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("n_rows", [1, 511, 512, 513, 2000])
 def test_map_rows_is_the_function_applied_at_once(n_rows, n_jobs, rng):
