@@ -277,6 +277,8 @@ SECTIONS = [
 def main():
     text = "# Benchmarks\n\nGenerated from `results/` by `python benchmarks/tables.py`.\n"
     for title, make, name in SECTIONS:
+        if not (HERE / "results" / f"{name}.json").exists():
+            continue  # not run yet
         record = load(name)
         text += f"\n## {title}\n\n{make()}\n\n"
         text += f"`{record['command']}` on {record['cores']} cores.\n"
