@@ -221,16 +221,18 @@ class WideCDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     def _fit_autoencoders(self, sets):
-        return [
-            WideCDMMA(
-                self.n_components,
-                self.n_inducing,
-                self.n_layers,
-                inference=self.inference,
-                subset_size=self.subset_size,
-            )._assemble(parts)
-            for parts in fit_parts(self, cdmma_part, sets, self.subset_size, self.verbose)
-        ]
+        parts_of = fit_parts(self, cdmma_part, sets, self.subset_size, self.verbose)
+        return [self._make_wide(parts) for parts in parts_of]
+
+    def _make_wide(self, parts):
+        """Take the fitted or loaded autoencoders of a class as one wide autoencoder."""
+        return WideCDMMA(
+            self.n_components,
+            self.n_inducing,
+            self.n_layers,
+            inference=self.inference,
+            subset_size=self.subset_size,
+        )._assemble(parts)
 
     def _assemble(self, classes, autoencoders):
         """Take one fitted or loaded autoencoder a class as this classifier."""

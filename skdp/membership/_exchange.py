@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
-from skdp.membership._wide import WideCDMMA, cdmma_part
+from skdp.membership._wide import cdmma_part
 
 # Parameters that decide how a classifier was fitted.
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
@@ -22,7 +22,7 @@ def pack_classifier(classifier):
         Those of autoencoder i of class c are named ``"c/i/..."``.
     """
     header = {
-        "parameters": {name: _plain(getattr(classifier, name)) for name in _SAVED},
+        "parameters": {name: getattr(classifier, name) for name in _SAVED},
         "classes": classifier.classes_.tolist(),
         "dtype": np.dtype(classifier._dtype).str,
         "n_parts": [len(parts) for parts in classifier._class_parts()],
@@ -41,11 +41,6 @@ def pack_classifier(classifier):
                 arrays[f"{key}/weights{depth}"] = layer.weights
                 arrays[f"{key}/coef{depth}"] = layer.coef
     return header, arrays
-
-
-def _plain(value):
-    """Return a parameter without NumPy's type, which JSON does not know."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def unpack_classifier(header, arrays):
@@ -85,7 +80,7 @@ def unpack_classifier(header, arrays):
     return classifier._assemble(
         classes,
         [
-            WideCDMMA(**header["parameters"])._assemble([part(f"{c}/{i}") for i in range(n)])
+            classifier._make_wide([part(f"{c}/{i}") for i in range(n)])
             for c, n in enumerate(header["n_parts"])
         ],
     )

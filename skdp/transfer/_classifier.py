@@ -261,7 +261,6 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         self.target_classifier_, self.history_ = self_train(
             fit, schedule, self._side, X, labels, tol=self.tol, verbose=self.verbose
         )
-        self._side.finish(self._side.rows(X), labels)
         self.n_rounds_ = sum(k > 0 for k in self.history_["round"])
         self.transduction_ = self.classes_[labels]
         self.guarantee_ = None if self.source is None else self.source.guarantee_
@@ -295,14 +294,16 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         strategy = _STRATEGIES[self.strategy]
         return strategy(self.source, columns, X, labels, self.n_jobs, random_state)
 
-    def _errors(self, X, *sides):
-        """Return the least squared error among the given sides, for each row and class."""
+    def _rows(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        rows = self._side.rows(X)
-        target = self.target_classifier_.reconstruction_errors
-        errors = [(target if side == "target" else self._side.errors)(rows) for side in sides]
-        return errors[0] if len(errors) == 1 else np.minimum(*errors)
+        return self._side.rows(X)
+
+    def _least_errors(self, X):
+        """Return the lesser squared error of both sides for each row and class."""
+        rows = self._rows(X)
+        errors = self.target_classifier_.reconstruction_errors(rows)
+        return np.minimum(errors, self._side.errors(rows))
 
     @available_if(lambda self: self.source is not None)
     def source_scores(self, X):
@@ -318,7 +319,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes)
             Where these exceed :meth:`target_scores`, the source decides.
         """
-        return -self._errors(X, "source")
+        return -self._side.errors(self._rows(X))
 
     def target_scores(self, X):
         """Return minus the squared error of the target classifier for each class.
@@ -333,7 +334,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes)
             Without a source, these alone decide.
         """
-        return -self._errors(X, "target")
+        return -self.target_classifier_.reconstruction_errors(self._rows(X))
 
     def decision_function(self, X):
         """Return minus the least squared error of each class.
@@ -349,7 +350,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
             With two classes, the score of ``classes_[1]`` less that of ``classes_[0]``, as
             scikit-learn has it.
         """
-        scores = -self._errors(X, "target", "source")
+        scores = -self._least_errors(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -365,7 +366,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        winners = self._errors(X, "target", "source").argmin(axis=1)
+        winners = self._least_errors(X).argmin(axis=1)
         return self.classes_[winners]
 
     def score(self, X, y, sample_weight=None):

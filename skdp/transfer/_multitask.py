@@ -3,10 +3,11 @@
 import numpy as np
 
 from skdp.membership import MembershipMapping
-from skdp.membership._reconstruction import nearest, squared_distances, take_output
+from skdp.membership._nearest_class import group_errors
+from skdp.membership._reconstruction import nearest, take_output
 from skdp.transfer._alignment import paired_subspaces
 from skdp.transfer._side import SourceSide
-from skdp.utils._parallel import map_rows, run_tasks
+from skdp.utils._parallel import run_tasks
 
 _MAX_INDUCING = 1000
 
@@ -48,24 +49,24 @@ class MultiTask(SourceSide):
 
     def errors(self, rows):
         """Return the lesser error of source2target and source for each row and class."""
+        groups = [[_Carried(a, self._mapping)] for a in self._autoencoders]
+        return group_errors(groups, rows, dtype=self._dtype, n_jobs=self._n_jobs)
 
-        def compute(Y):
-            errors = np.empty((len(Y), len(self._autoencoders)), dtype=Y.dtype)
-            for c, autoencoder in enumerate(self._autoencoders):
-                errors[:, c], output = nearest(autoencoder._candidates(Y), Y, take_output)
-                carried = squared_distances(Y, self._mapping._layer.predict(output))
-                np.minimum(errors[:, c], carried, out=errors[:, c])
-            largest = np.finfo(self._dtype).max
-            return np.nan_to_num(errors, nan=largest, posinf=largest)
 
-        values = max(autoencoder._values_per_row() for autoencoder in self._autoencoders)
-        return map_rows(
-            compute,
-            rows,
-            values_per_row=values + 2 * _MAX_INDUCING + 4 * rows.shape[1],
-            dtype=self._dtype,
-            n_jobs=self._n_jobs,
-        )
+class _Carried:
+    """An autoencoder of the source, whose output the mapping also carries to the target."""
+
+    def __init__(self, autoencoder, mapping):
+        self._autoencoder, self._mapping = autoencoder, mapping
+
+    def _candidates(self, Y):
+        output = nearest(self._autoencoder._candidates(Y), Y, take_output)[1]
+        yield None, output
+        yield None, self._mapping._layer.predict(output)
+
+    def _values_per_row(self):
+        n_features = self._autoencoder.n_features_in_
+        return self._autoencoder._values_per_row() + 2 * _MAX_INDUCING + 4 * n_features
 
 
 def _reconstruct(autoencoder, rows):

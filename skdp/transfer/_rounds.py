@@ -70,6 +70,7 @@ def self_train(fit, schedule, side, X, labels, *, tol, verbose):
             side.update(X, labels)
         history.add(k, schedule[k - 1], changed, float(share))
         if k == len(schedule):
+            side.finish(rows, labels)
             return classifier, history.columns
         k = len(schedule) if changed <= tol * n_hidden else k + 1
 

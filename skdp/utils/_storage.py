@@ -35,7 +35,7 @@ def save_arrays(path, kind, header, arrays):
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = _digest(header, arrays)
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    text = np.frombuffer(_to_json(header), dtype=np.uint8)
     with open(path, "wb") as file:
         np.savez(file, header=text, **arrays)
 
@@ -98,8 +98,13 @@ def load_arrays(path, kind):
     return header, arrays
 
 
+def _to_json(header):
+    # NumPy's integers are numbers too, but JSON does not know them.
+    return json.dumps(header, sort_keys=True, default=lambda number: number.item()).encode()
+
+
 def _digest(header, arrays):
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    digest = hashlib.sha256(_to_json(header))
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
