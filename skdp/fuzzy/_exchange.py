@@ -1,6 +1,7 @@
 """What passes between participants: files without code, and the check before merging."""
 
 from dataclasses import asdict
+from itertools import chain
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -9,7 +10,7 @@ from skdp.fuzzy._autoencoder import fuzzy_part
 from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
-from skdp.utils._storage import load_arrays, save_arrays
+from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
 _KIND = "DeepFuzzyClassifier"
 # Parameters that decide how a model was fitted, saved with it.
@@ -50,6 +51,11 @@ def write_model(model, path):
 def read_model(cls, path):
     """Read a DeepFuzzyClassifier, ``cls``, from a file."""
     header, arrays = load_arrays(path, _KIND)
+    with well_formed(path, _KIND):
+        return _build(cls, header, arrays)
+
+
+def _build(cls, header, arrays):
     model = cls(**header["parameters"])
     dtype = np.dtype(header["dtype"])
 
@@ -65,13 +71,16 @@ def read_model(cls, path):
         return autoencoder._assemble(arrays[f"{key}/components"], layers, dtype)
 
     parts = [[part(f"{r}/{i}") for i in range(n)] for r, n in enumerate(header["n_parts"])]
+    n_features = {p.n_features_in_ for p in chain.from_iterable(parts)}
+    require(len(parts) == len(header["rules"]) and len(n_features) == 1, "rules and their parts")
+    require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
     rules = [FuzzyRule(name, label) for name, label in header["rules"]]
     guarantees = {
         name: guarantee and PrivacyGuarantee(**guarantee)
         for name, guarantee in header["guarantees"]
     }
     model.classes_ = np.unique([rule.label for rule in rules])
-    model.n_features_in_ = parts[0][0].n_features_in_
+    (model.n_features_in_,) = n_features
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     model._dtype = dtype

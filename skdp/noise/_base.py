@@ -160,7 +160,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
             covers = "the features of the training rows (what fit_transform returns)"
-            excludes += "; queries, which transform returns unchanged"
+            excludes += "; queries, which pass unchanged"
         else:
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(

@@ -22,7 +22,7 @@ from skdp.transfer._multitask import MultiTask
 from skdp.transfer._rounds import self_train
 from skdp.transfer._schedule import SCHEDULE_CONSTRAINTS, make_schedule, resolve
 from skdp.transfer._side import SourceSide
-from skdp.transfer._source import DPSource
+from skdp.transfer._source import check_source
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
 _STRATEGIES = {"alignment": Alignment, "multitask": MultiTask}
@@ -174,7 +174,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": [DPSource, None],
+        "source": "no_validation",  # by check_source, which knows the remedy
         "strategy": [StrOptions(set(_STRATEGIES))],
         **SCHEDULE_CONSTRAINTS,
         "tol": [Interval(Real, 0, 1, closed="both")],
@@ -268,8 +268,7 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_training(self, X, y):
         """Return rows, and class numbers with −1 for what is unlabelled."""
-        if self.source is not None:
-            check_is_fitted(self.source)
+        check_source(self.source)
         classes = () if self.source is None else self.source.classes_.tolist()
         may_mark = self.source is not None or self.unlabeled != "auto"
         dtype = [np.float64, np.float32]

@@ -336,3 +336,23 @@ class DPSource(BaseEstimator):
         tags.non_deterministic = True
         tags.target_tags.required = True
         return tags
+
+
+def check_source(source):
+    """Raise where what was given as a source is no release.
+
+    Raises
+    ------
+    ValueError
+        It is neither a DPSource nor None.
+
+    sklearn.exceptions.NotFittedError
+        It is a DPSource that is not fitted.
+    """
+    if not isinstance(source, DPSource | None):
+        raise ValueError(
+            "The 'source' parameter of DPTransferClassifier must be a fitted DPSource or None, "
+            f"got {source!r}. Read the file of a release with DPSource.load(path)."
+        )
+    if source is not None:
+        check_is_fitted(source)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import zipfile
 import zlib
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -96,6 +97,40 @@ def load_arrays(path, kind):
             f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."
         )
     return header, arrays
+
+
+@contextmanager
+def well_formed(path, kind):
+    """Report what goes wrong in building a model as the fault of its file.
+
+    The checksum is no signature: a file may be intact and still hold no such model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    kind : str
+        What it should hold.
+
+    Raises
+    ------
+    ValueError
+        Instead of whatever building the model raised.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{str(path)!r} is an skdp file, but no working {kind} ({error!r}). Ask its owner "
+            "for a new copy."
+        ) from error
+
+
+def require(condition, what):
+    """Raise ValueError unless what was read fits together."""
+    if not condition:
+        raise ValueError(f"{what} do not fit")
 
 
 def _to_json(header):

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
 from skdp.utils._parallel import run_tasks
+from skdp.utils._storage import load_arrays, save_arrays
 
 PARTICIPANTS = np.array(["anna", "ben", "carl"])
 
@@ -252,6 +253,31 @@ def test_a_saved_private_model_does_not_hold_a_planted_secret(split, tmp_path):
             assert not np.isclose(values, secret, rtol=1e-9).any(), name
     [part] = DeepFuzzyClassifier(max_layers=1).fit(X, y).autoencoders_[-1]
     assert_allclose(part.reconstruct(X[:1]), secret, rtol=1e-4)  # without noise it would
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda header, arrays: header.pop("rules"),
+        lambda header, arrays: header["rules"].pop(),
+        lambda header, arrays: header["n_parts"].pop(),
+        lambda header, arrays: header.update(n_parts=[], rules=[]),
+        lambda header, arrays: header["parameters"].update(noise="optimal", colour="red"),
+        lambda header, arrays: header.update(dtype="no such type"),
+        lambda header, arrays: arrays.pop("0/0/centres"),
+        lambda header, arrays: arrays.update({"0/0/components": np.eye(3)}),
+        lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"] * np.nan}),
+    ],
+)
+def test_a_well_formed_file_that_is_no_model_is_refused(split, tmp_path, damage):
+    X, _, y, *_ = split
+    path = tmp_path / "model"
+    DeepFuzzyClassifier(random_state=0).fit(X[:200], y[:200]).save(path)
+    header, arrays = load_arrays(path, "DeepFuzzyClassifier")
+    damage(header, arrays)
+    save_arrays(path, "DeepFuzzyClassifier", header, arrays)
+    with pytest.raises(ValueError, match="no working DeepFuzzyClassifier"):
+        DeepFuzzyClassifier.load(path)
 
 
 def test_a_callable_is_not_saved(split, tmp_path):

@@ -315,7 +315,7 @@ def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage)
     header, arrays = load_arrays(path, "DPSource")
     damage(header, arrays)
     save_arrays(path, "DPSource", header, arrays)
-    with pytest.raises(ValueError, match="not an intact release"):
+    with pytest.raises(ValueError, match="no working DPSource"):
         DPSource.load(path)
 
 
