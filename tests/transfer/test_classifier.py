@@ -389,7 +389,7 @@ def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
         ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
         ({"n_components": ("a", "b")}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),
-        ({"source": "file.skdp"}, "'source' parameter"),
+        ({"source": "file.skdp"}, "DPSource.load"),
     ],
 )
 def test_impossible_settings_are_refused(same, settings, message):
