@@ -8,6 +8,7 @@ nox.options.reuse_existing_virtualenvs = True
 
 # The lower bounds of pyproject.toml.
 OLDEST = [
+    "cryptography==41.0.0",
     "joblib==1.3.0",
     "numpy==1.26.0",
     "pandas==2.1.1",

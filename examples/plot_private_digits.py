@@ -74,7 +74,7 @@ for epsilon in epsilons:
         private = make_pipeline(noise.set_params(epsilon=epsilon), classifier).fit(X, y)
         accuracy[name].append(private.score(X_test, y_test))
         magnitude[name].append(noise.expected_magnitude_)
-    record = noises["optimal"].guarantee_.record_epsilon
+    record = noises["optimal"].guarantee_.to_record().epsilon
     print(
         f"{epsilon:>8g}"
         + "".join(f"{accuracy[name][-1]:>10.1%}" for name in noises)

@@ -16,6 +16,7 @@ from skdp import (
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
+    StaircaseDPNoise,
     WideCDMMA,
     WideCDMMAClassifier,
 )
@@ -23,6 +24,10 @@ from skdp import (
 NOISES = [
     OptimalDPNoise(),
     OptimalDPNoise(perturb="fit"),
+    OptimalDPNoise(privacy_unit="record"),
+    OptimalDPNoise(bounds=(-10, 10)),
+    StaircaseDPNoise(),
+    GaussianDPNoise(privacy_unit="record"),
     GaussianDPNoise(),
     GaussianDPNoise(epsilon=0.5, calibration="classical"),
 ]

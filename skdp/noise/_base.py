@@ -5,12 +5,17 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.noise._laws import add_noise
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.noise._bounds import check_bounds
+from skdp.noise._grid import add_noise, grid_step
+from skdp.noise._words import random_words
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLoss
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
+
+# The tables of the sampler keep ratios of probabilities to within this, see IntegerNoise.
+_PRECISION = 2.0**-30
+_LEAST_EPSILON = 1e-6
 
 
 class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -22,6 +27,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "sensitivity": [Interval(Real, 0, None, closed="neither")],
+        "privacy_unit": [StrOptions({"element", "record"})],
+        "bounds": [StrOptions({"data"}), "array-like", None],
         "perturb": [StrOptions({"always", "fit"})],
         "random_state": ["random_state"],
     }
@@ -105,10 +112,57 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # What set_params changes later must not change, unseen, what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
-        self._law = self._make_law()
-        self.expected_magnitude_ = self._law.expected_magnitude
-        self.guarantee_ = self._make_guarantee()
+        sensitivity, width = self._check_sensitivity(X)
+        law = self._make_law(sensitivity)
+        self._noise = None
+        if np.isfinite(self.epsilon):
+            # Rounding to the grid can move two values apart by one more step.
+            self._step = grid_step(sensitivity, law.expected_magnitude)
+            law = self._make_law(sensitivity + self._step)
+            self._noise = law.on_grid(self._step)
+        self.expected_magnitude_ = law.expected_magnitude * width
+        self.guarantee_ = self._make_guarantee(law)
         return X
+
+    def _check_sensitivity(self, X):
+        """Return the sensitivity in units of the noise, and that unit in units of the data."""
+        if self.bounds is None:
+            self._bounds = None
+            return float(self.sensitivity), 1.0
+        if self.sensitivity != 1:
+            raise ValueError(
+                f"The 'sensitivity' parameter of {type(self).__name__} must be left at 1.0 where "
+                f"bounds are given, got {self.sensitivity!r}: the bounds define it. Drop one of "
+                "the two."
+            )
+        self._bounds = check_bounds(self, self.bounds, X)
+        width = self._bounds.width
+        return 1.0, float(width[0]) if (width == width[0]).all() else width
+
+    def _element_budget(self):
+        """Return the share (ε, δ) of one element, independent of the others.
+
+        p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
+        independent point masses fires.
+        """
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        if self.privacy_unit == "record":
+            p = self.n_features_in_
+            epsilon, delta = epsilon / p, -np.expm1(np.log1p(-delta) / p)
+        if epsilon < _LEAST_EPSILON:
+            raise ValueError(
+                f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "
+                f"{self.n_features_in_} elements, got {self.epsilon!r} for each "
+                f"{self.privacy_unit}. Use at least {_LEAST_EPSILON:g} for one element: nothing "
+                "of the data is left long before."
+            )
+        return epsilon, delta
+
+    def _shared_loss(self, kind):
+        """Return the loss of a budget that is shared out by elements."""
+        epsilon, delta = self._element_budget()
+        count = self.n_features_in_ if self.privacy_unit == "record" else 1
+        return PrivacyLoss(kind, epsilon, delta, count)
 
     def _warn_of_leaks(self):
         name = type(self).__name__
@@ -121,6 +175,15 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 PrivacyLeakWarning,
                 stacklevel=5,
             )
+        if isinstance(self.bounds, str):
+            warnings.warn(
+                f"{name}(bounds={self.bounds!r}) learns the bounds from the rows that it is to "
+                "protect: the least and greatest value of each feature leave unprotected, and "
+                "the guarantee holds only for data sets with the same bounds. Pass what is "
+                "publicly known, such as bounds=(0, 255).",
+                PrivacyLeakWarning,
+                stacklevel=5,
+            )
         if np.isinf(self.epsilon):
             warnings.warn(
                 f"{name}(epsilon=inf) adds no noise: what it returns is the data itself. "
@@ -130,14 +193,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _perturb(self, X):
-        # None means fresh entropy of the operating system, never NumPy's global state,
-        # which a forgotten np.random.seed would make predictable.
-        entropy = None
-        if self._random_state is not None:
-            entropy = check_random_state(self._random_state).randint(
-                0, 2**32, size=8, dtype=np.uint32
-            )
-        return add_noise(X, self._law, np.random.default_rng(entropy))
+        if self._noise is None:
+            return X.copy()
+        words = random_words(self._random_state)
+        return add_noise(X, self._noise, self._step, words, self._bounds)
 
     def __sklearn_clone__(self):
         # A copied generator would repeat its noise on the next data set, and the difference
@@ -155,8 +214,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 state[name] = None
         return state
 
-    def _make_guarantee(self):
-        record_epsilon, record_delta = self._record_level()
+    def _make_guarantee(self, law):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
             covers = "the features of the training rows (what fit_transform returns)"
@@ -167,12 +225,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             mechanism=self._mechanism,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
-            sensitivity=float(self.sensitivity),
+            sensitivity=None if self._bounds else float(self.sensitivity),
             n_features=self.n_features_in_,
-            record_epsilon=float(record_epsilon),
-            record_delta=float(record_delta),
             covers=covers,
             excludes=excludes,
+            unit=self.privacy_unit,
+            losses=(self._make_loss(law),),
         )
 
     def _sk_visual_block_(self):

@@ -1,11 +1,13 @@
 """What a mechanism guarantees, and the arithmetic behind it."""
 
+from skdp.privacy._accounting import PrivacyLoss
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning, joint_guarantee
 
 __all__ = [
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
+    "PrivacyLoss",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",

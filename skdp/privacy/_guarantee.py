@@ -1,14 +1,244 @@
 """The privacy statement that travels with everything made from noisy data."""
 
 from dataclasses import dataclass, replace
+from math import expm1, log1p
+
+from skdp.privacy._accounting import (
+    PrivacyLoss,
+    composed_delta,
+    composed_epsilon,
+    gaussian_distance,
+)
 
 
 class PrivacyLeakWarning(UserWarning):
     """A setting that weakens or voids the privacy guarantee.
 
     Raised as a warning when noise could be recomputed and removed by somebody else (a
-    guessable integer seed) or when no noise is added at all (an infinite ε).
+    guessable integer seed), when no noise is added at all (an infinite ε), or when bounds
+    are learned from the private data.
     """
+
+
+@dataclass(frozen=True)
+class PrivacyGuarantee:
+    r"""What was promised, to whom, about which values.
+
+    An immutable value made by a noise transformer when it is fitted; it holds for **one**
+    noisy copy of the data. :meth:`compose` and ``+`` say what several copies amount to, and
+    :meth:`to_record` what a promise for single elements means for a whole row. Their
+    ``epsilon`` and ``delta`` come from closed forms:
+
+    .. math::
+       kε \text{ and } 1 - (1 - δ)^k \text{ in general}, \qquad
+       Δ \to \sqrt{k}\,Δ \text{ at the same } δ \text{ for Gaussian noise,}
+
+    the latter being exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for the others
+    too, by privacy-loss distributions.
+
+    Parameters
+    ----------
+    mechanism : str
+        Name of the noise law.
+
+    epsilon, delta : float
+        The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
+        times as likely for one neighbour as for the other, plus δ.
+
+    sensitivity : float or None
+        Largest change of one element between two neighbours, in the units of the data. None
+        where it may take any value within its bounds.
+
+    n_features : int
+        Number of elements in a record.
+
+    covers : str
+        What the guarantee speaks about.
+
+    excludes : str
+        What it does not protect.
+
+    unit : {"element", "record"}, default="element"
+        What two neighbouring data sets differ in: one entry, or one whole row (one label,
+        for randomised labels). The number of rows is the same.
+
+    losses : tuple of PrivacyLoss, default=()
+        The mechanisms behind it. Empty where only ε and δ are known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skdp.noise import OptimalDPNoise
+    >>> X, y = load_iris(return_X_y=True)
+    >>> guarantee = OptimalDPNoise(epsilon=0.5, delta=0.0, sensitivity=8.0).fit(X).guarantee_
+    >>> guarantee.epsilon, guarantee.to_record().epsilon, guarantee.compose(3).epsilon
+    (0.5, 2.0, 1.5)
+    >>> print(guarantee)
+    (0.5, 0)-differential privacy per element, by the optimal noise
+      neighbours: two data matrices that differ in one element by at most 8
+      a record:   (2, 0), all 4 elements of a row free to move by 8 each
+      covers:     the features of every row that transform returns
+      excludes:   labels, and the number of rows and of rows per class
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    sensitivity: float | None
+    n_features: int
+    covers: str
+    excludes: str
+    unit: str = "element"
+    losses: tuple = ()
+
+    def __post_init__(self):
+        # A file brings plain dicts.
+        losses = (x if isinstance(x, PrivacyLoss) else PrivacyLoss(**x) for x in self.losses)
+        object.__setattr__(self, "losses", tuple(losses))
+
+    def to_record(self, n_features=None):
+        """Return the guarantee for a whole record, all of whose elements may change.
+
+        Parameters
+        ----------
+        n_features : int, default=None
+            Elements in a record. By default, that of the data.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``unit="record"``; itself where it has that unit already.
+        """
+        if self.unit != "element":
+            return self
+        n_features = self.n_features if n_features is None else n_features
+        record = self._repeat(n_features, "n_features")
+        return replace(record, unit="record", n_features=n_features)
+
+    def compose(self, k):
+        """Return what k releases by the same mechanism, of the same data, guarantee together.
+
+        Parameters
+        ----------
+        k : int
+            Number of releases.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+        """
+        return self._repeat(k, "k")
+
+    def __add__(self, other):
+        """Return what this release and another one of the same data guarantee together."""
+        if not isinstance(other, PrivacyGuarantee):
+            return NotImplemented
+        for name in ("unit", "sensitivity", "n_features"):
+            if getattr(self, name) != getattr(other, name):
+                raise ValueError(
+                    f"Guarantees with {name}={getattr(self, name)!r} and "
+                    f"{name}={getattr(other, name)!r} speak about different neighbours and "
+                    "cannot be added. Bring both to records with to_record(), or release with "
+                    "the same parameters."
+                )
+        losses = self.losses + other.losses if self.losses and other.losses else ()
+        if gaussian_distance(losses) is None:
+            epsilon, delta = self.epsilon + other.epsilon, min(1.0, self.delta + other.delta)
+        else:
+            delta = max(self.delta, other.delta)
+            epsilon = composed_epsilon(losses, delta)
+        return replace(
+            self,
+            mechanism=_join(self.mechanism, other.mechanism, " + "),
+            epsilon=epsilon,
+            delta=delta,
+            covers=_join(self.covers, other.covers, "; "),
+            excludes=_join(self.excludes, other.excludes, "; "),
+            losses=losses,
+        )
+
+    def epsilon_at(self, delta):
+        """Return the least ε that holds at a given δ.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1).
+
+        Returns
+        -------
+        epsilon : float
+            Infinite where no ε holds at this δ.
+
+        Raises
+        ------
+        ImportError
+            When this takes a privacy-loss distribution and dp-accounting is not installed.
+        """
+        if not 0 <= delta < 1:
+            raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
+        return float(composed_epsilon(self._known_losses(), delta))
+
+    def delta_at(self, epsilon):
+        """Return the least δ that holds at a given ε.
+
+        Parameters
+        ----------
+        epsilon : float
+            ≥ 0.
+
+        Returns
+        -------
+        delta : float
+
+        Raises
+        ------
+        ImportError
+            When this takes a privacy-loss distribution and dp-accounting is not installed.
+        """
+        if not epsilon >= 0:
+            raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
+        return float(composed_delta(self._known_losses(), epsilon))
+
+    def _known_losses(self):
+        return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
+
+    def _repeat(self, k, name):
+        if k != int(k) or k < 1:
+            raise ValueError(f"The {name!r} parameter must be a whole number >= 1, got {k!r}.")
+        k = int(k)
+        if k == 1:
+            return self
+        losses = tuple(replace(loss, count=k * loss.count) for loss in self.losses)
+        if gaussian_distance(losses) is None:
+            epsilon, delta = k * self.epsilon, -expm1(k * log1p(-self.delta))
+        else:
+            epsilon, delta = composed_epsilon(losses, self.delta), self.delta
+        return replace(self, epsilon=epsilon, delta=delta, losses=losses)
+
+    @property
+    def neighbours(self):
+        """The neighbouring relation, in words."""
+        where = f"one {self.unit}"
+        if self.sensitivity is None:
+            return f"two data matrices that differ in {where}, anywhere within the bounds"
+        each = ", each element" if self.unit == "record" else ""
+        return f"two data matrices that differ in {where}{each} by at most {self.sensitivity:g}"
+
+    def __str__(self):
+        text = (
+            f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
+            f"by the {self.mechanism} noise\n"
+            f"  neighbours: {self.neighbours}\n"
+        )
+        if self.unit == "element":
+            record = self.to_record()
+            step = "within the bounds" if self.sensitivity is None else f"by {self.sensitivity:g}"
+            text += (
+                f"  a record:   ({record.epsilon:g}, {record.delta:g}), all "
+                f"{self.n_features} elements of a row free to move {step} each\n"
+            )
+        return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
 
 
 def joint_guarantee(guarantees):
@@ -16,7 +246,7 @@ def joint_guarantee(guarantees):
 
     Each data set went through its own mechanism once, so nothing adds up: the largest ε and
     δ and the smallest sensitivity hold for everybody (parallel composition). None where one
-    of the data sets has no guarantee at all.
+    of the data sets has no guarantee at all, or they speak about different units.
 
     Parameters
     ----------
@@ -34,92 +264,18 @@ def joint_guarantee(guarantees):
     first = guarantees[0]
     if all(guarantee == first for guarantee in guarantees):
         return first
+    bounded = {g.sensitivity is None for g in guarantees}
+    if len({g.unit for g in guarantees}) > 1 or len(bounded) > 1:
+        return None
     return replace(
         first,
         mechanism="/".join(sorted({g.mechanism for g in guarantees})),
         epsilon=max(g.epsilon for g in guarantees),
         delta=max(g.delta for g in guarantees),
-        sensitivity=min(g.sensitivity for g in guarantees),
-        record_epsilon=max(g.record_epsilon for g in guarantees),
-        record_delta=max(g.record_delta for g in guarantees),
+        sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
+        losses=(),
     )
 
 
-@dataclass(frozen=True)
-class PrivacyGuarantee:
-    """What was promised, to whom, about which values.
-
-    An immutable value made by a noise transformer when it is fitted. It is a statement
-    about the mechanism in real arithmetic, for **one** noisy copy of the data: k copies of
-    the same rows add up to kε and kδ.
-
-    Parameters
-    ----------
-    mechanism : str
-        Name of the noise law.
-
-    epsilon, delta : float
-        The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
-        times as likely for one neighbour as for the other, plus δ.
-
-    sensitivity : float
-        Largest change of one element between two neighbours, in the units of the data.
-
-    n_features : int
-        Number of elements in a record.
-
-    record_epsilon, record_delta : float
-        The same guarantee for a whole record, all of whose elements may change by up to
-        ``sensitivity`` each.
-
-    covers : str
-        What the guarantee speaks about.
-
-    excludes : str
-        What it does not protect.
-
-    unit : str, default="element"
-        What two neighbouring data sets differ in.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from skdp.noise import OptimalDPNoise
-    >>> X, y = load_iris(return_X_y=True)
-    >>> guarantee = OptimalDPNoise(epsilon=0.5, delta=0.0, sensitivity=8.0).fit(X).guarantee_
-    >>> guarantee.epsilon, guarantee.record_epsilon
-    (0.5, 2.0)
-    >>> print(guarantee)
-    (0.5, 0)-differential privacy per element, by the optimal noise
-      neighbours: two data matrices that differ in one element by at most 8
-      a record:   (2, 0), all 4 elements of a row free to move by 8 each
-      covers:     the features of every row that transform returns
-      excludes:   labels, and the number of rows and of rows per class
-    """
-
-    mechanism: str
-    epsilon: float
-    delta: float
-    sensitivity: float
-    n_features: int
-    record_epsilon: float
-    record_delta: float
-    covers: str
-    excludes: str
-    unit: str = "element"
-
-    @property
-    def neighbours(self):
-        """The neighbouring relation, in words."""
-        return f"two data matrices that differ in one {self.unit} by at most {self.sensitivity:g}"
-
-    def __str__(self):
-        return (
-            f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
-            f"by the {self.mechanism} noise\n"
-            f"  neighbours: {self.neighbours}\n"
-            f"  a record:   ({self.record_epsilon:g}, {self.record_delta:g}), all "
-            f"{self.n_features} elements of a row free to move by {self.sensitivity:g} each\n"
-            f"  covers:     {self.covers}\n"
-            f"  excludes:   {self.excludes}"
-        )
+def _join(first, second, separator):
+    return first if first == second else f"{first}{separator}{second}"

@@ -32,7 +32,9 @@ def read_source(cls, path):
 
 def _build(cls, header, arrays):
     guarantee = PrivacyGuarantee(**header["guarantee"])
-    budget = (guarantee.epsilon, guarantee.delta, guarantee.sensitivity)
+    # Where bounds stood in for a sensitivity, it was left at its default.
+    sensitivity = 1.0 if guarantee.sensitivity is None else guarantee.sensitivity
+    budget = (guarantee.epsilon, guarantee.delta, sensitivity)
     source = cls(*budget, **header["classifier"]["parameters"])
     source._validate_params()
     source.noise = None

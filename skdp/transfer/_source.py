@@ -7,13 +7,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.membership._reconstruction import principal_directions
-from skdp.noise import GaussianDPNoise, OptimalDPNoise
+from skdp.noise import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 from skdp.noise._training import perturb_training_rows
 from skdp.transfer._alignment import class_medians
 from skdp.transfer._release import read_source, write_source
 from skdp.utils._sklearn import HasMethods, StrOptions, fit_context
 
-_NOISES = {"optimal": OptimalDPNoise, "gaussian": GaussianDPNoise}
+_NOISES = {
+    "optimal": OptimalDPNoise,
+    "staircase": StaircaseDPNoise,
+    "gaussian": GaussianDPNoise,
+}
 _BUDGET = ("epsilon", "delta", "sensitivity")
 
 

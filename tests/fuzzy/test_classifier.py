@@ -211,7 +211,7 @@ def test_guarantees_travel_and_join(split):
     # Disjoint data: nothing adds up, the weakest number of each kind holds for everybody.
     assert merged.guarantee_.epsilon == 4.0
     assert merged.guarantee_.delta == 1e-3
-    assert merged.guarantee_.record_epsilon == 4.0 * 64
+    assert merged.guarantee_.to_record().epsilon == 4.0 * 64
     assert "training rows" in merged.guarantee_.covers
     assert "queries" in merged.guarantee_.excludes
     plain = DeepFuzzyClassifier(max_layers=1).fit(X[:300], y[:300])

@@ -1,10 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import integrate
 
-from skdp.noise import GaussianLaw, OptimalLaw
-from skdp.noise._laws import add_noise
+from skdp.noise import GaussianLaw, OptimalLaw, StaircaseLaw
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
@@ -18,24 +19,67 @@ def test_optimal_cdf_inverts_the_papers_quantiles(delta):
     assert_allclose(OptimalLaw(d / epsilon, delta).cdf(quantiles), t, rtol=1e-12)
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.2])
-def test_optimal_atom_is_delta(delta):
-    law = OptimalLaw(1.5, delta)
+def staircase_density(v, epsilon, d, gamma):
+    # Equation (13) of Geng & Viswanath, step by step.
+    a = (1 - np.exp(-epsilon)) / (2 * d * (gamma + np.exp(-epsilon) * (1 - gamma)))
+    k = int(abs(v) // d)
+    upper = abs(v) < (k + gamma) * d
+    return a * np.exp(-k * epsilon) * (1 if upper else np.exp(-epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+def test_staircase_cdf_integrates_its_density(epsilon):
+    law, d = StaircaseLaw(epsilon, 1.5), 1.5
+    edges = np.sort(np.concatenate([np.arange(4) * d, (np.arange(4) + law.gamma) * d]))
+    mass = 0.5
+    for low, high in pairwise(edges):
+        mass += staircase_density((low + high) / 2, epsilon, d, law.gamma) * (high - low)
+        assert_allclose(law.cdf(high), mass, rtol=1e-12)
+        assert_allclose(law.cdf(-high), 1 - mass, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
+def test_staircase_is_the_least_of_its_family(epsilon):
+    law = StaircaseLaw(epsilon, 1.0)
+
+    def magnitude(gamma):
+        # E|v| by quadrature over the steps, for any γ.
+        edges = np.sort(np.concatenate([np.arange(200.0), np.arange(200) + gamma]))
+        middles, widths = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+        density = [staircase_density(v, epsilon, 1.0, gamma) for v in middles]
+        return 2 * np.sum(density * middles * widths)
+
+    assert_allclose(law.expected_magnitude, magnitude(law.gamma), rtol=1e-6)
+    assert magnitude(law.gamma * 0.9) > law.expected_magnitude
+    assert magnitude(law.gamma * 1.1) > law.expected_magnitude
+    assert law.expected_magnitude < OptimalLaw(1 / epsilon).expected_magnitude
+
+
+@pytest.mark.parametrize("law", [OptimalLaw(1.5, 0.2), StaircaseLaw(1.5, 2.0, 0.2)])
+def test_atom_is_delta(law):
     jump = law.cdf(0.0) - law.cdf(-1e-300)
-    assert_allclose(jump, delta, atol=1e-15)
+    assert_allclose(jump, 0.2, atol=1e-15)
 
 
-@pytest.mark.parametrize("law", [OptimalLaw(1.5, 0.2), OptimalLaw(0.3), GaussianLaw(2.0)])
+LAWS = [
+    *(OptimalLaw(1.5, 0.2), OptimalLaw(0.3), GaussianLaw(2.0)),
+    *(StaircaseLaw(0.5, 1.0), StaircaseLaw(4.0, 2.0, 0.3)),
+]
+
+
+@pytest.mark.parametrize("law", LAWS)
 def test_moments_are_those_of_the_cdf(law):
-    # E|v| = ∫ P(|v| > t) dt and Var v = ∫ 2t·P(|v| > t) dt, with P(|v| > t) = 2·(1 − F(t)).
-    def tail(t):
-        return 2 * (1 - law.cdf(t))
-
-    limit = 40 * law.scale
-    mean, _ = integrate.quad(tail, 0, limit, epsabs=1e-12, limit=200)
-    variance, _ = integrate.quad(lambda t: 2 * t * tail(t), 0, limit, epsabs=1e-12, limit=200)
-    assert_allclose(law.expected_magnitude, mean, rtol=1e-7)
-    assert_allclose(law.variance, variance, rtol=1e-7)
+    # E|v| = ∫ P(|v| > t) dt and Var v = ∫ 2t·P(|v| > t) dt, with P(|v| > t) = 2·(1 − F(t)),
+    # over pieces between which a staircase has its kinks.
+    d, gamma = getattr(law, "sensitivity", 1.0), getattr(law, "gamma", 0.5)
+    periods = np.arange(60 * max(law.expected_magnitude, d) // d) * d
+    knots = np.sort(np.concatenate([periods, periods + gamma * d]))
+    mean = variance = 0.0
+    for low, high in pairwise(knots):
+        mean += integrate.fixed_quad(lambda t: 2 * (1 - law.cdf(t)), low, high)[0]
+        variance += integrate.fixed_quad(lambda t: 4 * t * (1 - law.cdf(t)), low, high)[0]
+    assert_allclose(law.expected_magnitude, mean, rtol=1e-6)
+    assert_allclose(law.variance, variance, rtol=1e-6)
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-3])
@@ -45,23 +89,3 @@ def test_ratio_of_magnitudes_is_that_of_the_report(delta):
     ratio = GaussianLaw(sigma).expected_magnitude / OptimalLaw(1 / 0.5, delta).expected_magnitude
     expected = 2 * np.sqrt(np.log(1.25 / delta)) / ((1 - delta) * np.sqrt(np.pi))
     assert_allclose(ratio, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_add_noise_covers_every_block_and_rounds_once(dtype):
-    # More than one block of rows, the last one incomplete; Fortran order must not matter.
-    X = np.asfortranarray(np.full((70_001, 7), 0.25, dtype=dtype))
-    law = OptimalLaw(1.0)
-    noisy = add_noise(X, law, np.random.default_rng(3))
-    assert noisy.dtype == dtype
-    assert (noisy != X).mean() > 0.9999
-    rng = np.random.default_rng(3)
-    rows = (1 << 18) // 7
-    slow = [law.sample((min(rows, 70_001 - i), 7), rng) for i in range(0, 70_001, rows)]
-    assert_array_equal(noisy, (0.25 + np.concatenate(slow)).astype(dtype))
-
-
-def test_atoms_fall_anywhere():
-    noise = OptimalLaw(1.0, 0.5).sample(100_000, np.random.default_rng(0))
-    zeros = (noise == 0).reshape(10, -1).mean(axis=1)
-    assert np.abs(zeros - 0.5).max() < 0.03

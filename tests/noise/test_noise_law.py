@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
-from skdp import GaussianDPNoise, OptimalDPNoise
+from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 from skdp.privacy import gaussian_sigma
 
 N_SAMPLES = 200_000
-# A right law fails one run in ten thousand; the seeds below are not among them.
-LEVEL = 1e-4
+# Two tests a check: a right law fails less than once in a million runs.
+LEVEL = 4e-7
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,22 @@ class ClosedForm:
     atom: float = 0.0
 
     def cdf(self, v):
-        return self.continuous.cdf(v, scale=self.scale)
+        return self.continuous.cdf(np.asarray(v) / self.scale)
+
+
+class Staircase:
+    """The staircase distribution for sensitivity 1, by counting steps."""
+
+    def __init__(self, epsilon):
+        self.epsilon, self.gamma = epsilon, 1 / (1 + np.exp(epsilon / 2))
+
+    def cdf(self, v):
+        # Masses of the pairs of steps are geometric; within a pair the share is linear.
+        k, part = np.divmod(np.abs(v), 1.0)
+        low, q = 1 - self.gamma, np.exp(-self.epsilon)
+        share = np.where(part < self.gamma, part, self.gamma + q * (part - self.gamma))
+        beyond = 0.5 * q**k * (1 - (1 - q) * share / (self.gamma + q * low))
+        return np.where(v < 0, beyond, 1 - beyond)
 
 
 def check_noise_law(transformer, law):
@@ -52,6 +68,13 @@ def optimal(epsilon, delta, sensitivity):
     )
 
 
+def staircase(epsilon, delta, sensitivity):
+    return (
+        StaircaseDPNoise(epsilon, delta, sensitivity),
+        ClosedForm(Staircase(epsilon), sensitivity, delta),
+    )
+
+
 def analytic(epsilon, delta, sensitivity):
     return (
         GaussianDPNoise(epsilon, delta, sensitivity),
@@ -70,6 +93,9 @@ CASES = [
     optimal(1.0, 0.0, 1.0),
     optimal(0.5, 0.05, 2.0),
     optimal(8.0, 0.3, 1.0),
+    staircase(1.0, 0.0, 2.0),
+    staircase(0.1, 0.2, 1.0),
+    staircase(6.0, 0.05, 1.0),
     analytic(2.0, 1e-5, 1.0),
     analytic(0.1, 0.05, 3.0),
     classical(0.5, 1e-5, 1.0),
@@ -98,6 +124,19 @@ def test_rejects_a_scale_off_by_ten_percent(transformer, law, factor):
 def test_rejects_a_wrong_delta(transformer, law, factor):
     with pytest.raises(AssertionError, match="share of zeros"):
         check_noise_law(seeded(transformer), replace(law, atom=law.atom * factor))
+
+
+@pytest.mark.parametrize(("transformer", "law"), CASES)
+def test_rejects_noise_for_half_the_sensitivity(transformer, law):
+    half = clone(transformer).set_params(sensitivity=transformer.sensitivity / 2)
+    with pytest.raises(AssertionError, match="another law"):
+        check_noise_law(seeded(half), law)
+
+
+@pytest.mark.parametrize(("transformer", "law"), [case for case in CASES if case[1].atom])
+def test_rejects_a_missing_atom(transformer, law):
+    with pytest.raises(AssertionError, match="share of zeros"):
+        check_noise_law(seeded(clone(transformer).set_params(delta=0.0)), law)
 
 
 def test_rejects_the_other_family():

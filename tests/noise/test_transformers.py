@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning
+from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
 
-NOISES = [OptimalDPNoise(), GaussianDPNoise()]
+NOISES = [OptimalDPNoise(), StaircaseDPNoise(), GaussianDPNoise()]
+CLASSES = [type(noise) for noise in NOISES]
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -99,7 +100,7 @@ def test_classical_refuses_epsilon_of_one_and_above(epsilon, rng):
         noise.fit(rng.rand(5, 2))
 
 
-@pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
+@pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -112,6 +113,8 @@ def test_classical_refuses_epsilon_of_one_and_above(epsilon, rng):
         ("sensitivity", -1.0),
         ("sensitivity", np.inf),
         ("perturb", "never"),
+        ("privacy_unit", "person"),
+        ("bounds", "public"),
     ],
 )
 def test_bad_parameters_are_named(cls, name, value, rng):
@@ -171,7 +174,7 @@ def test_the_warning_points_at_the_users_line(rng):
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
+@pytest.mark.parametrize("cls", CLASSES)
 def test_small_integer_types_do_not_overflow_the_guarantee(cls):
     X = np.zeros((2, 300))
     small = cls(epsilon=np.uint8(4), sensitivity=np.int8(1)).fit(X)

@@ -14,19 +14,19 @@ def X():
 
 
 def test_optimal_record_level(X):
-    guarantee = OptimalDPNoise(epsilon=0.5, delta=0.01).fit(X).guarantee_
-    assert_allclose(guarantee.record_epsilon, 3.5)
-    assert_allclose(guarantee.record_delta, 1 - 0.99**7)
+    record = OptimalDPNoise(epsilon=0.5, delta=0.01).fit(X).guarantee_.to_record()
+    assert_allclose(record.epsilon, 3.5)
+    assert_allclose(record.delta, 1 - 0.99**7)
 
 
 def test_gaussian_record_level(X):
     noise = GaussianDPNoise(epsilon=0.5, delta=1e-5, sensitivity=2.0).fit(X)
-    guarantee = noise.guarantee_
+    record = noise.guarantee_.to_record()
     sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
-    at_record = gaussian_delta(sigma, guarantee.record_epsilon, 2.0 * np.sqrt(7))
-    assert guarantee.record_delta == 1e-5
+    at_record = gaussian_delta(sigma, record.epsilon, 2.0 * np.sqrt(7))
+    assert record.delta == 1e-5
     assert_allclose(at_record, 1e-5, rtol=1e-6)
-    assert 0.5 < guarantee.record_epsilon < 3.5
+    assert 0.5 < record.epsilon < 3.5
 
 
 def test_it_cannot_be_changed(X):

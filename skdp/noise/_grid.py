@@ -1,0 +1,67 @@
+"""Noise on a grid: what a transformer holds between fit and transform."""
+
+import numpy as np
+
+# Elements perturbed at a time: the workspace stays at a few MiB for any size of data.
+_BLOCK = 1 << 16
+
+
+def grid_step(sensitivity, magnitude):
+    """Return a power of two that is fine against the sensitivity and the noise.
+
+    It is 2^-25 to 2^-24 of the lesser of both, but not below 2^-35 of the noise, so that
+    enough bits of a random word remain for the rejection.
+
+    Parameters
+    ----------
+    sensitivity, magnitude : float
+        In the units of the data.
+
+    Returns
+    -------
+    step : float
+    """
+    finest = max(min(sensitivity, magnitude) * 2.0**-24, magnitude * 2.0**-34)
+    return float(2.0 ** np.floor(np.log2(finest)))
+
+
+def add_noise(X, noise, step, words, bounds=None):
+    """Return a noisy copy of X, in its dtype, with one copy's memory and a small workspace.
+
+    Rounding to the grid is exact, and moves two values apart by less than one more step.
+    Their sum with the noise is rounded once or twice, to float64 and to the dtype of X, and
+    such roundings of the exact sum are post-processing, as is the way back from the bounds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Data.
+
+    noise : IntegerNoise
+        In units of the step.
+
+    step : float
+        A power of two.
+
+    words : RandomWords
+        Source of randomness.
+
+    bounds : Bounds or None, default=None
+        Between which X is clipped and scaled to [0, 1] before the noise.
+
+    Returns
+    -------
+    noisy : ndarray of shape (n_samples, n_features)
+    """
+    noisy = np.empty_like(X, order="C")
+    rows = max(1, _BLOCK // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], rows):
+        block = X[start : start + rows].astype(np.float64)
+        if bounds is not None:
+            block = bounds.to_unit(block)
+        block /= step
+        np.rint(block, out=block)
+        block += noise.sample(block.size, words).reshape(block.shape)
+        block *= step
+        noisy[start : start + rows] = block if bounds is None else bounds.from_unit(block)
+    return noisy

@@ -1,0 +1,181 @@
+"""Integer noise whose law can be read off a table, and a grid to put it on.
+
+Adding a float64 noise to a float64 value is not private for any ε: which float64 numbers
+such a sum can reach depends on the value (Mironov, 2012). Here a value is first rounded to
+a grid whose step is a power of two, which is exact; the noise is an integer number of
+steps; and whatever happens to their exact sum afterwards is post-processing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_WORD = 64
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A symmetric, unimodal weight function on the integers, cut into intervals.
+
+    Parameters
+    ----------
+    starts, widths : ndarray of shape (n_cells,), dtype int64
+        Magnitudes ``start <= m < start + width`` of each cell.
+
+    heights : ndarray of shape (n_cells,)
+        Weight at the start of each cell, the largest within it.
+
+    total : float
+        Sum of the weights of all integers, of both signs.
+
+    tail : float
+        Sum of the weights of the magnitudes from ``length`` on, of both signs. There the
+        weights repeat, but for a factor, those from zero on.
+    """
+
+    starts: np.ndarray
+    widths: np.ndarray
+    heights: np.ndarray
+    total: float
+    tail: float = 0.0
+
+    @property
+    def length(self):
+        """First magnitude beyond the cells."""
+        return int(self.starts[-1] + self.widths[-1])
+
+
+class AliasTable:
+    """Draw an index with given weights, from one 64-bit word (Walker's alias method).
+
+    The weights become integers that sum to 2^64, so that the probabilities are known
+    exactly: :attr:`weights` / 2^64.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n,)
+        Non-negative, not all zero. Each is rounded down, and what is lost goes to the
+        largest.
+    """
+
+    def __init__(self, weights):
+        weights = np.asarray(weights, dtype=np.float64)
+        scaled = weights / weights.sum() * 2.0**_WORD
+        self.weights = [int(weight) for weight in scaled]
+        self.weights[int(weights.argmax())] += (1 << _WORD) - sum(self.weights)
+        bits = (len(weights) - 1).bit_length()
+        self._shift = _WORD - max(bits, 1)
+        capacity = 1 << self._shift  # of each column; all of them hold 2^64
+        left = self.weights + [0] * ((1 << max(bits, 1)) - len(weights))
+        alias = list(range(len(left)))
+        keep = [capacity] * len(left)
+        small = [i for i, weight in enumerate(left) if weight < capacity]
+        large = [i for i, weight in enumerate(left) if weight > capacity]
+        while small:
+            i, j = small.pop(), large[-1]
+            keep[i], alias[i] = left[i], j
+            left[j] -= capacity - left[i]
+            if left[j] <= capacity:
+                large.pop()
+                if left[j] < capacity:
+                    small.append(j)
+        # A full column is its own alias, so that a threshold one short changes nothing.
+        self._keep = np.array([min(k, capacity - 1) for k in keep], dtype=np.uint64)
+        self._alias = np.array(alias, dtype=np.int64)
+
+    def draw(self, words):
+        """Return an index for each word."""
+        column = (words >> np.uint64(self._shift)).astype(np.int64)
+        rest = words & np.uint64((1 << self._shift) - 1)
+        return np.where(rest < self._keep[column], column, self._alias[column])
+
+
+class IntegerNoise:
+    """Draw from a law on the integers: a cell by its table, a place in it by rejection.
+
+    Every integer gets its probability up to a relative error of 2^-31.
+
+    Parameters
+    ----------
+    cells : Cells
+        The law without its point mass.
+
+    log_ratio : callable
+        ``log_ratio(starts, offsets)`` returns by how much the logarithm of the weight at
+        ``start`` exceeds that at ``start + offset``.
+
+    atom : float, default=0.0
+        Probability with which the noise is zero before anything else is drawn; rounded
+        down.
+    """
+
+    def __init__(self, cells, log_ratio, atom=0.0):
+        self._log_ratio = log_ratio
+        self._length = cells.length
+        n_cells = len(cells.starts)
+        self._tail, self._atom = n_cells, n_cells + 1
+        # Places within a cell are uniform on a power of two; what sticks out is rejected.
+        bits = [int(width - 1).bit_length() for width in cells.widths]
+        self._place_bits = max(bits)
+        sizes = np.array([1 << b for b in bits], dtype=np.int64)
+        self._starts = np.append(cells.starts, [0, 0])
+        self._widths = np.append(cells.widths, [1, 1])
+        self._masks = np.append(sizes - 1, [0, 0]).astype(np.uint64)
+        point = atom / (1 - atom) * (1 - 2.0**-30) * cells.total
+        self.table = AliasTable(np.append(2 * sizes * cells.heights, [cells.tail, point]))
+
+    def sample(self, n, words):
+        """Draw independent values.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        words : RandomWords
+            Source of randomness.
+
+        Returns
+        -------
+        noise : ndarray of shape (n,), dtype int64
+        """
+        noise, done, tail = self._attempt(np.zeros(n, dtype=np.int64), words)
+        left = np.flatnonzero(~done)
+        base = self._length * tail[left]
+        while len(left):
+            again, done, tail = self._attempt(base, words)
+            noise[left[done]] = again[done]
+            base = (base + self._length * tail)[~done]
+            left = left[~done]
+        return noise
+
+    def _attempt(self, base, words):
+        """Propose a value for each entry of base, beyond which its magnitude lies."""
+        n = len(base)
+        first, second = words.draw(2 * n).reshape(2, n)
+        cell = self.table.draw(first)
+        start = self._starts[cell]
+        place = (second & self._masks[cell]).astype(np.int64)
+        # One bit is the sign, the low ones were the place: what is left decides.
+        free = 63 - self._place_bits
+        uniform = (second >> np.uint64(self._place_bits)) & np.uint64((1 << free) - 1)
+        chance = np.exp(-self._log_ratio(start, place))
+        magnitude = start + place + base
+        # Zero has no sign, and would come twice.
+        chance[magnitude == 0] *= 0.5
+        done = uniform * 2.0**-free < chance
+        done &= place < self._widths[cell]
+        tail, atom = cell == self._tail, cell == self._atom
+        done &= ~tail
+        done[atom] = base[atom] == 0
+        magnitude[atom] = 0
+        negative = second >> np.uint64(63) == 1
+        np.negative(magnitude, out=magnitude, where=negative)
+        return magnitude, done, tail
+
+
+def equal_cells(scale, n_cells):
+    """Return starts and widths of cells that are at most a 128th of a scale wide."""
+    width = 1 << max(0, int(np.floor(np.log2(scale / 128))))
+    starts = np.arange(n_cells, dtype=np.int64) * width
+    return starts, np.full(n_cells, width, dtype=np.int64)

@@ -1,0 +1,144 @@
+"""Privacy on real hardware: what floating-point numbers come out, and for which input."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp.noise._grid import grid_step
+from skdp.privacy import gaussian_delta
+
+NOISES = [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise]
+N = 300_000
+
+
+def n_off_lattice(noisy):
+    """How many outputs lie in (-0.5, 0.5) and are no multiple of 2^-53."""
+    noisy = noisy.astype(np.float64).ravel()
+    return int(np.sum((np.abs(noisy) < 0.5) & (np.ldexp(noisy, 53) % 1 != 0)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("cls", NOISES)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_the_lattice_does_not_tell_the_input(cls, dtype, epsilon):
+    counts = [
+        n_off_lattice(cls(epsilon).fit_transform(np.full((N, 1), x, dtype=dtype)))
+        for x in (0.0, 1.0)
+    ]
+    assert stats.fisher_exact([counts, [N - c for c in counts]]).pvalue > 1e-6
+
+
+def test_the_naive_sampler_fails_that_test():
+    rng = np.random.default_rng(0)
+    counts = [n_off_lattice(x + rng.laplace(size=N)) for x in (0.0, 1.0)]
+    assert counts[1] == 0
+    assert 0.2 < counts[0] / N < 0.35
+
+
+@pytest.mark.parametrize("cls", NOISES)
+def test_outputs_lie_on_a_grid_that_does_not_depend_on_the_input(cls, rng):
+    noise = cls(0.7, sensitivity=0.3)
+    X = rng.standard_normal((500, 3)) * 10.0 ** rng.randint(-8, 8, (500, 3))
+    steps = noise.fit_transform(X) / noise._step
+    assert_array_equal(steps, np.rint(steps))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 1.0, 30.0])
+@pytest.mark.parametrize("sensitivity", [1e-9, 0.3, 1e6])
+def test_the_step_is_a_small_power_of_two(epsilon, sensitivity):
+    magnitude = sensitivity / epsilon
+    step = grid_step(sensitivity, magnitude)
+    assert np.frexp(step)[0] == 0.5
+    assert step <= 2.0**-13 * min(sensitivity, magnitude)
+    assert step >= 2.0**-35 * magnitude
+
+
+@pytest.mark.parametrize("cls", NOISES)
+def test_the_step_is_counted_in_the_sensitivity(cls):
+    noise = cls(1.0, sensitivity=3.0).fit(np.zeros((2, 1)))
+    law = noise._make_law(3.0 + noise._step)
+    assert noise.expected_magnitude_ == law.expected_magnitude
+    assert noise.expected_magnitude_ > noise._make_law(3.0).expected_magnitude
+
+
+@pytest.mark.parametrize("cls", NOISES)
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_noise_scales_with_the_data(cls, scale):
+    noise = cls(1.0, sensitivity=scale, random_state=np.random.RandomState(0))
+    small = cls(1.0, random_state=np.random.RandomState(0))
+    X = np.full((40_000, 1), 0.25)
+    spread = np.abs(noise.fit_transform(scale * X) - scale * X).mean() / scale
+    assert_allclose(spread, np.abs(small.fit_transform(X) - X).mean(), rtol=0.05)
+    assert_allclose(spread, small.expected_magnitude_, rtol=0.05)
+
+
+def test_record_unit_of_laplace_like_noise_splits_the_budget():
+    X = np.zeros((3, 7))
+    for cls in (OptimalDPNoise, StaircaseDPNoise):
+        record = cls(2.0, 0.01, privacy_unit="record").fit(X)
+        element = cls(2.0 / 7, 1 - 0.99 ** (1 / 7)).fit(X)
+        assert_allclose(record.expected_magnitude_, element.expected_magnitude_, rtol=1e-12)
+        assert_allclose(element.guarantee_.to_record().epsilon, 2.0)
+        assert_allclose(element.guarantee_.to_record().delta, 0.01)
+        assert record.guarantee_.unit == "record"
+        assert record.guarantee_.to_record() is record.guarantee_
+        assert "one record, each element by at most 1" in str(record.guarantee_)
+
+
+def test_record_unit_of_gaussian_noise_takes_the_euclidean_distance():
+    noise = GaussianDPNoise(0.5, 1e-5, sensitivity=2.0, privacy_unit="record")
+    noise.fit(np.zeros((3, 7)))
+    sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
+    assert_allclose(gaussian_delta(sigma, 0.5, 2.0 * np.sqrt(7)), 1e-5, rtol=1e-5)
+    assert_allclose(noise.guarantee_.delta_at(0.5), 1e-5, rtol=1e-5)
+    assert gaussian_delta(sigma, 0.5, 2.0 * np.sqrt(7)) <= 1e-5
+
+
+def test_bounds_clip_and_set_the_scale_of_each_feature():
+    low, high = np.array([0.0, -50.0]), np.array([1.0, 50.0])
+    X = np.tile([[7.0, -80.0]], (100_000, 1))
+    noise = OptimalDPNoise(4.0, bounds=(low, high)).fit(X)
+    noisy = noise.transform(X)
+    assert_allclose(np.median(noisy, axis=0), [1.0, -50.0], atol=0.5)
+    deviation = np.abs(noisy - [1.0, -50.0]).mean(axis=0)
+    assert_allclose(deviation, noise.expected_magnitude_, rtol=0.02)
+    assert_allclose(noise.expected_magnitude_, 0.25 * (high - low), rtol=1e-4)
+    assert noise.guarantee_.sensitivity is None
+    assert "one element, anywhere within the bounds" in str(noise.guarantee_)
+
+
+def test_equal_bounds_keep_one_magnitude():
+    noise = OptimalDPNoise(2.0, bounds=(0, 255)).fit(np.zeros((3, 4)))
+    assert_allclose(noise.expected_magnitude_, 255 / 2, rtol=1e-4)
+
+
+def test_bounds_learned_from_the_data_warn(rng):
+    X = rng.rand(50, 2) * [1, 5]
+    with pytest.warns(PrivacyLeakWarning, match=r"bounds='data'.*bounds=\(0, 255\)"):
+        noise = OptimalDPNoise(bounds="data").fit(X)
+    assert_allclose(noise.expected_magnitude_, np.ptp(X, axis=0), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1, 0), (0, np.inf), (0, 1, 2), ([0, 0, 0], 1), [[0, 1], [1, 1]]]
+)
+def test_bounds_that_make_no_sense_are_refused(bounds):
+    with pytest.raises(ValueError, match=r"'bounds' parameter of OptimalDPNoise must be a pair"):
+        OptimalDPNoise(bounds=bounds).fit(np.zeros((4, 2)))
+
+
+def test_bounds_and_a_sensitivity_are_refused():
+    with pytest.raises(ValueError, match=r"'sensitivity'.*must be left at 1.0.*got 2.0"):
+        OptimalDPNoise(sensitivity=2.0, bounds=(0, 1)).fit(np.zeros((4, 2)))
+
+
+def test_budgets_that_the_sampler_cannot_keep_are_refused():
+    X = np.zeros((4, 10))
+    with pytest.raises(ValueError, match=r"'epsilon'.*leaves 1e-07 for one of 10 elements"):
+        OptimalDPNoise(1e-6, privacy_unit="record").fit(X)
+    with pytest.raises(ValueError, match=r"'epsilon'.*leaves 25 for one element.*OptimalDPNoise"):
+        StaircaseDPNoise(25.0).fit(X)
+    with pytest.raises(ValueError, match=r"'epsilon'.*smaller for delta=1e-09.*larger delta"):
+        GaussianDPNoise(20.0, 1e-9).fit(X)

@@ -1,0 +1,145 @@
+"""What the sampler's tables say exactly, against the definition of privacy."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from skdp.noise import GaussianLaw, OptimalLaw, StaircaseLaw
+from skdp.noise._sampler import AliasTable
+from skdp.noise._words import RandomWords, random_words
+
+
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.5], [1, 0, 3, 1e-9], np.arange(1, 38)])
+def test_alias_table_is_exact(weights):
+    table = AliasTable(weights)
+    capacity = 1 << table._shift
+    found = [0] * len(table._keep)
+    for column, (keep, alias) in enumerate(zip(table._keep, table._alias, strict=True)):
+        found[column] += int(keep)
+        found[alias] += capacity - int(keep)
+    assert found[: len(weights)] == table.weights
+    assert not any(found[len(weights) :])
+    assert sum(table.weights) == 2**64
+    exact = [Fraction(float(w)) / sum(map(Fraction, map(float, weights))) for w in weights]
+    for weight, share in zip(table.weights, exact, strict=True):
+        lost = abs(Fraction(weight, 2**64) - share)
+        assert lost <= Fraction(len(weights), 2**52) * share + Fraction(1, 2**64)
+
+
+def test_alias_table_draws_what_it_says():
+    table = AliasTable([1, 2, 5])
+    words = np.linspace(0, 2**64 - 2**12, 8000).astype(np.uint64)
+    assert_allclose(np.bincount(table.draw(words)) / 8000, [1 / 8, 2 / 8, 5 / 8], atol=1e-3)
+
+
+def exact_probabilities(noise, largest):
+    """P(|k|) for k = 0 … largest from the table's integers and the acceptance bits."""
+    weights = np.array(noise.table.weights, dtype=float) / 2.0**64
+    free = 63 - noise._place_bits
+    magnitudes = np.zeros(noise._length)
+    first_zero = 0.0
+    for c in range(noise._tail):
+        start, width = int(noise._starts[c]), int(noise._widths[c])
+        places = np.arange(width)
+        size = int(noise._masks[c]) + 1
+        chance = np.exp(-noise._log_ratio(np.full(width, start), places))
+        accepted = np.ceil(chance * 2.0**free) / 2.0**free
+        magnitudes[start : start + width] += weights[c] / size * accepted
+        if start == 0:
+            first_zero = weights[c] / size / 2
+    tail, atom = weights[noise._tail], weights[noise._atom]
+    later = magnitudes.sum() + tail  # what a proposal in the tail comes to, atoms rejected
+    first = magnitudes.copy()
+    first[0] = first_zero
+    total = first.sum() + tail + atom
+    out, entered = [first / total], tail / total
+    while len(out) * noise._length <= largest:
+        out.append(entered * magnitudes / later)
+        entered *= tail / later
+    out = np.concatenate(out)[: largest + 1]
+    return out, atom / total
+
+
+SCALE = 3000.0  # small enough that all integers can be listed
+LAWS = [
+    (OptimalLaw(SCALE, 0.0), 1.0),
+    (OptimalLaw(SCALE, 0.1), 1.0),
+    (StaircaseLaw(0.5, 0.5 * SCALE), 0.5),
+    (StaircaseLaw(4.0, SCALE, 0.1), 4.0),
+]
+
+
+@pytest.mark.parametrize(("law", "epsilon"), LAWS)
+def test_every_ratio_of_the_tables_is_private(law, epsilon):
+    noise = law.on_grid(1.0)
+    magnitudes, atom = exact_probabilities(noise, 3 * noise._length)
+    assert abs(atom - law.delta) <= 2e-9 * law.delta
+    assert atom <= law.delta
+    assert_allclose(magnitudes[0] + magnitudes[1:].sum() + atom, 1, rtol=1e-4)
+    pmf = np.concatenate([magnitudes[:0:-1] / 2, magnitudes[:1], magnitudes[1:] / 2])
+    shift = round(law.scale * epsilon) if isinstance(law, OptimalLaw) else int(law.sensitivity)
+    loss = np.log(pmf[shift:] / pmf[:-shift])
+    assert np.abs(loss).max() <= epsilon + 2.0**-30
+    assert np.abs(loss).max() >= epsilon - 1e-4  # and no more noise than needed
+
+
+def test_the_discrete_laplace_is_its_closed_form():
+    magnitudes, _ = exact_probabilities(OptimalLaw(SCALE).on_grid(1.0), 50_000)
+    q = np.exp(-1 / SCALE)
+    expected = (1 - q) / (1 + q) * q ** np.arange(50_001) * np.where(np.arange(50_001), 2, 1)
+    assert_allclose(magnitudes, expected, rtol=2.0**-31)
+
+
+def test_the_discrete_gaussian_is_its_closed_form():
+    magnitudes, _ = exact_probabilities(GaussianLaw(SCALE).on_grid(1.0), 40_000)
+    k = np.arange(40_001)
+    expected = np.exp(-0.5 * (k / SCALE) ** 2) * np.where(k, 2, 1)
+    expected /= expected[0] + expected[1:].sum()
+    assert_allclose(magnitudes[: 4 * 3000], expected[: 4 * 3000], rtol=1e-9)
+    assert 0.5 * np.abs(magnitudes - expected).sum() < 2.0**-50
+
+
+@pytest.mark.parametrize("law", [law for law, _ in LAWS])
+def test_sampling_follows_the_tables(law):
+    noise = law.on_grid(1.0)
+    drawn = noise.sample(400_000, RandomWords(bytes(32)))
+    magnitudes, atom = exact_probabilities(noise, 60_000)
+    magnitudes[0] += atom
+    edges = np.unique(np.searchsorted(np.cumsum(magnitudes), np.linspace(0.01, 0.99, 40))) + 1
+    expected = np.add.reduceat(magnitudes, np.append(0, edges)) * len(drawn)
+    expected[-1] = len(drawn) - expected[:-1].sum()
+    counts = np.bincount(np.searchsorted(edges, np.abs(drawn), side="right"))
+    assert stats.chisquare(counts, expected).pvalue > 1e-6
+    halves = [int(np.sum(drawn > 0)), int(np.sum(drawn < 0))]
+    assert stats.binomtest(halves[0], sum(halves)).pvalue > 1e-6
+
+
+def test_far_tails_are_reached():
+    # Beyond the table's end, at 8 to 16 scales, the law goes on: 1 in 3,000 or fewer.
+    law = OptimalLaw(4095.0)
+    noise = law.on_grid(1.0)
+    drawn = np.abs(noise.sample(3_000_000, RandomWords(bytes(32))))
+    beyond = int(np.sum(drawn >= noise._length))
+    expected = np.exp(-noise._length / 4095)
+    assert stats.binomtest(beyond, len(drawn), expected).pvalue > 1e-6
+    rest = drawn[drawn >= noise._length] - noise._length
+    assert stats.kstest(rest + 0.5, stats.expon(scale=4095).cdf).pvalue > 1e-6
+
+
+def test_words_are_the_cipher_and_never_repeat():
+    # The first block of AES-256-CTR with a zero key and counter, NIST's well-known answer.
+    words = RandomWords(bytes(32)).draw(2)
+    assert words.tobytes().hex() == "dc95c078a2408989ad48a21492842087"
+    assert not np.array_equal(RandomWords().draw(4), RandomWords().draw(4))
+    stream = RandomWords(bytes(32))
+    assert_array_equal(np.append(stream.draw(3), stream.draw(2)), RandomWords(bytes(32)).draw(5))
+
+
+def test_seeds_fix_the_words_and_nothing_else_does():
+    assert_array_equal(random_words(3).draw(4), random_words(3).draw(4))
+    assert not np.array_equal(random_words(3).draw(4), random_words(4).draw(4))
+    generator = np.random.RandomState(0)
+    assert not np.array_equal(random_words(generator).draw(4), random_words(generator).draw(4))
