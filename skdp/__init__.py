@@ -8,7 +8,7 @@ from skdp.membership import (
     WideCDMMA,
     WideCDMMAClassifier,
 )
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
+from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.transfer import DPSource, DPTransferClassifier, LabeledSplit
 
@@ -28,6 +28,7 @@ __all__ = [
     "OptimalDPNoise",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
+    "RandomizedResponse",
     "StaircaseDPNoise",
     "WideCDMMA",
     "WideCDMMAClassifier",

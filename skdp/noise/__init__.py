@@ -3,6 +3,7 @@
 from skdp.noise._gaussian import GaussianDPNoise
 from skdp.noise._laws import GaussianLaw, OptimalLaw, StaircaseLaw
 from skdp.noise._optimal import OptimalDPNoise
+from skdp.noise._response import RandomizedResponse
 from skdp.noise._staircase import StaircaseDPNoise
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "GaussianLaw",
     "OptimalDPNoise",
     "OptimalLaw",
+    "RandomizedResponse",
     "StaircaseDPNoise",
     "StaircaseLaw",
 ]

@@ -1,16 +1,16 @@
 """The gate that data passes on the way out of its owner's hands."""
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import add_noise, grid_step
+from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
 from skdp.noise._words import random_words
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLoss
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 
 # The tables of the sampler keep ratios of probabilities to within this, see IntegerNoise.
@@ -18,7 +18,7 @@ _PRECISION = 2.0**-30
 _LEAST_EPSILON = 1e-6
 
 
-class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     """What every additive-noise transformer shares; a subclass supplies its law."""
 
     _mechanism: str
@@ -108,7 +108,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _calibrate(self, X):
         X = self._validate(X, reset=True)
-        self._warn_of_leaks()
+        warn_of_leaks(self, stacklevel=4)
         # What set_params changes later must not change, unseen, what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
@@ -164,55 +164,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         count = self.n_features_in_ if self.privacy_unit == "record" else 1
         return PrivacyLoss(kind, epsilon, delta, count)
 
-    def _warn_of_leaks(self):
-        name = type(self).__name__
-        if isinstance(self.random_state, Integral):
-            warnings.warn(
-                f"{name}(random_state={self.random_state}): whoever guesses this seed can "
-                "recompute the noise and subtract it, and every transform adds the same noise, "
-                "so that two outputs differ by exactly what their inputs do. Either undoes the "
-                "guarantee. Use random_state=None for anything that leaves your hands.",
-                PrivacyLeakWarning,
-                stacklevel=5,
-            )
-        if isinstance(self.bounds, str):
-            warnings.warn(
-                f"{name}(bounds={self.bounds!r}) learns the bounds from the rows that it is to "
-                "protect: the least and greatest value of each feature leave unprotected, and "
-                "the guarantee holds only for data sets with the same bounds. Pass what is "
-                "publicly known, such as bounds=(0, 255).",
-                PrivacyLeakWarning,
-                stacklevel=5,
-            )
-        if np.isinf(self.epsilon):
-            warnings.warn(
-                f"{name}(epsilon=inf) adds no noise: what it returns is the data itself. "
-                "Use a finite epsilon for anything that leaves your hands.",
-                PrivacyLeakWarning,
-                stacklevel=5,
-            )
-
     def _perturb(self, X):
         if self._noise is None:
             return X.copy()
         words = random_words(self._random_state)
         return add_noise(X, self._noise, self._step, words, self._bounds)
-
-    def __sklearn_clone__(self):
-        # A copied generator would repeat its noise on the next data set, and the difference
-        # of two noisy copies would be that of the data. A shared one goes on.
-        copy = super().__sklearn_clone__()
-        copy.random_state = self.random_state
-        return copy
-
-    def __getstate__(self):
-        # A generator's state would let whoever reads the pickle step it back and subtract
-        # the noise. The copy draws fresh entropy instead.
-        state = super().__getstate__().copy()
-        for name in ("random_state", "_random_state"):
-            if isinstance(state.get(name), np.random.RandomState):
-                state[name] = None
-        return state
 
     def _make_guarantee(self, law):
         excludes = "labels, and the number of rows and of rows per class"

@@ -3,10 +3,13 @@
 from skdp.privacy._accounting import PrivacyLoss
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning, joint_guarantee
+from skdp.privacy._ledger import BudgetExceededError, PrivacyLedger
 
 __all__ = [
+    "BudgetExceededError",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
+    "PrivacyLedger",
     "PrivacyLoss",
     "gaussian_delta",
     "gaussian_epsilon",

@@ -58,9 +58,9 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "record"}, default="element"
-        What two neighbouring data sets differ in: one entry, or one whole row (one label,
-        for randomised labels). The number of rows is the same.
+    unit : {"element", "record", "label"}, default="element"
+        What two neighbouring data sets differ in: one entry, one whole row, or one label. The
+        number of rows is the same.
 
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it. Empty where only ε and δ are known.
@@ -220,15 +220,21 @@ class PrivacyGuarantee:
     def neighbours(self):
         """The neighbouring relation, in words."""
         where = f"one {self.unit}"
+        if self.unit == "label":
+            return "two lists of labels that differ in one label"
         if self.sensitivity is None:
             return f"two data matrices that differ in {where}, anywhere within the bounds"
         each = ", each element" if self.unit == "record" else ""
         return f"two data matrices that differ in {where}{each} by at most {self.sensitivity:g}"
 
+    @property
+    def _means(self):
+        return self.mechanism if self.unit == "label" else f"the {self.mechanism} noise"
+
     def __str__(self):
         text = (
             f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
-            f"by the {self.mechanism} noise\n"
+            f"by {self._means}\n"
             f"  neighbours: {self.neighbours}\n"
         )
         if self.unit == "element":

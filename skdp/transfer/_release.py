@@ -17,6 +17,7 @@ def write_source(source, path):
     header = {
         "classifier": classifier,
         "guarantee": asdict(source.guarantee_),
+        "label_guarantee": source.label_guarantee_ and asdict(source.label_guarantee_),
         "feature_names": getattr(source, "feature_names_in_", np.array([])).tolist(),
     }
     own = {"components": source.components_, "class_medians": source.class_medians_}
@@ -32,6 +33,8 @@ def read_source(cls, path):
 
 def _build(cls, header, arrays):
     guarantee = PrivacyGuarantee(**header["guarantee"])
+    label_guarantee = header["label_guarantee"]
+    label_guarantee = label_guarantee and PrivacyGuarantee(**label_guarantee)
     # Where bounds stood in for a sensitivity, it was left at its default.
     sensitivity = 1.0 if guarantee.sensitivity is None else guarantee.sensitivity
     budget = (guarantee.epsilon, guarantee.delta, sensitivity)
@@ -48,4 +51,4 @@ def _build(cls, header, arrays):
     require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
     if len(names):
         source.feature_names_in_ = names
-    return source._assemble(classifier, components, medians, guarantee)
+    return source._assemble(classifier, components, medians, guarantee, label_guarantee)

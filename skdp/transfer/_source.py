@@ -1,13 +1,13 @@
 """The release: what a source owner hands out in place of its data."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.membership._reconstruction import principal_directions
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
+from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.noise._training import perturb_training_rows
 from skdp.transfer._alignment import class_medians
 from skdp.transfer._release import read_source, write_source
@@ -36,7 +36,8 @@ class DPSource(BaseEstimator):
     rows, per element; :attr:`guarantee_` states it, and for a whole record too. Anything
     computed from the noisy copy, by anybody, keeps it. **What is treated as public**: the
     labels (hence the set of classes and the number of rows of each), the number and names
-    of the columns, and their dtype.
+    of the columns, and their dtype. With ``label_noise`` each label is protected too, as
+    :attr:`label_guarantee_` says; the set of classes and the number of rows stay public.
 
     Parameters
     ----------
@@ -51,11 +52,16 @@ class DPSource(BaseEstimator):
         Largest change of one element that must be hidden, in the units of the data: scale
         columns to [0, 1] by bounds that are known without looking at the data.
 
-    noise : {"optimal", "gaussian"} or transformer, default="optimal"
+    noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
         The noise by name, drawn from fresh entropy of the operating system. Or a noise
-        transformer, which must state a ``guarantee_``; where it has an ``epsilon``, ``delta``
-        or ``sensitivity`` of its own, these must be the same as those above. Neither a
-        pickled nor a saved release carries it.
+        transformer (with ``privacy_unit="record"`` or ``bounds``, say), which must state a
+        ``guarantee_``; where it has an ``epsilon``, ``delta`` or ``sensitivity`` of its own,
+        these must be the same as those above. Neither a pickled nor a saved release carries
+        it.
+
+    label_noise : RandomizedResponse or None, default=None
+        Randomises the labels before anything is learned from them. By default they are
+        used as they are, and count as public.
 
     n_components : int, default=20
         Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
@@ -87,7 +93,10 @@ class DPSource(BaseEstimator):
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        What the release guarantees.
+        What the release guarantees about features.
+
+    label_guarantee_ : PrivacyGuarantee or None
+        What it guarantees about labels; None where they are used as they are.
 
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -145,6 +154,7 @@ class DPSource(BaseEstimator):
         **{name: OptimalDPNoise._parameter_constraints[name] for name in _BUDGET},
         **WideCDMMAClassifier._parameter_constraints,
         "noise": [StrOptions(set(_NOISES)), HasMethods(["fit_transform", "get_params"])],
+        "label_noise": [RandomizedResponse, None],
     }
 
     def __init__(
@@ -154,6 +164,7 @@ class DPSource(BaseEstimator):
         sensitivity=1.0,
         *,
         noise="optimal",
+        label_noise=None,
         n_components=20,
         n_inducing=0.5,
         n_layers=5,
@@ -167,6 +178,7 @@ class DPSource(BaseEstimator):
         self.delta = delta
         self.sensitivity = sensitivity
         self.noise = noise
+        self.label_noise = label_noise
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.n_layers = n_layers
@@ -203,6 +215,11 @@ class DPSource(BaseEstimator):
         noise = self._make_noise()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
+        label_guarantee = None
+        if self.label_noise is not None:
+            response = clone(self.label_noise)
+            y = response.fit_transform(y)
+            label_guarantee = response.guarantee_
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
@@ -225,7 +242,7 @@ class DPSource(BaseEstimator):
         n_directions = -(-noisy.shape[1] // 2)
         components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
         medians = class_medians(noisy @ components.T, labels, len(classes))
-        return self._assemble(classifier, components, medians, guarantee)
+        return self._assemble(classifier, components, medians, guarantee, label_guarantee)
 
     def _make_noise(self):
         if isinstance(self.noise, str):
@@ -259,9 +276,10 @@ class DPSource(BaseEstimator):
                 "scale the data, by public bounds, before they get here."
             )
 
-    def _assemble(self, classifier, components, medians, guarantee):
+    def _assemble(self, classifier, components, medians, guarantee, label_guarantee):
         """Take what was learned or loaded as this release."""
         self.classifier_, self.guarantee_ = classifier, guarantee
+        self.label_guarantee_ = label_guarantee
         self.classes_, self.n_features_in_ = classifier.classes_, classifier.n_features_in_
         self.components_ = components.astype(classifier._dtype, copy=False)
         self.class_medians_ = medians.astype(classifier._dtype, copy=False)
@@ -305,7 +323,7 @@ class DPSource(BaseEstimator):
         Returns
         -------
         text : str
-            Ends with the statement of :attr:`guarantee_`.
+            Ends with the statements of :attr:`guarantee_` and :attr:`label_guarantee_`.
         """
         check_is_fitted(self)
         parts = [part for parts in self.classifier_._class_parts() for part in parts]
@@ -315,7 +333,8 @@ class DPSource(BaseEstimator):
             f"{self.n_features_in_} features\n"
             f"  model:      {len(parts)} autoencoders (depth {len(parts[0].precisions_)}), "
             f"{len(self.components_)} directions, a median for each class\n"
-            f"  guarantee:  {self.guarantee_}"
+            f"  guarantee:  {self.guarantee_}\n"
+            f"  labels:     {self.label_guarantee_ or 'not protected'}"
         )
 
     def __sklearn_is_fitted__(self):
@@ -331,8 +350,10 @@ class DPSource(BaseEstimator):
     def __getstate__(self):
         # What made the noise stays with the source owner.
         state = super().__getstate__().copy()
-        if "guarantee_" in state and not isinstance(self.noise, str):
-            state["noise"] = None
+        if "guarantee_" in state:
+            state["label_noise"] = None
+            if not isinstance(self.noise, str):
+                state["noise"] = None
         return state
 
     def __sklearn_tags__(self):

@@ -1,0 +1,211 @@
+"""Randomised labels."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
+from skdp.noise._sampler import AliasTable
+from skdp.noise._words import random_words
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss
+from skdp.utils._sklearn import Interval, fit_context
+
+
+class RandomizedResponse(PrivateRandomness):
+    r"""Make labels ε-private by answering at random now and then (Warner, 1965).
+
+    With k classes each label is kept with probability
+
+    .. math:: π = \frac{e^ε}{e^ε + k - 1}
+
+    and is otherwise replaced by one of the other k − 1, all equally likely. No mechanism that
+    gives one label for one label keeps more of them (Kairouz et al., 2016).
+
+    **What is guaranteed.** ε, with δ = 0, for each *label*: two lists of labels that differ in
+    one have noisy versions that are hard to tell apart. The set of classes, the number of
+    labels and the features are not protected. Each further noisy version of the same labels
+    spends ε again.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε ≥ 1e-6 for one label. ``inf`` keeps all labels, and warns; any
+        other ε above 20 is taken as 20, where one label in half a billion changes.
+
+    classes : array-like of shape (n_classes,), default=None
+        All classes that there can be, publicly known. By default those that occur in y,
+        which then count as public.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of randomness. ``None`` takes a fresh key from the operating system for each
+        call, and is the only private choice; an integer warns.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted.
+
+    keep_probability_ : float
+        π.
+
+    guarantee_ : PrivacyGuarantee
+        Immutable statement of what is guaranteed.
+
+    See Also
+    --------
+    DPSource : Takes one as ``label_noise``.
+
+    References
+    ----------
+    Warner, S., "Randomized response", JASA 60, 1965. Kairouz, P., Oh, S. and Viswanath, P.,
+    "Extremal mechanisms for local differential privacy", JMLR 17, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import RandomizedResponse
+    >>> y = np.repeat(["healthy", "ill"], [9000, 1000])
+    >>> response = RandomizedResponse(epsilon=1.0, classes=["healthy", "ill"])
+    >>> noisy = response.fit_transform(y)
+    >>> round(response.keep_probability_, 3)
+    0.731
+    >>> bool(abs(response.unbiased_counts(noisy)[1] - 1000) < 800)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 1e-6, None, closed="both")],
+        "classes": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, epsilon=1.0, *, classes=None, random_state=None):
+        self.epsilon = epsilon
+        self.classes = classes
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, y):
+        """Calibrate, and state the guarantee.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels to be protected. Only which classes occur matters, where ``classes`` does
+            not say.
+
+        Returns
+        -------
+        self : object
+            The fitted randomiser.
+
+        Raises
+        ------
+        ValueError
+            When there are fewer than two classes, or y has others than ``classes``.
+        """
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        warn_of_leaks(self, stacklevel=3)
+        self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
+        k = len(self.classes_)
+        if k < 2:
+            raise ValueError(
+                f"The 'classes' parameter of RandomizedResponse must name at least two, got "
+                f"{self.classes_.tolist()}. Name all classes that there can be."
+            )
+        self._random_state = self.random_state
+        epsilon = float(self.epsilon)
+        # Odds 1 : e^−ε : … : e^−ε. The table holds them to 2^-30 up to ε = 20, and a label
+        # that is kept more surely than that gains nothing.
+        others = np.exp(-min(epsilon - 2.0**-30, 20.0)) if np.isfinite(epsilon) else 0.0
+        self.keep_probability_ = float(1 / (1 + (k - 1) * others))
+        self._table = AliasTable(np.append(1.0, np.full(k - 1, others)))
+        self.guarantee_ = PrivacyGuarantee(
+            mechanism="randomized response",
+            epsilon=epsilon,
+            delta=0.0,
+            sensitivity=None,
+            n_features=1,
+            covers="the labels that transform returns",
+            excludes="features, the set of classes, and the number of labels",
+            unit="label",
+            losses=(PrivacyLoss("pure", epsilon),),
+        )
+        return self
+
+    def transform(self, y):
+        """Return labels of which some are replaced at random.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        y_noisy : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        y = column_or_1d(y, warn=True)
+        found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        unknown = self.classes_[found] != y
+        if unknown.any():
+            raise ValueError(
+                f"The labels {np.unique(y[unknown]).tolist()} are not among the classes "
+                f"{self.classes_.tolist()}. Name all classes in the 'classes' parameter of "
+                "RandomizedResponse."
+            )
+        moves = self._table.draw(random_words(self._random_state).draw(len(y)))
+        return self.classes_[(found + moves) % len(self.classes_)]
+
+    def fit_transform(self, y):
+        """Calibrate, and return labels of which some are replaced at random.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        y_noisy : ndarray of shape (n_samples,)
+        """
+        return self.fit(y).transform(y)
+
+    def unbiased_counts(self, y_noisy):
+        r"""Return unbiased estimates of how many labels each class had.
+
+        With :math:`π' = (1 - π)/(k - 1)` the chance to become any one of the other classes,
+
+        .. math:: \hat n_c = \frac{n^+_c - π' n}{π - π'}
+
+        Parameters
+        ----------
+        y_noisy : array-like of shape (n_samples,)
+            What :meth:`transform` returned.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_classes,)
+            They sum to n, and may be negative.
+        """
+        check_is_fitted(self)
+        y_noisy = column_or_1d(y_noisy)
+        counts = np.array([np.count_nonzero(y_noisy == c) for c in self.classes_])
+        keep = self.keep_probability_
+        other = (1 - keep) / (len(self.classes_) - 1)
+        return (counts - other * len(y_noisy)) / (keep - other)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.one_d_labels = True
+        return tags

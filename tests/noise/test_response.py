@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.base import clone
+
+from skdp import DPSource, PrivacyLeakWarning, RandomizedResponse
+
+CLASSES = np.array(["a", "b", "c", "d"])
+N = 400_000
+
+
+def transition_counts(epsilon, label):
+    response = RandomizedResponse(epsilon, classes=CLASSES)
+    noisy = response.fit_transform(np.full(N, label))
+    return np.array([np.sum(noisy == c) for c in CLASSES])
+
+
+def expected_shares(epsilon, label):
+    odds = np.where(label == CLASSES, np.exp(epsilon), 1.0)
+    return odds / odds.sum()
+
+
+@pytest.mark.parametrize("label", ["a", "c"])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_labels_follow_the_law_and_not_its_neighbours(epsilon, label):
+    counts = transition_counts(epsilon, label)
+    assert stats.chisquare(counts, N * expected_shares(epsilon, label)).pvalue > 1e-6
+    for wrong in (0.8 * epsilon, 1.2 * epsilon):
+        assert stats.chisquare(counts, N * expected_shares(wrong, label)).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 19.0, 50.0])
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_the_table_keeps_epsilon(epsilon, k):
+    response = RandomizedResponse(epsilon).fit(np.arange(k))
+    kept, *others = response._table.weights
+    assert kept / min(others) <= np.exp(epsilon)
+    assert kept / min(others) >= np.exp(min(epsilon, 20.0)) * (1 - 1e-6)
+    assert_allclose(response.keep_probability_, kept / 2.0**64, rtol=1e-9)
+
+
+def test_counts_are_unbiased():
+    y = np.repeat(CLASSES, [60, 30, 10, 0])
+    response = RandomizedResponse(1.0, classes=CLASSES).fit(y)
+    estimates = np.array([response.unbiased_counts(response.transform(y)) for _ in range(4000)])
+    error = estimates.std(axis=0) / np.sqrt(len(estimates))
+    assert np.all(np.abs(estimates.mean(axis=0) - [60, 30, 10, 0]) < 5 * error)
+    assert_allclose(estimates.sum(axis=1), 100)
+    # The counts of the noisy labels themselves are far off.
+    assert abs(60 * response.keep_probability_ + 40 * 0.17 - 60) > 20 * error[0]
+
+
+def test_what_it_states():
+    guarantee = RandomizedResponse(0.5).fit([1, 2, 1]).guarantee_
+    assert (guarantee.epsilon, guarantee.delta, guarantee.unit) == (0.5, 0.0, "label")
+    assert "two lists of labels that differ in one label" in str(guarantee)
+    assert "by randomized response" in str(guarantee)
+    assert guarantee.to_record() is guarantee
+
+
+def test_leaky_settings_warn_and_seeds_repeat():
+    y = np.arange(200) % 3
+    with pytest.warns(PrivacyLeakWarning, match="random_state=0") as caught:
+        first = RandomizedResponse(random_state=0).fit_transform(y)
+    assert len(caught) == 1
+    with pytest.warns(PrivacyLeakWarning):
+        assert_array_equal(RandomizedResponse(random_state=0).fit_transform(y), first)
+    with pytest.warns(PrivacyLeakWarning, match="the data itself"):
+        assert_array_equal(RandomizedResponse(np.inf).fit_transform(y), y)
+    assert (RandomizedResponse().fit_transform(y) != RandomizedResponse().fit_transform(y)).any()
+    generator = np.random.RandomState(0)
+    assert clone(RandomizedResponse(random_state=generator)).random_state is generator
+
+
+def test_labels_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match=r"'classes'.*at least two, got \['a'\]"):
+        RandomizedResponse().fit(["a", "a"])
+    with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+        RandomizedResponse(classes=CLASSES).fit_transform(["a", "e"])
+    with pytest.raises(ValueError, match="'epsilon' parameter"):
+        RandomizedResponse(0.0).fit(["a", "b"])
+
+
+def test_a_release_with_randomised_labels(digits, tmp_path):
+    X, y = digits
+    response = RandomizedResponse(3.0, classes=np.arange(10))
+    source = DPSource(16.0, n_layers=1, label_noise=response, random_state=0).fit(X, y)
+    assert source.label_guarantee_.epsilon == 3.0
+    assert "(3, 0)-differential privacy per label" in source.summary()
+    assert not hasattr(response, "guarantee_")
+    source.save(tmp_path / "release")
+    loaded = DPSource.load(tmp_path / "release")
+    assert loaded.label_guarantee_ == source.label_guarantee_
+    assert loaded.label_noise is None
+    plain = DPSource(16.0, n_layers=1, random_state=0).fit(X, y)
+    assert plain.label_guarantee_ is None
+    assert "not protected" in plain.summary()
+    assert source.classifier_.score(X, y) < plain.classifier_.score(X, y)
+    # A third of the labels are wrong, all alike often: the classes are still found.
+    assert source.classifier_.score(X, y) > 0.5
+
+
+def test_the_release_learns_from_the_noisy_labels_alone(digits):
+    X, y = digits
+
+    class Constant(RandomizedResponse):
+        def transform(self, y):
+            return np.arange(len(y)) % 2
+
+    source = DPSource(16.0, n_layers=1, label_noise=Constant(3.0), random_state=0).fit(X, y)
+    assert_array_equal(source.classes_, [0, 1])

@@ -1,0 +1,88 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from skdp import GaussianDPNoise, OptimalDPNoise
+from skdp.privacy import BudgetExceededError, PrivacyLedger
+
+
+@pytest.fixture
+def X():
+    return np.zeros((5, 3))
+
+
+def test_totals_add_up(X):
+    ledger = PrivacyLedger()
+    assert ledger.total is None
+    for epsilon in (0.5, 0.25, 1.0):
+        ledger.release(OptimalDPNoise(epsilon, 0.01), X, f"at {epsilon}")
+    assert_allclose([ledger.total.epsilon, ledger.total.delta], [1.75, 0.03])
+    frame = ledger.to_frame()
+    assert frame["name"].tolist() == ["at 0.5", "at 0.25", "at 1.0"]
+    assert_allclose(frame["total_epsilon"], [0.5, 0.75, 1.75])
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"delta": 2.5e-5}])
+def test_nothing_is_released_beyond_the_budget(X, budget):
+    class Watched(OptimalDPNoise):
+        calls = 0
+
+        def _perturb(self, X):
+            Watched.calls += 1
+            return super()._perturb(X)
+
+    ledger = PrivacyLedger(**budget)
+    ledger.release(Watched(0.5), X)
+    ledger.release(Watched(0.5), X)
+    (name, value), before = next(iter(budget.items())), Watched.calls
+    with pytest.raises(BudgetExceededError, match=rf"bring {name} to .* above the {value:g}"):
+        ledger.release(Watched(0.5), X)
+    assert (before, Watched.calls, len(ledger.entries)) == (2, 2, 2)
+
+
+def test_ten_tenths_fit_a_budget_of_one(X):
+    ledger = PrivacyLedger(epsilon=1.0)
+    for _ in range(10):
+        ledger.release(OptimalDPNoise(0.1, 0.0), X)
+    with pytest.raises(BudgetExceededError):
+        ledger.release(OptimalDPNoise(1e-3, 0.0), X)
+
+
+def test_gaussian_releases_share_their_delta(X):
+    ledger = PrivacyLedger()
+    for _ in range(4):
+        ledger.release(GaussianDPNoise(0.5), X)
+    expected = GaussianDPNoise(0.5).fit(X).guarantee_.compose(4)
+    assert_allclose(ledger.total.epsilon, expected.epsilon)
+    assert ledger.total.delta == 1e-5
+    assert ledger.total.epsilon < 2.0
+
+
+def test_releases_about_other_neighbours_are_refused(X):
+    ledger = PrivacyLedger()
+    ledger.release(OptimalDPNoise(0.5), X)
+    with pytest.raises(ValueError, match=r"sensitivity=1.0 and sensitivity=2.0.*different"):
+        ledger.release(OptimalDPNoise(0.5, sensitivity=2.0), X)
+    assert len(ledger.entries) == 1
+
+
+def test_copies_are_the_same_ledger(X):
+    ledger = PrivacyLedger(epsilon=1.0)
+    for same in (copy.copy(ledger), copy.deepcopy(ledger), clone(ledger), clone([ledger])[0]):
+        assert same is ledger
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(ledger)
+
+
+def test_a_file_continues_the_account(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X, "erste Lieferung, ε")
+    again = PrivacyLedger(epsilon=1.0, path=path)
+    assert again.entries[0][0] == "erste Lieferung, ε"
+    assert again.entries[0][1] == OptimalDPNoise(0.75).fit(X).guarantee_
+    with pytest.raises(BudgetExceededError):
+        again.release(OptimalDPNoise(0.75), X)
