@@ -1,0 +1,19 @@
+"""Checks from outside: of a mechanism against its promise, of a model against attacks."""
+
+from skdp.privacy.audit._intervals import clopper_pearson, epsilon_lower_bound
+from skdp.privacy.audit._mechanism import MechanismAudit, audit_mechanism
+from skdp.privacy.audit._membership import MembershipReport, audit_membership
+from skdp.privacy.audit._metrics import membership_scores
+from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
+
+__all__ = [
+    "LikelihoodRatioAttack",
+    "MechanismAudit",
+    "MembershipReport",
+    "ShadowAttack",
+    "audit_mechanism",
+    "audit_membership",
+    "clopper_pearson",
+    "epsilon_lower_bound",
+    "membership_scores",
+]

@@ -1,0 +1,105 @@
+"""Confidence: of a share, of an area under a curve, of a privacy loss."""
+
+import numpy as np
+from scipy.stats import beta, norm, rankdata
+
+
+def clopper_pearson(hits, n, confidence=0.95):
+    """Return the exact confidence interval of a probability.
+
+    Parameters
+    ----------
+    hits, n : array-like of int
+        Successes, and trials.
+
+    confidence : float, default=0.95
+        Probability with which the interval holds the truth, at least.
+
+    Returns
+    -------
+    low, high : ndarray
+        Each misses the truth with probability (1 − confidence)/2 at most.
+
+    References
+    ----------
+    Clopper, C. and Pearson, E., "The use of confidence or fiducial limits illustrated in the
+    case of the binomial", Biometrika 26, 1934.
+
+    Examples
+    --------
+    >>> from skdp.privacy.audit import clopper_pearson
+    >>> low, high = clopper_pearson(0, 100)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0362)
+    """
+    hits, n = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    miss = (1 - confidence) / 2
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits > 0, beta.ppf(miss, hits, n - hits + 1), 0.0)
+        high = np.where(hits < n, beta.isf(miss, hits + 1, n - hits), 1.0)
+    return low, high
+
+
+def epsilon_lower_bound(hits, n, other_hits, other_n, delta=0.0, confidence=0.95):
+    r"""Return an ε that a mechanism cannot be below, from how often an event happened.
+
+    An (ε, δ)-private mechanism has :math:`P(E) \le e^ε Q(E) + δ` for every event E and any
+    two neighbours. With a lower limit of P(E) and an upper one of Q(E),
+
+    .. math:: ε \ge \log\frac{P_{low}(E) - δ}{Q_{high}(E)}
+
+    Parameters
+    ----------
+    hits, n : array-like of int
+        How often E happened with one neighbour, in how many trials.
+
+    other_hits, other_n : array-like of int
+        The same with the other.
+
+    delta : float, default=0.0
+        The δ that is granted.
+
+    confidence : float, default=0.95
+        Probability with which the bound is right, for an event chosen beforehand.
+
+    Returns
+    -------
+    epsilon : ndarray
+        ≥ 0.
+
+    Examples
+    --------
+    >>> from skdp.privacy.audit import epsilon_lower_bound
+    >>> round(float(epsilon_lower_bound(500, 1000, 10, 1000)), 2)
+    3.24
+    """
+    low, _ = clopper_pearson(hits, n, confidence)
+    _, high = clopper_pearson(other_hits, other_n, confidence)
+    return np.log(np.maximum((low - delta) / high, 1.0))
+
+
+def area_under_curve(members, others, confidence=0.95):
+    """Return the area under the ROC curve with its confidence interval.
+
+    Parameters
+    ----------
+    members, others : array-like of shape (n,)
+        Scores of either kind.
+
+    confidence : float, default=0.95
+        Of the interval.
+
+    Returns
+    -------
+    area, low, high : float
+        By the normal approximation of DeLong et al. (1988), clipped to [0, 1].
+    """
+    m, n = len(members), len(others)
+    joint = rankdata(np.concatenate([members, others]))
+    # How many of the others each member beats, and the reverse; ties count half.
+    above = (joint[:m] - rankdata(members)) / n
+    below = 1 - (joint[m:] - rankdata(others)) / m
+    area = above.mean()
+    spread = np.sqrt(above.var() / max(m - 1, 1) + below.var() / max(n - 1, 1))
+    reach = norm.isf((1 - confidence) / 2) * spread
+    return float(area), float(max(area - reach, 0)), float(min(area + reach, 1))

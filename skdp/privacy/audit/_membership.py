@@ -1,0 +1,303 @@
+"""A report on what attacks on a trained classifier reach."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.metrics import roc_curve
+from sklearn.utils import check_random_state
+
+from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.privacy.audit._intervals import (
+    area_under_curve,
+    clopper_pearson,
+    epsilon_lower_bound,
+)
+from skdp.privacy.audit._metrics import METRICS, membership_scores
+from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
+
+_ATTACKS = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
+_THRESHOLDS = 200
+
+
+@dataclass(frozen=True)
+class MembershipReport:
+    """What membership inference reached, and what was claimed.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each attack and class (``"all"`` for all together): ``n_members`` and
+        ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
+        = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
+        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives; ``epsilon_lower``, an ε
+        for records that the training cannot be below; and the limits of the intervals
+        (``_low``, ``_high``).
+
+    curves : dict
+        False and true-positive rates by attack.
+
+    confidence : float
+        Of the intervals, and of ``epsilon_lower``.
+
+    guarantee : PrivacyGuarantee or None
+        What is claimed, for whole records: membership is about those.
+    """
+
+    table: pd.DataFrame
+    curves: dict = field(repr=False)
+    confidence: float
+    guarantee: PrivacyGuarantee | None
+
+    def to_frame(self):
+        """Return the table.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+        """
+        return self.table.copy()
+
+    @property
+    def claim(self):
+        """What is claimed for a record, in words."""
+        if self.guarantee is None:
+            return "nothing"
+        return (
+            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g}) per {self.guarantee.unit}, "
+            f"by {self.guarantee.mechanism}"
+        )
+
+    def __str__(self):
+        columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%", "epsilon_lower"]
+        rows = self.table[self.table["class"] == "all"]
+        text = rows[columns].to_string(index=False, float_format="%.3f")
+        return (
+            f"membership inference, {self.confidence:.0%} confidence\n{text}\n"
+            f"claimed: {self.claim}"
+        )
+
+    def plot(self, ax=None):
+        """Draw the ROC curves, both axes logarithmic: what matters is on the left.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        least = 0.5 / self.table["n_others"].max()
+        for attack, (fpr, tpr) in self.curves.items():
+            ax.plot(np.maximum(fpr, least), np.maximum(tpr, least), label=attack)
+        rates = np.geomspace(least, 1, 200)
+        ax.plot(rates, rates, "k:", label="guessing")
+        if self.guarantee is not None and self.guarantee.epsilon < 50:
+            bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
+            ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
+        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
+        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
+        ax.legend()
+        return ax
+
+
+def audit_membership(
+    model,
+    members,
+    others,
+    *,
+    attacks=METRICS,
+    estimator=None,
+    shadow_data=None,
+    n_shadows=20,
+    attack_classifier=None,
+    guarantee="auto",
+    confidence=0.95,
+    n_jobs=None,
+    random_state=None,
+    verbose=0,
+):
+    """Try to tell the records that a classifier was trained on from others.
+
+    No attack here succeeding does not prove privacy; one succeeding disproves it.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Under attack.
+
+    members : tuple (X, y)
+        Records that it was trained on, with labels.
+
+    others : tuple (X, y)
+        Records of the same kind that it was not trained on.
+
+    attacks : sequence of str, default=("correctness", "loss", "confidence", "entropy")
+        See :func:`membership_scores`; and ``"shadow"`` and ``"shadow_per_class"``
+        (:class:`ShadowAttack`), and ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`).
+
+    estimator : classifier, default=None
+        What shadow models are made of. By default, clones of the model.
+
+    shadow_data : tuple (X, y), default=None
+        Further rows, the attacker's own, for the shadow attacks.
+
+    n_shadows : int, default=20
+        Shadow models of each attack that has some.
+
+    attack_classifier : classifier, default=None
+        See :class:`ShadowAttack`.
+
+    guarantee : PrivacyGuarantee, None or "auto", default="auto"
+        What is claimed. By default that of the model, or of a step of a pipeline.
+
+    confidence : float, default=0.95
+        Of each interval and each bound, on its own.
+
+    n_jobs : int or None, default=None
+        Shadow models trained at once, as in joblib.
+
+    random_state : int, RandomState instance or None, default=None
+        For shadow models, and for which records choose thresholds and which test them.
+
+    verbose : int, default=0
+        Above 0, print each attack as it ends.
+
+    Returns
+    -------
+    report : MembershipReport
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import audit_membership
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:900], y[:900])
+    >>> report = audit_membership(tree, (X[:900], y[:900]), (X[900:], y[900:]), random_state=0)
+    >>> frame = report.to_frame()
+    >>> bool(frame.loc[frame["class"] == "all", "auc"].max() > 0.55)
+    True
+    """
+    _check_attacks(attacks, shadow_data)
+    members, others = (tuple(map(np.asarray, pair)) for pair in (members, others))
+    X, y = (np.concatenate(both) for both in zip(members, others, strict=True))
+    is_member = np.arange(len(y)) < len(members[1])
+    random_state = check_random_state(random_state)
+    chooses = _halves(is_member, y, random_state)
+    estimator = clone(model if estimator is None else estimator)
+    rows, curves = [], {}
+    for attack in attacks:
+        if attack in METRICS:
+            scores = membership_scores(model, X, y, attack)
+        else:
+            settings = {"n_shadows": n_shadows, "n_jobs": n_jobs}
+            settings["random_state"] = random_state.randint(np.iinfo(np.int32).max)
+            if attack == "likelihood_ratio":
+                trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
+            else:
+                settings["per_class"] = attack == "shadow_per_class"
+                settings["attack_classifier"] = attack_classifier
+                trained = ShadowAttack(estimator, **settings).fit(*shadow_data)
+            scores = trained.score_members(model, X, y)
+        curves[attack] = roc_curve(is_member, scores, drop_intermediate=False)[:2]
+        overall = _evaluate(scores, is_member, chooses, confidence)
+        rows.append({"attack": attack, "class": "all", **overall})
+        for label in np.unique(y).tolist():
+            own = y == label
+            if 2 <= is_member[own].sum() <= own.sum() - 2:
+                found = _evaluate(scores[own], is_member[own], chooses[own], confidence)
+                rows.append({"attack": attack, "class": label, **found})
+        if verbose:
+            print(f"[audit_membership] {attack}: AUC {overall['auc']:.3f}")
+    if isinstance(guarantee, str):
+        guarantee = find_guarantee(model)
+    guarantee = None if guarantee is None else guarantee.to_record()
+    return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee)
+
+
+def _check_attacks(attacks, shadow_data):
+    unknown = [attack for attack in attacks if attack not in _ATTACKS]
+    if unknown:
+        raise ValueError(
+            f"The 'attacks' parameter of audit_membership has {unknown}, which are not among "
+            f"{_ATTACKS}."
+        )
+    if shadow_data is None and any(attack.startswith("shadow") for attack in attacks):
+        raise ValueError(
+            "The 'shadow_data' parameter of audit_membership must be rows of the attacker's "
+            "own, (X, y), for the attacks 'shadow' and 'shadow_per_class', got None."
+        )
+
+
+def find_guarantee(model):
+    """Return the guarantee of a model, of a step of its pipeline, or None."""
+    guarantee = getattr(model, "guarantee_", None)
+    for _, step in getattr(model, "steps", ()):
+        guarantee = guarantee or find_guarantee(step)
+    return guarantee
+
+
+def _halves(is_member, y, random_state):
+    """Return which records choose thresholds: half of the members and others of each class."""
+    chooses = np.zeros(len(y), dtype=bool)
+    for member in (True, False):
+        for label in np.unique(y):
+            rows = random_state.permutation(np.flatnonzero((is_member == member) & (y == label)))
+            chooses[rows[: (len(rows) + 1) // 2]] = True
+    return chooses
+
+
+def _evaluate(scores, is_member, chooses, confidence):
+    members, others = scores[is_member], scores[~is_member]
+    auc, auc_low, auc_high = area_under_curve(members, others, confidence)
+    row = {
+        "n_members": len(members),
+        "n_others": len(others),
+        "auc": auc,
+        "auc_low": auc_low,
+        "auc_high": auc_high,
+    }
+    for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
+        # Strictly above all but this share of the others.
+        threshold = np.quantile(others, 1 - rate, method="higher")
+        hits = int(np.sum(members > threshold))
+        low, high = clopper_pearson(hits, len(members), confidence)
+        row[f"tpr_at_{name}"] = hits / len(members)
+        row[f"tpr_at_{name}_low"], row[f"tpr_at_{name}_high"] = float(low), float(high)
+    # Thresholds, and counts of members and others above, of those that choose and that test.
+    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
+    choice = _Counts(scores[chooses], is_member[chooses], thresholds)
+    test = _Counts(scores[~chooses], is_member[~chooses], thresholds)
+    row["advantage"] = float(test.advantage()[choice.advantage().argmax()])
+    row["accuracy"] = (1 + row["advantage"]) / 2
+    best = choice.epsilon(confidence).argmax()
+    row["epsilon_lower"] = float(test.epsilon(confidence)[best])
+    return row
+
+
+class _Counts:
+    """How many members and others score at least each of some thresholds."""
+
+    def __init__(self, scores, is_member, thresholds):
+        samples = [np.sort(scores[is_member == member]) for member in (True, False)]
+        self._totals = [len(sample) for sample in samples]
+        self._above = [len(s) - np.searchsorted(s, thresholds, "left") for s in samples]
+
+    def advantage(self):
+        members, others = (a / n for a, n in zip(self._above, self._totals, strict=True))
+        return members - others
+
+    def epsilon(self, confidence):
+        """Return bounds of ε at δ = 0 by the events "above" and then by "not above"."""
+        (members, others), (m, n) = self._above, self._totals
+        above = epsilon_lower_bound(members, m, others, n, confidence=confidence)
+        below = epsilon_lower_bound(n - others, n, m - members, m, confidence=confidence)
+        return np.concatenate([above, below])

@@ -1,0 +1,318 @@
+"""Membership inference with models of the attacker's own."""
+
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.privacy.audit._metrics import class_probabilities, log_odds, probability_of_label
+from skdp.utils._sklearn import HasMethods, Interval, fit_context
+
+_SEEDS = np.iinfo(np.int32).max
+
+
+class _ShadowTraining(BaseEstimator):
+    """Models of the attacker's own, of which it is known what they were trained on."""
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "n_shadows": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def _train(self, X, y):
+        """Return shadow models, and which rows each of them saw: half of all, at random.
+
+        Models come in pairs that see the two halves, so that each row is seen by as many
+        models as not.
+        """
+        random_state = check_random_state(self.random_state)
+        seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
+        for k in range(0, self.n_shadows, 2):
+            half = random_state.permutation(len(y)) < len(y) // 2
+            seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
+        shadows = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_seeded)(self.estimator, X[rows], y[rows], random_state.randint(_SEEDS))
+            for rows in seen
+        )
+        return shadows, seen
+
+
+def _fit_seeded(estimator, X, y, seed):
+    model = clone(estimator)
+    own = model.get_params(deep=False)
+    # Not noise transformers: those within pipelines keep their own fresh entropy.
+    if "random_state" in own and not hasattr(type(model), "transform"):
+        model.set_params(random_state=seed)
+    return model.fit(X, y)
+
+
+class ShadowAttack(_ShadowTraining):
+    """Learn from shadow models what membership looks like (Shokri et al., 2017; 003, ch. 3).
+
+    The attacker has rows of the same kind as the private ones, but none of them. Shadow
+    models are trained on halves of these; another classifier learns to tell, from the
+    sorted probabilities, the loss, the entropy and the correctness of a prediction, whether
+    a model saw the row.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What the attacker takes the model for. Is cloned.
+
+    attack_classifier : classifier, default=None
+        Tells members from others; with ``predict_proba`` or ``decision_function``. By
+        default, logistic regression on standardised features.
+
+    per_class : bool, default=False
+        Whether each class of the model has an attack classifier of its own.
+
+    n_shadows : int, default=20
+        Shadow models.
+
+    n_jobs : int or None, default=None
+        Shadow models trained at once, as in joblib.
+
+    random_state : int, RandomState instance or None, default=None
+        For the halves, and for models that have a ``random_state``.
+
+    Attributes
+    ----------
+    attack_classifiers_ : dict
+        By class label; for None, that of all classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import ShadowAttack
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> attack = ShadowAttack(tree, n_shadows=4, random_state=0).fit(X[1000:], y[1000:])
+    >>> seen = attack.score_members(tree, X[:500], y[:500])
+    >>> unseen = attack.score_members(tree, X[500:1000], y[500:1000])
+    >>> bool(seen.mean() > unseen.mean() + 0.05)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **_ShadowTraining._parameter_constraints,
+        "attack_classifier": [HasMethods(["fit", "predict"]), None],
+        "per_class": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        attack_classifier=None,
+        per_class=False,
+        n_shadows=20,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.attack_classifier = attack_classifier
+        self.per_class = per_class
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Train shadow models and attack classifiers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the attacker's own.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        X, y = np.asarray(X), np.asarray(y)
+        shadows, seen = self._train(X, y)
+        features = np.concatenate([_features(shadow, X, y) for shadow in shadows])
+        labels, members = np.tile(y, len(shadows)), seen.ravel()
+        default = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        attack = default if self.attack_classifier is None else self.attack_classifier
+        self.attack_classifiers_ = {None: clone(attack).fit(features, members)}
+        for label in np.unique(y) if self.per_class else ():
+            rows = labels == label
+            if len(np.unique(members[rows])) == 2:
+                own = clone(attack).fit(features[rows], members[rows])
+                self.attack_classifiers_[label] = own
+        return self
+
+    def score_members(self, model, X, y):
+        """Return how much each record looks like a member.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Under attack.
+
+        X : array-like of shape (n_samples, n_features)
+            Records.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Probability that it is one, or the attack classifier's decision function.
+        """
+        check_is_fitted(self)
+        X, y = np.asarray(X), np.asarray(y)
+        features = _features(model, X, y)
+        scores = _positive(self.attack_classifiers_[None], features)
+        for label, attack in self.attack_classifiers_.items():
+            rows = y == label
+            if label is not None and rows.any():
+                scores[rows] = _positive(attack, features[rows])
+        return scores
+
+
+def _features(model, X, y):
+    p = class_probabilities(model, X)
+    columns = [
+        np.sort(p, axis=1)[:, ::-1],
+        np.log(probability_of_label(model, p, y)),
+        (p * np.log(p)).sum(axis=1),
+        model.predict(X) == y,
+    ]
+    return np.column_stack(columns)
+
+
+def _positive(classifier, features):
+    if hasattr(classifier, "predict_proba"):
+        return classifier.predict_proba(features)[:, 1]
+    return np.asarray(classifier.decision_function(features), dtype=np.float64)
+
+
+class LikelihoodRatioAttack(_ShadowTraining):
+    r"""Compare each record with models that saw it and models that did not (LiRA).
+
+    With φ the log-odds of the true class, the score of a record is the log-likelihood ratio
+    of the model's φ under two normal laws, whose means are those of the shadow models with
+    and without this record and whose variances are common to all records (Carlini et al.,
+    2022):
+
+    .. math:: \log\frac{N(φ; μ_{in}, σ_{in}^2)}{N(φ; μ_{out}, σ_{out}^2)}
+
+    It is the strongest of the attacks here, and needs the very records in question.
+
+    Parameters
+    ----------
+    estimator : classifier
+        How the model was trained. Is cloned.
+
+    n_shadows : int, default=20
+        Shadow models; each record is in half of them.
+
+    n_jobs : int or None, default=None
+        Shadow models trained at once, as in joblib.
+
+    random_state : int, RandomState instance or None, default=None
+        For the halves, and for models that have a ``random_state``.
+
+    References
+    ----------
+    Carlini, N. et al., "Membership inference attacks from first principles", IEEE S&P 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import LikelihoodRatioAttack
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> attack = LikelihoodRatioAttack(tree, n_shadows=4, random_state=0).fit(X[:1000], y[:1000])
+    >>> scores = attack.score_members(tree, X[:1000], y[:1000])
+    >>> bool(scores[:500].mean() > scores[500:].mean())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **_ShadowTraining._parameter_constraints,
+        "n_shadows": [Interval(Integral, 4, None, closed="left")],
+    }
+
+    def __init__(self, estimator, *, n_shadows=20, n_jobs=None, random_state=None):
+        self.estimator = estimator
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Train shadow models on halves of the records in question.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            All records, members or not.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        X, y = np.asarray(X), np.asarray(y)
+        shadows, seen = self._train(X, y)
+        odds = np.array([log_odds(shadow, X, y) for shadow in shadows])
+        self._laws = [_normal(odds, seen), _normal(odds, ~seen)]
+        return self
+
+    def score_members(self, model, X, y):
+        """Return the log-likelihood ratio of each record.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Under attack.
+
+        X : array-like of shape (n_samples, n_features)
+            The records of :meth:`fit`, in the same order.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        (mean_in, sd_in), (mean_out, sd_out) = self._laws
+        if len(y) != len(mean_in):
+            raise ValueError(
+                f"score_members got {len(y)} records, but fit had {len(mean_in)}. Pass the "
+                "records of fit in the same order."
+            )
+        odds = log_odds(model, X, y)
+        return norm.logpdf(odds, mean_in, sd_in) - norm.logpdf(odds, mean_out, sd_out)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_laws")
+
+
+def _normal(odds, chosen):
+    """Return the mean for each record over chosen models, and one standard deviation."""
+    count = np.maximum(chosen.sum(axis=0), 1)
+    mean = np.where(chosen, odds, 0).sum(axis=0) / count
+    variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
+    return mean, max(np.sqrt(variance), 0.1)  # some models never change their mind
