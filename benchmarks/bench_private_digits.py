@@ -1,4 +1,4 @@
-"""Accuracy of private classifiers on MNIST: optimal against Gaussian noise.
+"""Accuracy of private classifiers on MNIST: optimal, staircase and Gaussian noise.
 
     python benchmarks/bench_private_digits.py [--n-splits 5] [--n-layers 1] [--n-jobs 2]
 
@@ -15,7 +15,7 @@ from _report import parse, save
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
-from skdp import GaussianDPNoise, OptimalDPNoise, WideCDMMAClassifier
+from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise, WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
 
 options = parse(__doc__, n_splits=5, n_layers=1, n_jobs=2)
@@ -27,6 +27,7 @@ rows = []
 for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
     noises = {
         "optimal": OptimalDPNoise(epsilon, perturb="fit"),
+        "staircase": StaircaseDPNoise(epsilon, perturb="fit"),
         "Gaussian, analytic": GaussianDPNoise(epsilon, perturb="fit"),
     }
     if epsilon < 1:

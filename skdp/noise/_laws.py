@@ -12,7 +12,7 @@ from math import exp, expm1, pi, sinh, sqrt
 import numpy as np
 from scipy.special import ndtr
 
-from skdp.noise._sampler import Cells, IntegerNoise, equal_cells
+from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 
 
 @dataclass(frozen=True)
@@ -246,13 +246,13 @@ class StaircaseLaw:
         lower = period - upper
         ratio = exp(-self.epsilon)
         n_periods = int(np.clip(np.ceil(12 / self.epsilon), 1, 2048))
-        starts = np.arange(n_periods)[:, np.newaxis] * period + [0, upper]
-        heights = np.exp(-self.epsilon * (np.arange(n_periods)[:, np.newaxis] + [0, 1]))
+        n_pieces = int(np.clip(2048 // n_periods, 1, 8))
+        starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)
         one_sided = (upper + ratio * lower) / -expm1(-self.epsilon)
         cells = Cells(
-            starts.ravel(),
-            np.tile([upper, lower], n_periods),
-            heights.ravel(),
+            starts,
+            widths,
+            np.exp(-self.epsilon * ((steps + 1) // 2)),
             2 * one_sided - 1,
             2 * exp(-self.epsilon * n_periods) * one_sided,
         )

@@ -85,7 +85,7 @@ class AliasTable:
 
     def draw(self, words):
         """Return an index for each word."""
-        column = (words >> np.uint64(self._shift)).astype(np.int64)
+        column = (words >> np.uint64(self._shift)).view(np.int64)
         rest = words & np.uint64((1 << self._shift) - 1)
         return np.where(rest < self._keep[column], column, self._alias[column])
 
@@ -139,39 +139,63 @@ class IntegerNoise:
         -------
         noise : ndarray of shape (n,), dtype int64
         """
-        noise, done, tail = self._attempt(np.zeros(n, dtype=np.int64), words)
+        noise, done, tail = self._attempt(n, 0, words)
         left = np.flatnonzero(~done)
         base = self._length * tail[left]
         while len(left):
-            again, done, tail = self._attempt(base, words)
+            again, done, tail = self._attempt(len(left), base, words)
             noise[left[done]] = again[done]
             base = (base + self._length * tail)[~done]
             left = left[~done]
         return noise
 
-    def _attempt(self, base, words):
-        """Propose a value for each entry of base, beyond which its magnitude lies."""
-        n = len(base)
+    def _attempt(self, n, base, words):
+        """Propose n values of magnitudes from base on; tell which are accepted, which further."""
         first, second = words.draw(2 * n).reshape(2, n)
         cell = self.table.draw(first)
         start = self._starts[cell]
-        place = (second & self._masks[cell]).astype(np.int64)
+        place = (second & self._masks[cell]).view(np.int64)
+        magnitude = start + place
+        magnitude += base
         # One bit is the sign, the low ones were the place: what is left decides.
         free = 63 - self._place_bits
-        uniform = (second >> np.uint64(self._place_bits)) & np.uint64((1 << free) - 1)
+        decision = (second >> np.uint64(self._place_bits)) & np.uint64((1 << free) - 1)
         chance = np.exp(-self._log_ratio(start, place))
-        magnitude = start + place + base
-        # Zero has no sign, and would come twice.
-        chance[magnitude == 0] *= 0.5
-        done = uniform * 2.0**-free < chance
+        zero = np.flatnonzero(magnitude == 0)
+        chance[zero] *= 0.5  # it has no sign, and would come twice
+        done = decision * 2.0**-free < chance
         done &= place < self._widths[cell]
-        tail, atom = cell == self._tail, cell == self._atom
+        tail = cell == self._tail
         done &= ~tail
-        done[atom] = base[atom] == 0
-        magnitude[atom] = 0
-        negative = second >> np.uint64(63) == 1
-        np.negative(magnitude, out=magnitude, where=negative)
+        done[zero[cell[zero] == self._atom]] = True
+        if np.ndim(base):
+            done &= (cell != self._atom) | (base == 0)  # beyond the table no atom is left
+        # Two's complement: all bits flipped, plus one, where the sign bit is set.
+        sign = second.view(np.int64) >> 63
+        magnitude ^= sign
+        magnitude -= sign
         return magnitude, done, tail
+
+
+def split_steps(widths, n_pieces):
+    """Return starts, widths and step numbers of pieces that nearly all are powers of two.
+
+    Places in such a piece need no rejection. Each step gives off its largest powers of two
+    first; what is left after the last piece but one is one more, of any width.
+    """
+    starts, pieces, steps = [], [], []
+    start = 0
+    for step, width in enumerate(widths):
+        left = int(width)
+        for k in range(n_pieces):
+            if not left:
+                break
+            piece = left if k == n_pieces - 1 else 1 << (left.bit_length() - 1)
+            starts.append(start)
+            pieces.append(piece)
+            steps.append(step)
+            start, left = start + piece, left - piece
+    return np.array(starts), np.array(pieces), np.array(steps)
 
 
 def equal_cells(scale, n_cells):

@@ -48,9 +48,8 @@ class _ShadowTraining(BaseEstimator):
 
 def _fit_seeded(estimator, X, y, seed):
     model = clone(estimator)
-    own = model.get_params(deep=False)
-    # Not noise transformers: those within pipelines keep their own fresh entropy.
-    if "random_state" in own and not hasattr(type(model), "transform"):
+    # Its own, not those of the steps of a pipeline: noise keeps its fresh entropy.
+    if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
     return model.fit(X, y)
 
