@@ -124,12 +124,68 @@ def noise():
     rows = [
         [
             f"`{r['noise']}`",
-            f"{r['time_ratio_to_numpy']:.2f}",
+            f"{r['million_values_a_second']:.3g}",
+            f"{r['speed_ratio_to_numpy']:.3g}",
+            f"{r['values']:,}",
             f"{r['peak_above_in_and_out_mib']:.0f} MiB",
         ]
         for r in load("noise")["rows"]
     ]
-    return table(["noise", "time relative to NumPy", "peak above input and output"], rows)
+    header = ["noise", "million values a second", "speed relative to NumPy", "values"]
+    return table([*header, "peak above input and output"], rows)
+
+
+def accounting():
+    record = load("accounting")
+    rows = [
+        [
+            r["what"],
+            r["noise"],
+            f"{r['epsilon']:g}",
+            f"{r['closed_form_epsilon']:.4g} (δ = {r['closed_form_delta']:.1g})",
+            f"{r['tight_epsilon']:.4g}",
+        ]
+        for r in record["rows"]
+    ]
+    tight = f"ε at δ = {record['settings']['delta']:g} by privacy-loss distribution"
+    return table(["what", "noise", "ε per element", "ε by closed form", tight], rows)
+
+
+def attacks():
+    rows = load("attacks")["rows"]
+    names = list(dict.fromkeys(r["attack"] for r in rows))
+    accuracies, areas = [], []
+    for model in dict.fromkeys(r["model"] for r in rows):
+        for epsilon in levels(rows):
+            here = [r for r in rows if (r["model"], r["epsilon"]) == (model, epsilon)]
+            start = [model, "not private" if epsilon == "inf" else f"{float(epsilon):g}"]
+            fits = [100 * sum(pick(here, f"{part}_accuracy")) / len(here) for part in
+                    ("train", "test")]  # fmt: skip
+            found = {n: [r for r in here if r["attack"] == n] for n in names}
+            accuracies.append(
+                [*start, *(f"{fit:.0f} %" for fit in fits)]
+                + [f"{sum(pick(found[n])) / len(found[n]):.3f}" for n in names]
+            )
+            areas.append(
+                [*start, f"{here[0]['record_epsilon']:g}"]
+                + [f"{sum(pick(found[n], 'auc')) / len(found[n]):.3f}" for n in names]
+                + [
+                    f"{max(pick(here, 'tpr_at_1%')):.0%}",
+                    f"{max(pick(here, 'epsilon_lower')):.2f}",
+                ]
+            )
+    title = [name.replace("_", " ") for name in names]
+    first = ["model", "ε per element"]
+    draws = max(r["draw"] for r in rows) + 1
+    return (
+        f"Accuracy of each attack with as many members as others, mean over {draws} draws (guessing: "
+        "0.5), and what the model itself reaches on members and others:\n\n"
+        + table([*first, "members", "others", *title], accuracies)
+        + "\n\nArea under the ROC curve, and the greatest true-positive rate at 1 % false "
+        "positives and lower bound of ε (95 % confidence each) that any attack and draw "
+        "found, beside the ε that is claimed for a record:\n\n"
+        + table([*first, "claimed per record", *title, "TPR at 1 %", "audited ε ≥"], areas)
+    )
 
 
 def predict_memory():
@@ -186,6 +242,21 @@ def transfer_mnist():
         f"source (self-training): {alone[0]}, its pseudo-labels {alone[1]}.\n\n"
         + table(header, body)
     )
+
+
+def transfer_mnist_multitask():
+    record = load("transfer_mnist_multitask")
+    rows = record["rows"]
+    body = [
+        [
+            epsilon_name(epsilon),
+            mean_spread(pick(rows, epsilon=epsilon, model="multitask")),
+            mean_spread(pick(rows, "transduction", epsilon=epsilon, model="multitask")),
+        ]
+        for epsilon in levels(rows)
+    ]
+    text = f"The same with its default inference, over {record['settings']['draws']} draws.\n\n"
+    return text + table(["ε", "multitask", "its pseudo-labels"], body)
 
 
 def transfer_usps(name):
@@ -257,6 +328,11 @@ SECTIONS = [
         transfer_mnist,
         "transfer_mnist",
     ),
+    (
+        'Private transfer, MNIST to MNIST, "multitask" by itself',
+        transfer_mnist_multitask,
+        "transfer_mnist_multitask",
+    ),
     ("What decides these figures: the target's self-training", transfer_gap, "transfer_gap"),
     ("What decides these figures: the test digits", transfer_blocks, "transfer_blocks"),
     ("Private transfer, MNIST to USPS", transfer_mnist_usps, "transfer_mnist_usps"),
@@ -269,7 +345,9 @@ SECTIONS = [
     ("All of MNIST with noise on the test digits", test_noise, "test_noise"),
     ("Deep fuzzy classifier, accuracy against ε and δ", fuzzy_privacy, "fuzzy_privacy"),
     ("Human activity, five people left out", human_activity, "human_activity"),
-    ("Noise for 47 million float32 values", noise, "noise"),
+    ("Noise on one core", noise, "noise"),
+    ("Several releases, and whole records", accounting, "accounting"),
+    ("Membership inference on models that overfit", attacks, "attacks"),
     ("Memory of a prediction", predict_memory, "predict_memory"),
 ]
 

@@ -6,17 +6,22 @@ from pathlib import Path
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def table_of(example, folder):
-    """Run an example on embedded data; return the cells of its lines that hold a %."""
+def run_example(folder, *command):
+    """Run an example on embedded data; return the lines that it prints."""
     run = subprocess.run(
-        [sys.executable, EXAMPLES / example],
+        [sys.executable, EXAMPLES / command[0], *command[1:]],
         cwd=folder,
         env={**os.environ, "MPLBACKEND": "agg", "SKDP_DATA": ""},
         capture_output=True,
         text=True,
         check=True,
     )
-    return [line.split() for line in run.stdout.splitlines() if "%" in line]
+    return run.stdout.splitlines()
+
+
+def table_of(example, folder):
+    """Run an example; return the cells of its lines that hold a %."""
+    return [line.split() for line in run_example(folder, example) if "%" in line]
 
 
 def test_main_job_on_embedded_digits(tmp_path):
@@ -59,3 +64,17 @@ def test_participants_on_embedded_digits(tmp_path):
         assert best_alone > mean_alone
     assert rows["none"][0] > 90
     assert (tmp_path / "participants.png").stat().st_size > 10_000
+
+
+def test_audits_on_embedded_digits(tmp_path):
+    lines = run_example(tmp_path, "plot_privacy_audit.py", "--trials", "100000")
+    assert [line for line in lines if "verdict" in line] == [
+        "verdict:  not refuted",
+        "verdict:  REFUTED",
+    ]
+    none, some, more = ([float(c.rstrip("%")) for c in line.split()] for line in lines[-5:-2])
+    assert (none[0], some[1], more[1]) == (float("inf"), 512, 64)
+    assert none[2] > 0.9  # the area under the curve
+    assert more[2] < 0.58
+    assert none[-1] > 2  # the audited epsilon
+    assert (tmp_path / "privacy_audit.png").stat().st_size > 10_000
