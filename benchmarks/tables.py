@@ -178,8 +178,8 @@ def attacks():
     first = ["model", "ε per element"]
     draws = max(r["draw"] for r in rows) + 1
     return (
-        f"Accuracy of each attack with as many members as others, mean over {draws} draws (guessing: "
-        "0.5), and what the model itself reaches on members and others:\n\n"
+        f"Accuracy of each attack with as many members as others, mean over {draws} draws "
+        "(guessing: 0.5), and what the model itself reaches on members and others:\n\n"
         + table([*first, "members", "others", *title], accuracies)
         + "\n\nArea under the ROC curve, and the greatest true-positive rate at 1 % false "
         "positives and lower bound of ε (95 % confidence each) that any attack and draw "
