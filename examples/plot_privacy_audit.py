@@ -43,7 +43,7 @@ for noise in (OptimalDPNoise(epsilon=1.0, delta=0.0), Naive(epsilon=1.0, delta=0
     print(f"{type(noise).__name__}\n{audit_mechanism(noise, n_trials=options.trials)}\n")
 
 # %%
-# A classifier. Half of the labels are drawn by lot, so that only learning by heart gets them right.
+# A classifier. Half of the labels are drawn by lot: only learning by heart gets them right.
 
 X, y = load_digits(return_X_y=True)
 X, rng = X / 16, np.random.RandomState(0)
