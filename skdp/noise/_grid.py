@@ -2,8 +2,9 @@
 
 import numpy as np
 
-# Elements perturbed at a time: the workspace stays at a few MiB for any size of data.
-_BLOCK = 1 << 16
+# Elements perturbed at a time. The workspace stays small for any size of data, and each of its
+# arrays below the 128 KiB from which malloc asks the system for fresh pages every time.
+_BLOCK = 15_000
 
 
 def grid_step(sensitivity, magnitude):

@@ -151,7 +151,7 @@ class IntegerNoise:
 
     def _attempt(self, n, base, words):
         """Propose n values of magnitudes from base on; tell which are accepted, which further."""
-        first, second = words.draw(2 * n).reshape(2, n)
+        first, second = words.draw(n), words.draw(n)
         cell = self.table.draw(first)
         start = self._starts[cell]
         place = (second & self._masks[cell]).view(np.int64)
