@@ -13,7 +13,8 @@ from skdp.noise._words import random_words
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 
-# The tables of the sampler keep ratios of probabilities to within this, see IntegerNoise.
+# The sampler keeps the logarithms of ratios of probabilities to within this, see IntegerNoise;
+# a point mass leaves it fewer of its bits.
 _PRECISION = 2.0**-30
 _LEAST_EPSILON = 1e-6
 
@@ -128,6 +129,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
+            if not 1e-280 < self.sensitivity < 1e280:
+                raise ValueError(
+                    f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
+                    f"double precision, got {self.sensitivity!r}. Bring it closer to 1, in other "
+                    "units."
+                )
             return float(self.sensitivity), 1.0
         if self.sensitivity != 1:
             raise ValueError(
@@ -149,11 +156,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if self.privacy_unit == "record":
             p = self.n_features_in_
             epsilon, delta = epsilon / p, -np.expm1(np.log1p(-delta) / p)
-        if epsilon < _LEAST_EPSILON:
+        least = _LEAST_EPSILON / (1 - delta)
+        if epsilon < least:
             raise ValueError(
                 f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "
                 f"{self.n_features_in_} elements, got {self.epsilon!r} for each "
-                f"{self.privacy_unit}. Use at least {_LEAST_EPSILON:g} for one element: nothing "
+                f"{self.privacy_unit}. Use at least {least:g} for one element: nothing "
                 "of the data is left long before."
             )
         return epsilon, delta
@@ -162,7 +170,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the loss of a budget that is shared out by elements."""
         epsilon, delta = self._element_budget()
         count = self.n_features_in_ if self.privacy_unit == "record" else 1
-        return PrivacyLoss(kind, epsilon, delta, count)
+        return PrivacyLoss(kind, epsilon, delta, count=count)
 
     def _perturb(self, X):
         if self._noise is None:

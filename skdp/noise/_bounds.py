@@ -25,7 +25,7 @@ class Bounds:
 
     def to_unit(self, X):
         """Return X, clipped and scaled to [0, 1]."""
-        return np.clip((np.clip(X, self.low, self.high) - self.low) / self.width, 0, 1)
+        return (np.clip(X, self.low, self.high) - self.low) / self.width
 
     def from_unit(self, Z):
         """Return values of [0, 1], and of beyond, in the units of the data."""
@@ -57,7 +57,8 @@ def check_bounds(owner, bounds, X):
     """
     if isinstance(bounds, str):
         low, high = X.min(axis=0), X.max(axis=0)
-        high = np.where(high > low, high, low + 1)
+        low, high = low.astype(np.float64), high.astype(np.float64)
+        high = np.where(high > low, high, low + np.maximum(1, np.abs(low)))
     else:
         try:
             low, high = (np.broadcast_to(b, X.shape[1]) for b in bounds)

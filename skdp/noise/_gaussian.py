@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from skdp.noise._base import DPNoise
+from skdp.noise._base import _PRECISION, DPNoise
 from skdp.noise._laws import GaussianLaw
 from skdp.privacy import PrivacyLoss, gaussian_sigma
 from skdp.utils._sklearn import StrOptions
 
-# Total variation between the sampler's table and the law that it stands for.
-_CUT = 2.0**-50
+# Probability of the outputs, beyond 16σ, that the sampler's tables have no room for.
+_CUT = 2.0**-180
 # More noise by this factor outweighs that sums over a grid of 2^-24 are not integrals.
 _LATTICE = 1 + 2.0**-24
 
@@ -145,7 +145,7 @@ class GaussianDPNoise(DPNoise):
 
     def _make_law(self, sensitivity):
         # p elements that may each move by d are one vector that may move by √p·d.
-        distance = sensitivity * self._growth()
+        distance = sensitivity * np.sqrt(self._n_moving())
         epsilon, delta = float(self.epsilon), float(self.delta)
         if delta == 0:
             raise ValueError(
@@ -153,36 +153,39 @@ class GaussianDPNoise(DPNoise):
                 "no amount of Gaussian noise is (epsilon, 0)-private. Use a small delta such "
                 "as 1e-5, or OptimalDPNoise(delta=0), which is the Laplace mechanism."
             )
-        if self.calibration == "classical":
-            if epsilon >= 1:
-                raise ValueError(
-                    "The 'epsilon' parameter of GaussianDPNoise must be below 1 with "
-                    f"calibration='classical', got {self.epsilon}: that formula is proven for "
-                    "epsilon < 1 only. Use calibration='analytic', which is exact for every "
-                    "epsilon."
-                )
-            return GaussianLaw(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+        if self.calibration == "classical" and epsilon >= 1:
+            raise ValueError(
+                "The 'epsilon' parameter of GaussianDPNoise must be below 1 with "
+                f"calibration='classical', got {self.epsilon}: that formula is proven for "
+                "epsilon < 1 only. Use calibration='analytic', which is exact for every "
+                "epsilon."
+            )
         if np.isinf(epsilon):
             return GaussianLaw(0.0)
-        return GaussianLaw(gaussian_sigma(epsilon, self._exact_delta(), distance) * _LATTICE)
-
-    def _exact_delta(self):
-        """Return the δ that is left when the table's end, at 9σ, has had its part."""
-        cut = _CUT * self._growth() ** 2  # in each element that may move
-        left = float(self.delta) - (1 + np.exp(min(float(self.epsilon), 700))) * cut
-        if left <= 0:
+        # What the sampler needs for itself.
+        p = self._n_moving()
+        epsilon -= p * _PRECISION
+        delta -= (1 + np.exp(min(epsilon, 700.0))) * p * _CUT
+        if delta <= 0 or epsilon <= 0:
             raise ValueError(
-                f"The 'epsilon' parameter of GaussianDPNoise must be smaller for "
-                f"delta={self.delta!r}, got {self.epsilon!r}: the tails of the sampler are not "
-                "exact enough for such a pair. Use a larger delta, or OptimalDPNoise."
+                f"The 'epsilon' and 'delta' parameters of GaussianDPNoise, {self.epsilon!r} and "
+                f"{self.delta!r} for one {self.privacy_unit}, are beyond what the sampler is "
+                "exact enough for. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
             )
-        return left
+        if self.calibration == "classical":
+            return GaussianLaw(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+        return GaussianLaw(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
 
-    def _growth(self):
-        return np.sqrt(self.n_features_in_) if self.privacy_unit == "record" else 1.0
+    def _n_moving(self):
+        """Return how many elements of a unit may move."""
+        return self.n_features_in_ if self.privacy_unit == "record" else 1
 
     def _make_loss(self, law):
         if not law.scale:
             return PrivacyLoss("gaussian", np.inf)
         sensitivity = 1.0 if self._bounds else float(self.sensitivity)
-        return PrivacyLoss("gaussian", float(self._growth() * sensitivity / law.scale))
+        p = self._n_moving()
+        distance = np.sqrt(p) * (sensitivity + self._step)
+        return PrivacyLoss(
+            "gaussian", float(distance / law.scale), slack=p * _PRECISION, cut=p * _CUT
+        )

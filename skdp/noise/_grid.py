@@ -60,9 +60,15 @@ def add_noise(X, noise, step, words, bounds=None):
         block = X[start : start + rows].astype(np.float64)
         if bounds is not None:
             block = bounds.to_unit(block)
-        block /= step
+        with np.errstate(over="ignore"):
+            block /= step
         np.rint(block, out=block)
         block += noise.sample(block.size, words).reshape(block.shape)
         block *= step
+        beyond = np.isinf(block)
+        if beyond.any():
+            # Too large to be counted in steps: values this far apart by no more than the
+            # sensitivity are the same floating-point number.
+            block[beyond] = X[start : start + rows][beyond]
         noisy[start : start + rows] = block if bounds is None else bounds.from_unit(block)
     return noisy

@@ -138,8 +138,8 @@ class GaussianLaw:
         Returns
         -------
         noise : IntegerNoise
-            In units of the step. It differs from the law beyond 9σ, where the table ends:
-            by less than 2^-50 in total variation.
+            In units of the step. Its tables end at 16σ or later, beyond which the law has
+            less than 2^-180.
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, 4096)

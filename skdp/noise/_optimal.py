@@ -131,7 +131,7 @@ class OptimalDPNoise(DPNoise):
 
     def _make_law(self, sensitivity):
         epsilon, delta = self._element_budget()
-        return OptimalLaw(sensitivity / (epsilon - _PRECISION), delta)
+        return OptimalLaw(sensitivity / (epsilon - _PRECISION / (1 - delta)), delta)
 
     def _make_loss(self, law):
         return self._shared_loss("laplace")

@@ -111,6 +111,7 @@ class RandomizedResponse(PrivateRandomness):
         check_classification_targets(y)
         warn_of_leaks(self, stacklevel=3)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
+        self._positions(y)  # refuses what is not among the classes
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
@@ -151,6 +152,12 @@ class RandomizedResponse(PrivateRandomness):
         """
         check_is_fitted(self)
         y = column_or_1d(y, warn=True)
+        found = self._positions(y)
+        moves = self._table.draw(random_words(self._random_state).draw(len(y)))
+        return self.classes_[(found + moves) % len(self.classes_)]
+
+    def _positions(self, y):
+        """Return the position of each label among the classes."""
         found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[found] != y
         if unknown.any():
@@ -159,8 +166,7 @@ class RandomizedResponse(PrivateRandomness):
                 f"{self.classes_.tolist()}. Name all classes in the 'classes' parameter of "
                 "RandomizedResponse."
             )
-        moves = self._table.draw(random_words(self._random_state).draw(len(y)))
-        return self.classes_[(found + moves) % len(self.classes_)]
+        return found
 
     def fit_transform(self, y):
         """Calibrate, and return labels of which some are replaced at random.

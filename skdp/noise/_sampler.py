@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _WORD = 64
+_FURTHER = -1  # an outcome: look into the next table
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,12 @@ class AliasTable:
 
 
 class IntegerNoise:
-    """Draw from a law on the integers: a cell by its table, a place in it by rejection.
+    """Draw from a law on the integers: a cell by a table, a place in it by rejection.
 
-    Every integer gets its probability up to a relative error of 2^-31.
+    A table holds weights down to 2^-24 of its largest; one more outcome stands for all that
+    is less, and leads to a further table. So each cell gets its weight up to a relative error
+    of 2^-33, and with 2^-34 for the places in it, each integer within the cells gets its
+    probability up to 2^-32; where there is a point mass, up to 2^-32/(1 − atom).
 
     Parameters
     ----------
@@ -107,6 +111,12 @@ class IntegerNoise:
     atom : float, default=0.0
         Probability with which the noise is zero before anything else is drawn; rounded
         down.
+
+    Attributes
+    ----------
+    proposals : ndarray of shape (n_cells + 2,)
+        Probability with which each cell, what lies beyond them, and the point mass are
+        proposed: integers over 2^64, multiplied along the tables.
     """
 
     def __init__(self, cells, log_ratio, atom=0.0):
@@ -122,7 +132,45 @@ class IntegerNoise:
         self._widths = np.append(cells.widths, [1, 1])
         self._masks = np.append(sizes - 1, [0, 0]).astype(np.uint64)
         point = atom / (1 - atom) * (1 - 2.0**-30) * cells.total
-        self.table = AliasTable(np.append(2 * sizes * cells.heights, [cells.tail, point]))
+        self._build_tables(np.append(2 * sizes * cells.heights, [cells.tail, point]))
+
+    def _build_tables(self, weights):
+        """Split falling weights into tables, the point mass into the first."""
+        n_cells = self._tail
+        falling = weights[: n_cells + 1]
+        rest = np.cumsum(falling[::-1])[::-1]
+        self._tables, self.proposals = [], np.zeros(n_cells + 2)
+        start, reached = 0, 1.0
+        while start <= n_cells and rest[start] > 0:
+            small = falling[start:n_cells] < falling[start] * 2.0**-24
+            stop = start + int(small.argmax()) if small.any() else n_cells + 1
+            outcomes = list(range(start, stop))
+            own = list(falling[start:stop])
+            if stop <= n_cells:
+                outcomes.append(_FURTHER)
+                own.append(rest[stop])
+            if start == 0:
+                outcomes.append(self._atom)
+                own.append(weights[self._atom])
+            table = AliasTable(own)
+            self._tables.append((table, np.array(outcomes)))
+            shares = reached * np.array(table.weights, dtype=np.float64) / 2.0**_WORD
+            for outcome, share in zip(outcomes, shares, strict=True):
+                if outcome == _FURTHER:
+                    reached = share
+                else:
+                    self.proposals[outcome] = share
+            start = stop
+
+    def _draw_cells(self, n, words):
+        table, outcomes = self._tables[0]
+        cell = outcomes[table.draw(words.draw(n))]
+        for table, outcomes in self._tables[1:]:
+            further = np.flatnonzero(cell == _FURTHER)
+            if not len(further):
+                break
+            cell[further] = outcomes[table.draw(words.draw(len(further)))]
+        return cell
 
     def sample(self, n, words):
         """Draw independent values.
@@ -151,8 +199,7 @@ class IntegerNoise:
 
     def _attempt(self, n, base, words):
         """Propose n values of magnitudes from base on; tell which are accepted, which further."""
-        first, second = words.draw(n), words.draw(n)
-        cell = self.table.draw(first)
+        cell, second = self._draw_cells(n, words), words.draw(n)
         start = self._starts[cell]
         place = (second & self._masks[cell]).view(np.int64)
         magnitude = start + place

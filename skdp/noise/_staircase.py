@@ -135,7 +135,7 @@ class StaircaseDPNoise(DPNoise):
                 f"got {self.epsilon!r}; the most is {_GREATEST_EPSILON}. Use OptimalDPNoise, or a "
                 "smaller epsilon."
             )
-        return StaircaseLaw(epsilon - _PRECISION, sensitivity, delta)
+        return StaircaseLaw(epsilon - _PRECISION / (1 - delta), sensitivity, delta)
 
     def _make_loss(self, law):
         return self._shared_loss("pure")

@@ -1,12 +1,13 @@
 """What several mechanisms guarantee together: closed forms, and privacy-loss distributions."""
 
 from dataclasses import dataclass
-from math import expm1, inf, log1p, sqrt
+from math import exp, expm1, inf, log1p, sqrt
 
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
 
-# Privacy losses are rounded up to multiples of this share of the smallest one composed.
-_RESOLUTION = 1e-3
+# Privacy losses are rounded up to multiples of this share of the smallest one composed, or of
+# that share of their whole range, whichever is more: the cost of a composition stays bounded.
+_RESOLUTION, _RANGE_SHARE = 1e-3, 1e-5
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class PrivacyLoss:
     atom : float, default=0.0
         Probability with which the mechanism shows the data instead: its δ.
 
+    slack, cut : float, default=0.0
+        How far a sampler is from its law: ratios of probabilities within e^slack, but for a
+        set of outputs of this probability.
+
     count : int, default=1
         How often it is used on the same data.
     """
@@ -33,6 +38,8 @@ class PrivacyLoss:
     kind: str
     parameter: float
     atom: float = 0.0
+    slack: float = 0.0
+    cut: float = 0.0
     count: int = 1
 
 
@@ -44,6 +51,12 @@ def gaussian_distance(losses):
     if not losses or any(loss.kind != "gaussian" or loss.atom for loss in losses):
         return None
     return sqrt(sum(loss.count * loss.parameter**2 for loss in losses))
+
+
+def _sampler_error(losses):
+    """Return slack and cut of all together."""
+    slack = sum(loss.count * loss.slack for loss in losses)
+    return slack, sum(loss.count * loss.cut for loss in losses)
 
 
 def composed_delta(losses, epsilon):
@@ -60,17 +73,36 @@ def composed_delta(losses, epsilon):
     Returns
     -------
     delta : float
-        Exact where all are Gaussian or a single one is pure; otherwise an upper bound that
-        is tight up to a thousandth of the smallest loss.
+        An upper bound. It is tight where all are Gaussian or a single one is pure, and
+        otherwise up to a thousandth of the smallest loss or a 100,000th of all of them.
     """
+    if any(loss.parameter == inf for loss in losses):
+        return 0.0 if epsilon == inf else 1.0
+    slack, cut = _sampler_error(losses)
+    delta = _ideal_delta(losses, max(epsilon - slack, 0.0))
+    # Each neighbour's outputs are within the cut of those of the law.
+    return min(1.0, delta + (1 + exp(min(epsilon, 700.0))) * cut) if cut else delta
+
+
+def _ideal_delta(losses, epsilon):
     distance = gaussian_distance(losses)
     if distance is not None:
         return gaussian_delta(1 / distance, epsilon) if distance else 0.0
-    if sum(loss.count * loss.parameter for loss in losses) <= epsilon:
-        return -expm1(sum(loss.count * log1p(-loss.atom) for loss in losses))
-    if any(loss.parameter == inf for loss in losses):
-        return 1.0
-    return _distribution(losses).get_delta_for_epsilon(epsilon)
+    if _most_epsilon(losses) <= epsilon:
+        return _shown(losses)
+    return max(0.0, _distribution(losses).get_delta_for_epsilon(epsilon))
+
+
+def _most_epsilon(losses):
+    """Return what no privacy loss exceeds, point masses apart."""
+    if any(loss.kind == "gaussian" and loss.parameter for loss in losses):
+        return inf
+    return sum(loss.count * loss.parameter for loss in losses)
+
+
+def _shown(losses):
+    """Return the probability that any point mass fires."""
+    return -expm1(sum(loss.count * log1p(-loss.atom) for loss in losses))
 
 
 def composed_epsilon(losses, delta):
@@ -90,20 +122,32 @@ def composed_epsilon(losses, delta):
         As exact as :func:`composed_delta`; infinite where δ is below what the point masses
         alone need.
     """
+    slack, cut = _sampler_error(losses)
+    if any(loss.parameter == inf for loss in losses) or delta < _shown(losses):
+        return inf
+    epsilon, left = 0.0, delta
+    # What the cut takes of δ grows with ε: both grow until they agree.
+    for _ in range(100):
+        left = delta - (1 + exp(min(epsilon, 700.0))) * cut if cut else delta
+        if left < 0:
+            return inf
+        found = _ideal_epsilon(losses, left) + slack
+        if not cut or found <= epsilon * (1 + 1e-12):
+            return found
+        epsilon = found
+    return inf
+
+
+def _ideal_epsilon(losses, delta):
     distance = gaussian_distance(losses)
     if distance is not None:
         if not distance:
             return 0.0
         return gaussian_epsilon(1 / distance, delta) if delta else inf
-    shown = -expm1(sum(loss.count * log1p(-loss.atom) for loss in losses))
-    if delta < shown or any(loss.parameter == inf for loss in losses):
-        return inf
-    if all(loss.kind != "gaussian" for loss in losses):
-        everything = sum(loss.count * loss.parameter for loss in losses)
-        if delta == shown or everything == 0:
-            return everything
-        return min(everything, _distribution(losses).get_epsilon_for_delta(delta))
-    return _distribution(losses).get_epsilon_for_delta(delta)
+    most = _most_epsilon(losses)
+    if most == 0 or delta == _shown(losses):
+        return most
+    return min(most, _distribution(losses).get_epsilon_for_delta(delta))
 
 
 def _distribution(losses):
@@ -116,11 +160,14 @@ def _distribution(losses):
             "and to_record."
         ) from error
 
-    smallest = min(loss.parameter for loss in losses if loss.parameter > 0)
-    interval = _RESOLUTION * min(smallest, 1.0)
+    losses = [loss for loss in losses if loss.parameter > 0 or loss.atom]
+    smallest = min((loss.parameter for loss in losses if loss.parameter > 0), default=1.0)
+    interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_SHARE * _range(losses))
     total = None
     for loss in losses:
-        if loss.kind == "laplace":
+        if loss.parameter == 0:
+            one = privacy_loss_distribution.identity(value_discretization_interval=interval)
+        elif loss.kind == "laplace":
             one = privacy_loss_distribution.from_laplace_mechanism(
                 1 / loss.parameter, value_discretization_interval=interval
             )
@@ -144,3 +191,10 @@ def _distribution(losses):
         one = one.self_compose(loss.count) if loss.count > 1 else one
         total = one if total is None else total.compose(one)
     return total
+
+
+def _range(losses):
+    """Return a privacy loss that is hardly exceeded."""
+    distance = gaussian_distance([loss for loss in losses if loss.kind == "gaussian"]) or 0.0
+    others = sum(loss.count * loss.parameter for loss in losses if loss.kind != "gaussian")
+    return others + distance * (distance / 2 + 10)

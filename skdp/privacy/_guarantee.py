@@ -138,8 +138,8 @@ class PrivacyGuarantee:
                 raise ValueError(
                     f"Guarantees with {name}={getattr(self, name)!r} and "
                     f"{name}={getattr(other, name)!r} speak about different neighbours and "
-                    "cannot be added. Bring both to records with to_record(), or release with "
-                    "the same parameters."
+                    "cannot be added. Keep an account for each, or bring elements to records with "
+                    "to_record()."
                 )
         losses = self.losses + other.losses if self.losses and other.losses else ()
         if gaussian_distance(losses) is None:
@@ -276,6 +276,9 @@ def joint_guarantee(guarantees):
     return replace(
         first,
         mechanism="/".join(sorted({g.mechanism for g in guarantees})),
+        n_features=max(g.n_features for g in guarantees),
+        covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
+        excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
         epsilon=max(g.epsilon for g in guarantees),
         delta=max(g.delta for g in guarantees),
         sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),

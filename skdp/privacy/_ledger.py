@@ -1,13 +1,19 @@
 """What one data set has spent so far, kept outside any estimator."""
 
 import json
+import os
 import threading
+import time
+from contextlib import contextmanager
 from dataclasses import asdict
+from numbers import Real
 from pathlib import Path
 
 import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee
+
+_PATIENCE = 10.0  # seconds to wait for another process
 
 
 class BudgetExceededError(RuntimeError):
@@ -30,8 +36,8 @@ class PrivacyLedger:
         Largest total δ.
 
     path : str or path-like, default=None
-        JSON file that is read if it exists, and written after every entry, so that the
-        account outlives the process. One process at a time.
+        JSON file that holds the account between processes. It is read and written with every
+        entry, under a lock, so that several ledgers on one file are one account.
 
     Attributes
     ----------
@@ -59,19 +65,28 @@ class PrivacyLedger:
     """
 
     def __init__(self, epsilon=None, delta=None, *, path=None):
+        for name, limit in (("epsilon", epsilon), ("delta", delta)):
+            if limit is not None and not (isinstance(limit, Real) and float(limit) >= 0):
+                raise ValueError(
+                    f"The {name!r} parameter of PrivacyLedger must be a number >= 0 or None, got "
+                    f"{limit!r}."
+                )
         self.epsilon, self.delta = epsilon, delta
         self._path = None if path is None else Path(path)
         self._lock = threading.Lock()
-        self.entries = []
-        if self._path is not None and self._path.exists():
-            written = json.loads(self._path.read_text(encoding="utf-8"))
-            self.entries = [(name, PrivacyGuarantee(**fields)) for name, fields in written]
+        self._entries: list = []
+        with self._account():
+            pass
+
+    @property
+    def entries(self):
+        """What was released, as a list of (name, guarantee)."""
+        return list(self._entries)
 
     @property
     def total(self):
         """What all entries guarantee together, None before the first."""
-        guarantees = [guarantee for _, guarantee in self.entries]
-        return sum(guarantees[1:], guarantees[0]) if guarantees else None
+        return _sum(guarantee for _, guarantee in self._entries)
 
     def spend(self, guarantee, name=""):
         """Enter a release.
@@ -97,8 +112,9 @@ class PrivacyLedger:
         ValueError
             When it speaks about other neighbours than the entries do.
         """
-        with self._lock:
-            total = guarantee if self.total is None else self.total + guarantee
+        with self._account() as write:
+            entries = [*self._entries, (str(name), guarantee)]
+            total = _sum(guarantee for _, guarantee in entries)
             for what in ("epsilon", "delta"):
                 limit, value = getattr(self, what), getattr(total, what)
                 # A sum of floats may miss its limit by a rounding.
@@ -107,8 +123,7 @@ class PrivacyLedger:
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."
                     )
-            self.entries.append((name, guarantee))
-            self._write()
+            write(entries)
             return total
 
     def release(self, noise, X, name=""):
@@ -140,9 +155,9 @@ class PrivacyLedger:
         frame : pandas.DataFrame
             One row for each entry.
         """
-        rows, total = [], None
-        for name, guarantee in self.entries:
-            total = guarantee if total is None else total + guarantee
+        rows = []
+        for k, (name, guarantee) in enumerate(self._entries):
+            total = _sum(guarantee for _, guarantee in self._entries[: k + 1])
             rows.append(
                 {
                     "name": name,
@@ -156,14 +171,45 @@ class PrivacyLedger:
             )
         return pd.DataFrame(rows)
 
-    def _write(self):
+    @contextmanager
+    def _account(self):
+        """Hold the account alone, as it is on file; yield what writes a new one."""
+        with self._lock, self._file_lock():
+            if self._path is not None and self._path.exists():
+                written = json.loads(self._path.read_text(encoding="utf-8"))
+                self._entries = [(name, PrivacyGuarantee(**fields)) for name, fields in written]
+            yield self._write
+
+    @contextmanager
+    def _file_lock(self):
         if self._path is None:
+            yield
             return
-        written = [(name, asdict(guarantee)) for name, guarantee in self.entries]
-        # The old account stays whole until the new one is.
-        draft = self._path.with_name(self._path.name + ".new")
-        draft.write_text(json.dumps(written, indent=1), encoding="utf-8")
-        draft.replace(self._path)
+        lock = self._path.with_name(self._path.name + ".lock")
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+                break
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"Another process holds {str(lock)!r}. If none does any more, delete it."
+                    ) from None
+                time.sleep(0.01)
+        try:
+            yield
+        finally:
+            lock.unlink()
+
+    def _write(self, entries):
+        if self._path is not None:
+            written = [(name, asdict(guarantee)) for name, guarantee in entries]
+            # The old account stays whole until the new one is.
+            draft = self._path.with_name(self._path.name + ".new")
+            draft.write_text(json.dumps(written, indent=1), encoding="utf-8")
+            draft.replace(self._path)
+        self._entries = entries
 
     def __copy__(self):
         return self
@@ -179,3 +225,12 @@ class PrivacyLedger:
             "A PrivacyLedger cannot be pickled: the copy would spend the same budget again. Use "
             "path= to keep it between processes."
         )
+
+
+def _sum(guarantees):
+    """Return what guarantees amount to, None if there are none.
+
+    Those of Gaussian noise first: among themselves they add up to less.
+    """
+    ordered = sorted(guarantees, key=lambda g: any(loss.kind != "gaussian" for loss in g.losses))
+    return sum(ordered[1:], ordered[0]) if ordered else None

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-_FORMAT, _VERSION = "skdp", 1
+_FORMAT, _VERSION = "skdp", 2
 
 
 def save_arrays(path, kind, header, arrays):
@@ -63,7 +63,7 @@ def load_arrays(path, kind):
     Raises
     ------
     ValueError
-        When the file is truncated, altered, of a newer version, of another kind, or not
+        When the file is truncated, altered, of another version, of another kind, or not
         one of skdp's at all.
     """
     foreign = (
@@ -85,10 +85,10 @@ def load_arrays(path, kind):
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
-    if version > _VERSION:
+    if version != _VERSION:
+        remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads up to {_VERSION}. "
-            "Update skdp."
+            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. {remedy}"
         )
     if checksum != _digest(header, arrays):
         raise ValueError(foreign)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import grid_step
 from skdp.privacy import gaussian_delta
 
@@ -140,5 +141,51 @@ def test_budgets_that_the_sampler_cannot_keep_are_refused():
         OptimalDPNoise(1e-6, privacy_unit="record").fit(X)
     with pytest.raises(ValueError, match=r"'epsilon'.*leaves 25 for one element.*OptimalDPNoise"):
         StaircaseDPNoise(25.0).fit(X)
-    with pytest.raises(ValueError, match=r"'epsilon'.*smaller for delta=1e-09.*larger delta"):
-        GaussianDPNoise(20.0, 1e-9).fit(X)
+    with pytest.raises(ValueError, match=r"'epsilon' and 'delta'.*200.0 and 1e-09.*larger delta"):
+        GaussianDPNoise(200.0, 1e-9).fit(X)
+    with pytest.raises(ValueError, match=r"'epsilon' and 'delta'.*1e-60"):
+        GaussianDPNoise(0.5, 1e-60, calibration="classical").fit(X)
+    with pytest.raises(ValueError, match=r"at least 0.001 for one element"):
+        OptimalDPNoise(1e-4, 0.999).fit(X)
+    with pytest.raises(ValueError, match=r"'sensitivity'.*too extreme.*1e-320"):
+        OptimalDPNoise(sensitivity=1e-320).fit(X)
+
+
+@pytest.mark.parametrize("delta", [1e-52, 1e-5])
+@pytest.mark.parametrize("calibration", ["analytic", "classical"])
+def test_the_sampler_s_own_share_is_paid_for(delta, calibration):
+    noise = GaussianDPNoise(0.5, delta, privacy_unit="record", calibration=calibration)
+    guarantee = noise.fit(np.zeros((2, 7))).guarantee_
+    assert guarantee.delta_at(0.5) <= delta * (1 + 1e-9)
+    assert guarantee.delta_at(50.0) >= 7 * 2.0**-180
+    assert guarantee.epsilon_at(1e-55) == np.inf
+    sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
+    assert guarantee.losses[0].parameter == np.sqrt(7) * (1 + noise._step) / sigma
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.99])
+def test_laplace_like_noise_pays_for_the_sampler_too(delta):
+    step = OptimalDPNoise(0.01, delta).fit(np.zeros((2, 1)))._step
+    scale = OptimalDPNoise(0.01, delta)
+    scale.n_features_in_ = 1
+    law = scale._make_law(1 + step)
+    assert (1 + step) / law.scale <= 0.01 - 2.0**-30 / (1 - delta) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_too_large_to_count_in_steps_stay_finite(dtype):
+    X = np.array([[np.finfo(dtype).max, 1.0, -np.finfo(dtype).max]], dtype=dtype)
+    noisy = OptimalDPNoise().fit_transform(X)
+    assert np.isfinite(noisy).all()
+    assert noisy[0, 1] != 1.0
+    assert_allclose(noisy[0, [0, 2]], X[0, [0, 2]], rtol=1e-6)
+
+
+def test_bounds_never_leave_the_unit_interval(rng):
+    low = rng.standard_normal(1000) * 10.0 ** rng.randint(-8, 8, 1000)
+    high = low + np.abs(low) * 10.0 ** -rng.randint(0, 14, 1000).astype(float)
+    bounds = check_bounds(OptimalDPNoise(), (low, high), np.zeros((1, 1000)))
+    for X in (low, high, low - 1, high + 1, (low + high) / 2):
+        unit = bounds.to_unit(X[np.newaxis])
+        assert unit.min() >= 0
+        assert unit.max() <= 1

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -77,7 +79,9 @@ def test_labels_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match=r"'classes'.*at least two, got \['a'\]"):
         RandomizedResponse().fit(["a", "a"])
     with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
-        RandomizedResponse(classes=CLASSES).fit_transform(["a", "e"])
+        RandomizedResponse(classes=CLASSES).fit(["a", "e"])
+    with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+        RandomizedResponse(classes=CLASSES).fit(["a", "b"]).transform(["e"])
     with pytest.raises(ValueError, match="'epsilon' parameter"):
         RandomizedResponse(0.0).fit(["a", "b"])
 
@@ -93,6 +97,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     loaded = DPSource.load(tmp_path / "release")
     assert loaded.label_guarantee_ == source.label_guarantee_
     assert loaded.label_noise is None
+    assert pickle.loads(pickle.dumps(source)).label_noise is None
     plain = DPSource(16.0, n_layers=1, random_state=0).fit(X, y)
     assert plain.label_guarantee_ is None
     assert "not protected" in plain.summary()

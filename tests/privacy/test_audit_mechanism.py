@@ -81,6 +81,21 @@ class Stuck(GaussianDPNoise):
         return X + super()._perturb(X[:1])
 
 
+class Shared(OptimalDPNoise):
+    """The same noise for every column."""
+
+    def _perturb(self, X):
+        return X + super()._perturb(np.zeros((len(X), 1)))
+
+
+class Twice(OptimalDPNoise):
+    """The same noise in both halves."""
+
+    def _perturb(self, X):
+        noise = super()._perturb(np.zeros((len(X) // 2, X.shape[1])))
+        return X + np.concatenate([noise, noise])
+
+
 class Idle(OptimalDPNoise):
     """No noise at all."""
 
@@ -106,6 +121,41 @@ def test_wrong_mechanisms_are_refuted(noise, event):
     assert not audit.passed
     assert event in audit.event
     assert "REFUTED" in str(audit)
+
+
+@pytest.mark.parametrize("noise", [Shared(1.0), Twice(1.0)])
+def test_repeated_noise_is_found(noise):
+    audit = audit_mechanism(noise, n_trials=10_000, n_features=3)
+    assert not audit.passed
+    assert "same noise" in audit.event
+
+
+def test_the_event_is_tested_on_other_outputs():
+    # Half of all bounds may be wrong at this confidence; chosen and tested on the same
+    # outputs, nearly all would be.
+    audits = [
+        audit_mechanism(OptimalDPNoise(1.0), n_trials=2000, confidence=0.5) for _ in range(40)
+    ]
+    assert sum(not audit.passed for audit in audits) < 20
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"confidence": 95}, "confidence"),
+        ({"n_trials": 0}, "n_trials"),
+        ({"value": 1e300}, "value"),
+    ],
+)
+def test_wrong_calls_are_named(changed, name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of audit_mechanism"):
+        audit_mechanism(OptimalDPNoise(), **changed)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_learned_bounds_have_no_neighbours():
+    with pytest.raises(ValueError, match="Give it public bounds"):
+        audit_mechanism(OptimalDPNoise(bounds="data"))
 
 
 def test_something_without_a_guarantee_is_refused():

@@ -3,15 +3,17 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
+from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skdp import OptimalDPNoise
+from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, PrivacyGuarantee
 from skdp.privacy.audit import (
     LikelihoodRatioAttack,
     ShadowAttack,
@@ -167,9 +169,55 @@ def test_table_has_classes_rates_and_limits(data):
     assert (rows["n_members"] == 600).all()
     sums = frame[frame["class"] != "all"].groupby("attack", sort=False)["n_others"].sum()
     assert (sums == 600).all()
-    for name in ("auc", "tpr_at_1%", "tpr_at_0.1%"):
+    assert frame["tpr_at_0.1%"].isna().all()  # 600 others cannot tell
+    for name in ("auc", "tpr_at_1%"):
         assert (frame[f"{name}_low"] <= frame[name]).all()
         assert (frame[name] <= frame[f"{name}_high"]).all()
+
+
+def test_a_granted_delta_lowers_the_bound(data):
+    members, others, _ = parts(data)
+    model = KNeighborsClassifier(1).fit(*members)
+    bounds = []
+    for delta in (0.0, 0.05, 0.9):
+        claim = PrivacyGuarantee("x", 1.0, delta, 1.0, 5, "", "labels", unit="record")
+        report = audit_membership(
+            model, members, others, attacks=["loss"], guarantee=claim, random_state=0
+        )
+        bounds.append(overall(report, "loss")["epsilon_lower"])
+        assert "excludes labels" in str(report)
+    assert bounds[0] > bounds[1] > bounds[2] == 0
+
+
+def test_the_claim_of_a_transfer_model_is_about_other_rows(digits):
+    X, y = digits
+    source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
+    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    model.fit(X[600:900], y[600:900])
+    report = audit_membership(
+        model, (X[600:900], y[600:900]), (X[900:1200], y[900:1200]), attacks=["correctness"]
+    )
+    assert report.guarantee is None
+
+
+def test_frames_and_rare_classes(data):
+    (X_in, y_in), (X_out, y_out), (X_own, y_own) = (
+        (pd.DataFrame(X, columns=list("abcde")), np.where(y, "yes", "no")) for X, y in parts(data)
+    )
+    y_own[0] = "perhaps"  # in one half of the attacker's rows only, and not in the model
+    model = make_pipeline(
+        ColumnTransformer([("all", StandardScaler(), list("abcde"))]), KNeighborsClassifier(3)
+    ).fit(X_in, y_in)
+    report = audit_membership(
+        model,
+        (X_in, y_in),
+        (X_out, y_out),
+        attacks=["shadow", "shadow_per_class", "likelihood_ratio"],
+        shadow_data=(X_own, y_own),
+        n_shadows=4,
+        random_state=0,
+    )
+    assert (report.to_frame().query("`class` == 'all'")["auc"] > 0.55).all()
 
 
 def test_rates_at_few_false_positives():

@@ -1,5 +1,6 @@
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -86,3 +87,61 @@ def test_a_file_continues_the_account(X, tmp_path):
     assert again.entries[0][1] == OptimalDPNoise(0.75).fit(X).guarantee_
     with pytest.raises(BudgetExceededError):
         again.release(OptimalDPNoise(0.75), X)
+
+
+def test_two_ledgers_on_one_file_are_one_account(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    first, second = (PrivacyLedger(epsilon=1.0, path=path) for _ in range(2))
+    first.release(OptimalDPNoise(0.6), X)
+    with pytest.raises(BudgetExceededError):
+        second.release(OptimalDPNoise(0.6), X)
+    second.release(OptimalDPNoise(0.3), X)
+    assert_allclose(PrivacyLedger(path=path).total.epsilon, 0.9)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+
+
+@pytest.mark.parametrize("on_file", [False, True])
+def test_threads_cannot_overspend(X, tmp_path, on_file):
+    path = tmp_path / "ledger.json" if on_file else None
+    ledger = PrivacyLedger(epsilon=1.0, path=path)
+    guarantee = OptimalDPNoise(0.1, 0.0).fit(X).guarantee_
+
+    def spend(_):
+        try:
+            return ledger.spend(guarantee) is not None
+        except BudgetExceededError:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(40))) == 10
+    assert len(ledger.entries) == 10
+
+
+def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
+    monkeypatch.setattr("skdp.privacy._ledger._PATIENCE", 0.05)
+    (tmp_path / "ledger.json.lock").touch()
+    with pytest.raises(TimeoutError, match=r"ledger.json.lock.*delete it"):
+        PrivacyLedger(path=tmp_path / "ledger.json")
+
+
+def test_totals_do_not_depend_on_the_order(X):
+    gaussian, optimal = (n.fit(X).guarantee_ for n in (GaussianDPNoise(0.5), OptimalDPNoise(0.5)))
+    totals = []
+    for order in ([gaussian, gaussian, optimal], [gaussian, optimal, gaussian]):
+        ledger = PrivacyLedger()
+        for guarantee in order:
+            ledger.spend(guarantee)
+        totals.append(ledger.total.epsilon)
+    assert totals[0] == totals[1] < 1.3
+
+
+@pytest.mark.parametrize("limit", [float("nan"), "1", -1.0])
+def test_budgets_that_make_no_sense_are_refused(limit):
+    with pytest.raises(ValueError, match="'epsilon' parameter of PrivacyLedger"):
+        PrivacyLedger(epsilon=limit)
+
+
+def test_any_name_will_do(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path).release(OptimalDPNoise(), X, np.int64(3))
+    assert PrivacyLedger(path=path).entries[0][0] == "3"

@@ -1,12 +1,14 @@
 """Is a noise transformer as private as it says? A black box is asked very often."""
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
 
 from skdp.privacy._guarantee import PrivacyGuarantee
 from skdp.privacy.audit._intervals import epsilon_lower_bound
+from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
 _THRESHOLDS = 400
 # Multiples of 2^-k, in units of the sensitivity: where float numbers of a certain size lie.
@@ -58,7 +60,19 @@ class MechanismAudit:
         )
 
 
-def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0, confidence=None):
+@validate_params(
+    {
+        "transformer": [HasMethods(["fit", "transform"])],
+        "n_trials": [Interval(Integral, 1000, None, closed="left")],
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "value": [Interval(Real, -1e100, 1e100, closed="both")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def audit_mechanism(
+    transformer, *, n_trials=1_000_000, n_features=1, value=0.0, confidence=1 - 1e-6
+):
     """Bound the ε of a noise transformer from below, by looking at what comes out.
 
     A value, and the same value moved by the sensitivity, are perturbed ``n_trials`` times
@@ -66,8 +80,8 @@ def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0,
     the other half its probabilities are bounded by Clopper and Pearson, so that one event
     alone is tested. Candidates are half-lines, the exact return of the input, and whether
     an output is a multiple of a power of two, which gives naive floating-point samplers
-    away (Mironov, 2012). Repeated noise, from call to call or from row to row, is looked
-    for first.
+    away (Mironov, 2012). Noise that repeats from call to call, row to row, half to half or
+    column to column is looked for first; other dependence between elements is not.
 
     An audit can refute a guarantee and never prove one.
 
@@ -86,9 +100,8 @@ def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0,
     value : float, default=0.0
         Where the first neighbour lies. With bounds, their lower end is taken instead.
 
-    confidence : float, default=None
-        Of the bound. By default 1 − 1e-6, so that one right mechanism in a million is
-        refuted.
+    confidence : float, default=1 - 1e-6
+        Of the bound: one right mechanism in a million is refuted.
 
     Returns
     -------
@@ -116,7 +129,6 @@ def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0,
     >>> audit_mechanism(Halved(epsilon=1.0), n_trials=100_000).passed
     False
     """
-    confidence = 1 - 1e-6 if confidence is None else confidence
     transformer = clone(transformer)
     transformer.fit(np.full((1, n_features), float(value)))
     guarantee = getattr(transformer, "guarantee_", None)
@@ -132,10 +144,9 @@ def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0,
     moved = slice(None) if guarantee.unit == "record" else slice(1)
     high = low.copy()
     high[moved] += distance[moved]
-    # Three samples, relative to the first neighbour and in units of the sensitivity.
+    # Relative to the first neighbour and in units of the sensitivity; the first one twice.
     samples = [
-        (perturb(np.broadcast_to(row, (n_trials, n_features)).copy()) - low)[:, moved]
-        / distance[moved]
+        (perturb(np.broadcast_to(row, (n_trials, n_features)).copy()) - low) / distance
         for row in (low, high, low)
     ]
     n_test = n_trials - n_trials // 2
@@ -143,9 +154,9 @@ def audit_mechanism(transformer, *, n_trials=1_000_000, n_features=1, value=0.0,
     def found(epsilon, event):
         return MechanismAudit(guarantee, float(epsilon), confidence, event, n_test)
 
-    first, second, again = samples
-    if np.isfinite(guarantee.epsilon) and _repeats(first, again):
+    if np.isfinite(guarantee.epsilon) and _repeats(samples[0], samples[2]):
         return found(np.inf, "the same noise is added again, and can be subtracted")
+    first, second = (sample[:, moved] for sample in samples[:2])
     settings = (guarantee.delta, confidence)
     forth = _best_event(first, second, ("first", "second"), *settings)
     back = _best_event(second, first, ("second", "first"), *settings)
@@ -156,15 +167,26 @@ def _neighbours(transformer, guarantee, n_features, value):
     """Return where the first neighbour lies, and how far each element may move."""
     if guarantee.sensitivity is not None:
         return np.full(n_features, value), np.full(n_features, guarantee.sensitivity)
+    if isinstance(transformer.bounds, str):
+        raise ValueError(
+            f"The 'transformer' parameter of audit_mechanism has bounds={transformer.bounds!r}: "
+            "no two data sets are known to be neighbours. Give it public bounds."
+        )
     low, high = (np.broadcast_to(end, n_features).astype(float) for end in transformer.bounds)
     return low, high - low
 
 
 def _repeats(outputs, again):
-    """Tell whether noise comes twice, in another call or in the next row; no noise is not."""
-    same_call = (outputs == again)[outputs != 0]
-    same_row = (outputs[1:] == outputs[:-1])[outputs[1:] != 0]
-    return any(len(same) > 0 and same.mean() > 0.5 for same in (same_call, same_row))
+    """Tell whether noise comes twice; none at all is another matter."""
+    half = len(outputs) // 2
+    pairs = [
+        (outputs, again),
+        (outputs[1:], outputs[:-1]),
+        (outputs[:half], outputs[half : 2 * half]),
+        (outputs[:, 1:], outputs[:, :-1]),
+    ]
+    same = [(one == other)[one != 0] for one, other in pairs]
+    return any(len(equal) > 0 and equal.mean() > 0.5 for equal in same)
 
 
 def _best_event(outputs, others, names, delta, confidence):

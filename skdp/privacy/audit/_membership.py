@@ -1,6 +1,7 @@
 """A report on what attacks on a trained classifier reach."""
 
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,11 @@ from skdp.privacy.audit._intervals import (
 )
 from skdp.privacy.audit._metrics import METRICS, membership_scores
 from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
+from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
 _ATTACKS = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
 _THRESHOLDS = 200
+_FEWEST = 4  # members and others of a class, for a row of its own
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,11 @@ class MembershipReport:
         One row for each attack and class (``"all"`` for all together): ``n_members`` and
         ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
         = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
-        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives; ``epsilon_lower``, an ε
-        for records that the training cannot be below; and the limits of the intervals
-        (``_low``, ``_high``).
+        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN for fewer than 100
+        and 1,000 others; ``epsilon_lower``, an ε for records that the training cannot be
+        below at the claimed δ (0 without a claim), as far as records fare independently of
+        each other; and the limits of intervals (``_low``, ``_high``). Those of the rates take
+        the threshold as given.
 
     curves : dict
         False and true-positive rates by attack.
@@ -66,7 +71,7 @@ class MembershipReport:
             return "nothing"
         return (
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g}) per {self.guarantee.unit}, "
-            f"by {self.guarantee.mechanism}"
+            f"by {self.guarantee.mechanism}; it excludes {self.guarantee.excludes}"
         )
 
     def __str__(self):
@@ -108,6 +113,16 @@ class MembershipReport:
         return ax
 
 
+@validate_params(
+    {
+        "attacks": ["array-like"],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "guarantee": [PrivacyGuarantee, StrOptions({"auto"}), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def audit_membership(
     model,
     members,
@@ -126,7 +141,9 @@ def audit_membership(
 ):
     """Try to tell the records that a classifier was trained on from others.
 
-    No attack here succeeding does not prove privacy; one succeeding disproves it.
+    That no attack succeeds proves nothing. One that goes beyond a claim refutes it, if it used
+    nothing that the claim excludes: the guarantees here are about features, and where labels
+    are in the clear a rare label alone can give a record away.
 
     Parameters
     ----------
@@ -156,7 +173,8 @@ def audit_membership(
         See :class:`ShadowAttack`.
 
     guarantee : PrivacyGuarantee, None or "auto", default="auto"
-        What is claimed. By default that of the model, or of a step of a pipeline.
+        What is claimed. By default that of the model, or of a step of a pipeline; but none for
+        a model with a ``source``, whose guarantee is about other rows.
 
     confidence : float, default=0.95
         Of each interval and each bound, on its own.
@@ -187,8 +205,12 @@ def audit_membership(
     True
     """
     _check_attacks(attacks, shadow_data)
-    members, others = (tuple(map(np.asarray, pair)) for pair in (members, others))
-    X, y = (np.concatenate(both) for both in zip(members, others, strict=True))
+    X = _stack(members[0], others[0])
+    y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
+    if isinstance(guarantee, str):
+        guarantee = find_guarantee(model)
+    guarantee = None if guarantee is None else guarantee.to_record()
+    delta = 0.0 if guarantee is None else guarantee.delta
     is_member = np.arange(len(y)) < len(members[1])
     random_state = check_random_state(random_state)
     chooses = _halves(is_member, y, random_state)
@@ -208,18 +230,15 @@ def audit_membership(
                 trained = ShadowAttack(estimator, **settings).fit(*shadow_data)
             scores = trained.score_members(model, X, y)
         curves[attack] = roc_curve(is_member, scores, drop_intermediate=False)[:2]
-        overall = _evaluate(scores, is_member, chooses, confidence)
+        overall = _evaluate(scores, is_member, chooses, confidence, delta)
         rows.append({"attack": attack, "class": "all", **overall})
         for label in np.unique(y).tolist():
             own = y == label
-            if 2 <= is_member[own].sum() <= own.sum() - 2:
-                found = _evaluate(scores[own], is_member[own], chooses[own], confidence)
+            if min(is_member[own].sum(), (~is_member[own]).sum()) >= _FEWEST:
+                found = _evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
                 rows.append({"attack": attack, "class": label, **found})
         if verbose:
             print(f"[audit_membership] {attack}: AUC {overall['auc']:.3f}")
-    if isinstance(guarantee, str):
-        guarantee = find_guarantee(model)
-    guarantee = None if guarantee is None else guarantee.to_record()
     return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee)
 
 
@@ -239,10 +258,18 @@ def _check_attacks(attacks, shadow_data):
 
 def find_guarantee(model):
     """Return the guarantee of a model, of a step of its pipeline, or None."""
+    if getattr(model, "source", None) is not None:
+        return None  # it speaks about the rows of the source
     guarantee = getattr(model, "guarantee_", None)
     for _, step in getattr(model, "steps", ()):
         guarantee = guarantee or find_guarantee(step)
     return guarantee
+
+
+def _stack(first, second):
+    if hasattr(first, "iloc"):
+        return pd.concat([first, second], ignore_index=True)
+    return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
 def _halves(is_member, y, random_state):
@@ -255,7 +282,7 @@ def _halves(is_member, y, random_state):
     return chooses
 
 
-def _evaluate(scores, is_member, chooses, confidence):
+def _evaluate(scores, is_member, chooses, confidence, delta):
     members, others = scores[is_member], scores[~is_member]
     auc, auc_low, auc_high = area_under_curve(members, others, confidence)
     row = {
@@ -266,20 +293,23 @@ def _evaluate(scores, is_member, chooses, confidence):
         "auc_high": auc_high,
     }
     for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
-        # Strictly above all but this share of the others.
+        # Strictly above all but this share of the others, where these are enough to tell.
         threshold = np.quantile(others, 1 - rate, method="higher")
         hits = int(np.sum(members > threshold))
         low, high = clopper_pearson(hits, len(members), confidence)
-        row[f"tpr_at_{name}"] = hits / len(members)
-        row[f"tpr_at_{name}_low"], row[f"tpr_at_{name}_high"] = float(low), float(high)
+        values = (hits / len(members), float(low), float(high))
+        if len(others) * rate < 1:
+            values = (np.nan,) * 3
+        keys = (f"tpr_at_{name}", f"tpr_at_{name}_low", f"tpr_at_{name}_high")
+        row.update(zip(keys, values, strict=True))
     # Thresholds, and counts of members and others above, of those that choose and that test.
     thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
     choice = _Counts(scores[chooses], is_member[chooses], thresholds)
     test = _Counts(scores[~chooses], is_member[~chooses], thresholds)
     row["advantage"] = float(test.advantage()[choice.advantage().argmax()])
     row["accuracy"] = (1 + row["advantage"]) / 2
-    best = choice.epsilon(confidence).argmax()
-    row["epsilon_lower"] = float(test.epsilon(confidence)[best])
+    best = choice.epsilon(confidence, delta).argmax()
+    row["epsilon_lower"] = float(test.epsilon(confidence, delta)[best])
     return row
 
 
@@ -295,9 +325,9 @@ class _Counts:
         members, others = (a / n for a, n in zip(self._above, self._totals, strict=True))
         return members - others
 
-    def epsilon(self, confidence):
-        """Return bounds of ε at δ = 0 by the events "above" and then by "not above"."""
+    def epsilon(self, confidence, delta):
+        """Return bounds of ε at δ by the events "above" and then by "not above"."""
         (members, others), (m, n) = self._above, self._totals
-        above = epsilon_lower_bound(members, m, others, n, confidence=confidence)
-        below = epsilon_lower_bound(n - others, n, m - members, m, confidence=confidence)
+        above = epsilon_lower_bound(members, m, others, n, delta, confidence)
+        below = epsilon_lower_bound(n - others, n, m - members, m, delta, confidence)
         return np.concatenate([above, below])

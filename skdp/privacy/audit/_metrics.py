@@ -5,7 +5,7 @@ from scipy.special import softmax
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
-_LEAST = 1e-9  # a probability of zero is as surprising as this one
+LEAST = 1e-9  # a probability of zero is as surprising as this one
 
 
 def membership_scores(model, X, y, attack="loss"):
@@ -67,7 +67,7 @@ def membership_scores(model, X, y, attack="loss"):
 def class_probabilities(model, X):
     """Return predicted probabilities, none of them zero."""
     if hasattr(model, "predict_proba"):
-        return np.clip(model.predict_proba(X), _LEAST, 1)
+        return np.clip(model.predict_proba(X), LEAST, 1)
     if not hasattr(model, "decision_function"):
         raise ValueError(
             f"{model!r} has neither predict_proba nor decision_function, so that only "
@@ -76,7 +76,7 @@ def class_probabilities(model, X):
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         scores = np.column_stack([-scores / 2, scores / 2])
-    return np.clip(softmax(scores, axis=1), _LEAST, 1)
+    return np.clip(softmax(scores, axis=1), LEAST, 1)
 
 
 def probability_of_label(model, p, y):
@@ -84,10 +84,15 @@ def probability_of_label(model, p, y):
     y = np.asarray(y)
     columns = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
     known = model.classes_[columns] == y
-    return np.where(known, p[np.arange(len(y)), columns], _LEAST)
+    return np.where(known, p[np.arange(len(y)), columns], LEAST)
 
 
 def log_odds(model, X, y):
     """Return log p_y/(1 − p_y)."""
     p = probability_of_label(model, class_probabilities(model, X), y)
-    return np.log(p) - np.log(np.maximum(1 - p, _LEAST))
+    return np.log(p) - np.log(np.maximum(1 - p, LEAST))
+
+
+def take_rows(X, rows):
+    """Return rows of an array or of a DataFrame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]

@@ -12,10 +12,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.privacy.audit._metrics import class_probabilities, log_odds, probability_of_label
+from skdp.privacy.audit._metrics import (
+    LEAST,
+    class_probabilities,
+    log_odds,
+    probability_of_label,
+    take_rows,
+)
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
 _SEEDS = np.iinfo(np.int32).max
+_N_LEADING = 3  # probabilities that an attack classifier sees
 
 
 class _ShadowTraining(BaseEstimator):
@@ -40,7 +47,9 @@ class _ShadowTraining(BaseEstimator):
             half = random_state.permutation(len(y)) < len(y) // 2
             seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
         shadows = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_seeded)(self.estimator, X[rows], y[rows], random_state.randint(_SEEDS))
+            delayed(_fit_seeded)(
+                self.estimator, take_rows(X, rows), y[rows], random_state.randint(_SEEDS)
+            )
             for rows in seen
         )
         return shadows, seen
@@ -58,8 +67,8 @@ class ShadowAttack(_ShadowTraining):
     """Learn from shadow models what membership looks like (Shokri et al., 2017; 003, ch. 3).
 
     The attacker has rows of the same kind as the private ones, but none of them. Shadow
-    models are trained on halves of these; another classifier learns to tell, from the
-    sorted probabilities, the loss, the entropy and the correctness of a prediction, whether
+    models are trained on halves of these; another classifier learns to tell, from the three
+    largest probabilities, the loss, the entropy and the correctness of a prediction, whether
     a model saw the row.
 
     Parameters
@@ -81,7 +90,8 @@ class ShadowAttack(_ShadowTraining):
         Shadow models trained at once, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models that have a ``random_state``.
+        For the halves, and for models that have a ``random_state`` of their own; the steps of
+        a pipeline keep theirs.
 
     Attributes
     ----------
@@ -141,7 +151,7 @@ class ShadowAttack(_ShadowTraining):
         -------
         self : object
         """
-        X, y = np.asarray(X), np.asarray(y)
+        y = np.asarray(y)
         shadows, seen = self._train(X, y)
         features = np.concatenate([_features(shadow, X, y) for shadow in shadows])
         labels, members = np.tile(y, len(shadows)), seen.ravel()
@@ -175,7 +185,7 @@ class ShadowAttack(_ShadowTraining):
             Probability that it is one, or the attack classifier's decision function.
         """
         check_is_fitted(self)
-        X, y = np.asarray(X), np.asarray(y)
+        y = np.asarray(y)
         features = _features(model, X, y)
         scores = _positive(self.attack_classifiers_[None], features)
         for label, attack in self.attack_classifiers_.items():
@@ -187,8 +197,11 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = class_probabilities(model, X)
+    # As many columns for each model, whatever classes its training rows happened to have.
+    leading = np.full((len(p), _N_LEADING), LEAST)
+    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
     columns = [
-        np.sort(p, axis=1)[:, ::-1],
+        leading,
         np.log(probability_of_label(model, p, y)),
         (p * np.log(p)).sum(axis=1),
         model.predict(X) == y,
@@ -226,7 +239,8 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Shadow models trained at once, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models that have a ``random_state``.
+        For the halves, and for models that have a ``random_state`` of their own; the steps of
+        a pipeline keep theirs.
 
     References
     ----------
@@ -272,7 +286,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         -------
         self : object
         """
-        X, y = np.asarray(X), np.asarray(y)
+        y = np.asarray(y)
         shadows, seen = self._train(X, y)
         odds = np.array([log_odds(shadow, X, y) for shadow in shadows])
         self._laws = [_normal(odds, seen), _normal(odds, ~seen)]
