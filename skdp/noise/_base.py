@@ -34,6 +34,25 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         "random_state": ["random_state"],
     }
 
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=1e-5,
+        sensitivity=1.0,
+        *,
+        privacy_unit="element",
+        bounds=None,
+        perturb="always",
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.privacy_unit = privacy_unit
+        self.bounds = bounds
+        self.perturb = perturb
+        self.random_state = random_state
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Calibrate the noise and state the guarantee; nothing is learned from the values.

@@ -134,14 +134,16 @@ class GaussianDPNoise(DPNoise):
         calibration="analytic",
         random_state=None,
     ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sensitivity = sensitivity
-        self.privacy_unit = privacy_unit
-        self.bounds = bounds
-        self.perturb = perturb
+        super().__init__(
+            epsilon,
+            delta,
+            sensitivity,
+            privacy_unit=privacy_unit,
+            bounds=bounds,
+            perturb=perturb,
+            random_state=random_state,
+        )
         self.calibration = calibration
-        self.random_state = random_state
 
     def _make_law(self, sensitivity):
         # p elements that may each move by d are one vector that may move by √p·d.

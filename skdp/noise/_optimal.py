@@ -110,25 +110,6 @@ class OptimalDPNoise(DPNoise):
 
     _mechanism = "optimal"
 
-    def __init__(
-        self,
-        epsilon=1.0,
-        delta=1e-5,
-        sensitivity=1.0,
-        *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        random_state=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sensitivity = sensitivity
-        self.privacy_unit = privacy_unit
-        self.bounds = bounds
-        self.perturb = perturb
-        self.random_state = random_state
-
     def _make_law(self, sensitivity):
         epsilon, delta = self._element_budget()
         return OptimalLaw(sensitivity / (epsilon - _PRECISION / (1 - delta)), delta)

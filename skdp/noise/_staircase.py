@@ -106,25 +106,6 @@ class StaircaseDPNoise(DPNoise):
 
     _mechanism = "staircase"
 
-    def __init__(
-        self,
-        epsilon=1.0,
-        delta=1e-5,
-        sensitivity=1.0,
-        *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        random_state=None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sensitivity = sensitivity
-        self.privacy_unit = privacy_unit
-        self.bounds = bounds
-        self.perturb = perturb
-        self.random_state = random_state
-
     def _make_law(self, sensitivity):
         epsilon, delta = self._element_budget()
         if np.isinf(epsilon):
