@@ -16,6 +16,7 @@ from skdp import (
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
+    RandomizedResponse,
     StaircaseDPNoise,
     WideCDMMA,
     WideCDMMAClassifier,
@@ -45,12 +46,13 @@ PREDICTORS = [
 ]
 TRANSFORMERS = NOISES + AUTOENCODERS
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource()]
+OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 
 
-@parametrize_with_checks(EVERYTHING)
+@parametrize_with_checks(EVERYTHING + OTHERS)
 def test_check_estimator(estimator, check):
     check(estimator)
 
