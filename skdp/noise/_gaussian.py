@@ -7,8 +7,8 @@ from skdp.noise._laws import GaussianLaw
 from skdp.privacy import PrivacyLoss, gaussian_sigma
 from skdp.utils._sklearn import StrOptions
 
-# Probability of the outputs, beyond 16σ, that the sampler's tables have no room for.
-_CUT = 2.0**-180
+# Probability of the outputs, beyond 32σ, that the sampler's tables have no room for.
+_CUT = 2.0**-730
 # More noise by this factor outweighs that sums over a grid of 2^-24 are not integrals.
 _LATTICE = 1 + 2.0**-24
 

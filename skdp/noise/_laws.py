@@ -138,11 +138,11 @@ class GaussianLaw:
         Returns
         -------
         noise : IntegerNoise
-            In units of the step. Its tables end at 16σ or later, beyond which the law has
-            less than 2^-180.
+            In units of the step. Its tables end at 32σ or later, beyond which the law has
+            less than 2^-730.
         """
         scale = self.scale / step
-        starts, widths = equal_cells(scale, 4096)
+        starts, widths = equal_cells(scale, 8192)
         cells = Cells(starts, widths, np.exp(-0.5 * (starts / scale) ** 2), scale * sqrt(2 * pi))
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
 
