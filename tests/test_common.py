@@ -42,7 +42,7 @@ PREDICTORS = [
     DeepFuzzyRegressor(),
     DeepFuzzyClassifier(),
     DPTransferClassifier(),
-    DPTransferClassifier(strategy="multitask"),
+    DPTransferClassifier(strategy="multitask", n_folds=2),
 ]
 TRANSFORMERS = NOISES + AUTOENCODERS
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource()]

@@ -1,8 +1,9 @@
 """Which rows are unlabelled, and which classes the labelled ones name."""
 
 import numpy as np
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 
 def unlabelled_rows(y, marker="auto", classes=()):
@@ -38,6 +39,28 @@ def unlabelled_rows(y, marker="auto", classes=()):
 def _is_missing(value):
     # pandas' NA is neither equal nor unequal to itself.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def validate_training(owner, X, y):
+    """Return rows, classes, class numbers with −1 for what is unlabelled, and the marker.
+
+    Raises
+    ------
+    ValueError
+        When rows or labels are none that can be learned from.
+    """
+    classes = () if owner.source is None else owner.source.classes_.tolist()
+    may_mark = owner.source is not None or owner.unlabeled != "auto"
+    dtype = [np.float64, np.float32]
+    if y is None or not may_mark:
+        refuse_missing(owner, y)
+        X, y = validate_data(owner, X, y, dtype=dtype)
+        hidden = np.zeros(len(y), dtype=bool)
+    else:
+        X, y = validate_data(owner, X, dtype=dtype), column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        hidden = unlabelled_rows(y, owner.unlabeled, classes)
+    return X, *encode_labels(owner, y, hidden), owner.unlabeled if may_mark else None
 
 
 def encode_labels(owner, y, hidden):

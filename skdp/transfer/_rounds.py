@@ -1,18 +1,24 @@
 """Self-training: the rounds of 004, Algorithm 7, and of 003, equations (1.82)–(1.83)."""
 
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from skdp.transfer._schedule import Round
 
 
-def self_train(fit, schedule, side, X, labels, *, tol, verbose):
+def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, verbose):
     """Label the unlabelled rows round by round.
 
-    An initial classifier of the labelled rows alone guesses first. Each round then fits the
-    target classifier to all rows, and guesses again by the lesser of its error and that of
-    the source side. When hardly a guess changes, the last round comes next.
+    An initial classifier of the labelled rows alone guesses first. Each round then guesses
+    again, by the lesser of the target's error and that of the source side. When hardly a
+    guess changes, the last round comes next.
+
+    With one fold the target's errors are those of a classifier of all rows (004). It has seen
+    the very guesses that it is to judge, and confirms most of them. With more folds, guesses
+    of each are judged by a classifier of the labelled rows and of the other folds.
 
     Parameters
     ----------
@@ -31,6 +37,12 @@ def self_train(fit, schedule, side, X, labels, *, tol, verbose):
     labels : ndarray of shape (n_samples,)
         Class numbers, −1 where unlabelled. Guesses are written in place.
 
+    n_folds : int
+        Folds of the unlabelled rows, drawn anew in each round.
+
+    random_state : RandomState
+        Draws the folds.
+
     tol : float
         Largest fraction of guesses that may change when they count as settled.
 
@@ -47,6 +59,8 @@ def self_train(fit, schedule, side, X, labels, *, tol, verbose):
     """
     hidden = labels < 0
     n_hidden = int(np.count_nonzero(hidden))
+    crossed = n_hidden >= n_folds > 1
+    classifier: Any = None
     rows = side.rows(X)
     history = _History(len(schedule), n_hidden, verbose)
     k = len(schedule)
@@ -59,20 +73,43 @@ def self_train(fit, schedule, side, X, labels, *, tol, verbose):
     side.update(X, labels)
     score = side.scorer(X[hidden])
     while True:
-        classifier = fit(schedule[k - 1], rows, labels)
+        settings = schedule[k - 1]
         changed, share = 0, 0.0
+        if not crossed:
+            classifier = fit(settings, rows, labels)
         if n_hidden:
-            errors, others = classifier.reconstruction_errors(rows[hidden]), score()
+            if crossed:
+                folds = random_state.permutation(n_hidden) % n_folds
+                errors = _crossed_errors(fit, settings, rows, labels, hidden, folds)
+            else:
+                errors = classifier.reconstruction_errors(rows[hidden])
+            others = score()
             share = np.mean(others.min(axis=1) < errors.min(axis=1))
             guesses = np.minimum(errors, others).argmin(axis=1)
             changed = int(np.count_nonzero(labels[hidden] != guesses))
             labels[hidden] = guesses
             side.update(X, labels)
-        history.add(k, schedule[k - 1], changed, float(share))
+        history.add(k, settings, changed, float(share))
         if k == len(schedule):
+            if crossed:
+                classifier = fit(settings, rows, labels)
             side.finish(rows, labels)
             return classifier, history.columns
         k = len(schedule) if changed <= tol * n_hidden else k + 1
+
+
+def _crossed_errors(fit, settings, rows, labels, hidden, folds):
+    """Return the target's errors of the unlabelled rows, each by a model that left it out."""
+    fold_of = np.full(len(labels), -1)
+    fold_of[hidden] = folds
+    errors = []
+    for k in range(folds.max() + 1):
+        # Depth is for the model that remains.
+        model = fit(replace(settings, n_layers=1), rows[fold_of != k], labels[fold_of != k])
+        errors.append(model.reconstruction_errors(rows[fold_of == k]))
+    joined = np.concatenate(errors)
+    order = np.argsort(np.concatenate([np.flatnonzero(folds == k) for k in range(len(errors))]))
+    return joined[order]
 
 
 def first_round(labels):

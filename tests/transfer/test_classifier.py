@@ -105,6 +105,48 @@ def test_alignment_is_algorithm_7(release, domain, request):
     assert_array_equal(fast.predict(X_test), np.minimum(source, target).argmin(axis=1))
 
 
+def test_folds_are_labelled_by_models_that_left_them_out(same):
+    X, _, marked, X_test, _ = same
+    X, marked = fewer(X, marked)
+    settings = {"unlabeled": -1, "n_folds": 3, "tol": 0.0, "random_state": 0}
+    fast = DPTransferClassifier(**settings, **SCHEDULE).fit(X, marked)
+
+    seeds = np.random.RandomState(0)
+    hidden = np.flatnonzero(marked < 0)
+    labels = initial_labels(X, marked, seeds, "gamma")
+    for n, ratio in zip((2, 3, 4), (0.1, 0.2, 0.25), strict=True):
+        fold_of = dict(zip(hidden, seeds.permutation(len(hidden)) % 3, strict=True))
+        guesses = labels.copy()
+        for k in range(3):
+            left_out = np.array([i for i in hidden if fold_of[i] == k])
+            kept = np.setdiff1d(np.arange(len(X)), left_out)
+            model = WideCDMMAClassifier(n, ratio, 1, random_state=seeds.randint(2**31 - 1))
+            guesses[left_out] = model.fit(X[kept], labels[kept]).predict(X[left_out])
+        labels = guesses
+    assert_array_equal(fast.transduction_, labels)
+    final = WideCDMMAClassifier(4, 0.25, 2, random_state=seeds.randint(2**31 - 1))
+    assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
+
+
+def test_folds_keep_guesses_from_confirming_themselves(digits):
+    X, y = digits
+    for seed in range(3):
+        order = np.random.RandomState(seed).permutation(len(X))[:1500]
+        marked = y[order].copy()
+        marked[60:] = -1
+        share = []
+        for n_folds in (1, 4):
+            model = DPTransferClassifier(
+                n_components=(2, 3, 4, 4, 5, 6),
+                n_layers=1,
+                n_folds=n_folds,
+                unlabeled=-1,
+                random_state=0,
+            ).fit(X[order], marked)
+            share.append(np.mean(model.transduction_[60:] == y[order][60:]))
+        assert share[1] > share[0] + 0.005
+
+
 @pytest.mark.parametrize("domain", ["same", "other"])
 def test_multitask_is_the_report_s_rule(release, domain, request):
     X, _, marked, X_test, _ = request.getfixturevalue(domain)
@@ -390,6 +432,7 @@ def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
         ({"n_components": ("a", "b")}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),
         ({"source": "file.skdp"}, "DPSource.load"),
+        ({"n_folds": 0}, "'n_folds' parameter"),
     ],
 )
 def test_impossible_settings_are_refused(same, settings, message):
