@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 from _report import Timer, parse, save
-from _transfer import draw_labels, transfer
+from _transfer import LONGER, draw_labels, transfer
 
 from skdp import DPSource, PrivacyLeakWarning
 from skdp.datasets import fetch_mnist
@@ -49,9 +49,8 @@ for epsilon in map(float, args.epsilons.split(",")):
     alone = 100 * np.mean(sources[epsilon].classifier_.predict(X_test) == y_test)
     record(epsilon, None, "source alone", accuracy=alone, fit_seconds=timer.seconds)
 settings = {"inference": args.inference, "n_folds": args.n_folds, "random_state": 0}
-if args.longer:  # three more rounds than the papers have
-    settings["n_components"] = (4, 6, 8, 10, 15, 20, 20)
-    settings["n_inducing"] = (1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 4, 1 / 2, 1 / 2)
+if args.longer:
+    settings |= LONGER
 # Draw by draw, so that an interrupted run has whole draws.
 for draw in range(args.draws):
     marked = draw_labels(y, 10, seed=draw)

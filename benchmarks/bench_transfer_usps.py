@@ -6,7 +6,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from _report import Timer, parse, save
-from _transfer import draw_labels, transfer
+from _transfer import LONGER, draw_labels, transfer
 
 from skdp import DPSource
 from skdp.datasets import fetch_mnist, fetch_usps
@@ -20,6 +20,8 @@ args = parse(
     target_rows=10_000,
     source_layers=5,
     strategies="alignment,multitask",
+    n_folds=1,
+    longer=0,
     name="",
 )
 load = {"mnist": fetch_mnist, "usps": fetch_usps}
@@ -37,6 +39,9 @@ def record(**row):
     save(name, {**vars(args), "delta": 1e-5, "sensitivity": 1.0, "n_target": len(X)}, rows)
 
 
+model_settings = {"n_folds": args.n_folds, "random_state": 0}
+if args.longer:
+    model_settings |= LONGER
 sources = {}
 for epsilon in map(float, args.epsilons.split(",")):
     sources[epsilon] = DPSource(epsilon, n_layers=args.source_layers, n_jobs=-1, random_state=0)
@@ -50,9 +55,9 @@ for draw in range(args.draws):
         shown = marked >= 0
         settings = {"labels": int(np.count_nonzero(shown)), "draw": draw}
         data = (X, y, marked, X_test, y_test)
-        result = transfer(None, *data, random_state=0)
+        result = transfer(None, *data, **model_settings)
         record(epsilon="-", model="no source", **settings, **result)
         for epsilon, source in sources.items():
             for strategy in args.strategies.split(","):
-                result = transfer(source, *data, strategy=strategy, random_state=0)
+                result = transfer(source, *data, strategy=strategy, **model_settings)
                 record(epsilon=str(epsilon), model=strategy, **settings, **result)

@@ -293,6 +293,11 @@ def transfer_usps(name):
     return "Number of label draws in brackets.\n\n" + table(header, body)
 
 
+def transfer_usps_mnist_folds():
+    text = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
+    return text + transfer_usps("transfer_usps_mnist_folds")
+
+
 def transfer_mnist_usps():
     return transfer_usps("transfer_mnist_usps")
 
@@ -356,6 +361,11 @@ SECTIONS = [
     ("What decides these figures: the test digits", transfer_blocks, "transfer_blocks"),
     ("Private transfer, MNIST to USPS", transfer_mnist_usps, "transfer_mnist_usps"),
     ("Private transfer, USPS to MNIST", transfer_usps_mnist, "transfer_usps_mnist"),
+    (
+        "Private transfer, USPS to MNIST, folds",
+        transfer_usps_mnist_folds,
+        "transfer_usps_mnist_folds",
+    ),
     ("Private transfer, Office+Caltech with SURF features", office, "office"),
     ("All of MNIST, defaults", mnist, "mnist"),
     ("9,000/1,000 splits of 10,000 MNIST digits", mnist_split, "mnist_split"),
