@@ -5,7 +5,6 @@ from _report import Timer
 
 from skdp import DPTransferClassifier
 
-
 # Three more rounds than the papers have.
 LONGER = {
     "n_components": (4, 6, 8, 10, 15, 20, 20),
