@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 from _report import parse, save
-from _transfer import draw_labels, transfer
+from _transfer import LONGER, draw_labels, transfer
 
 from skdp import DPSource, PrivacyLeakWarning
 from skdp.datasets import fetch_mnist
@@ -34,6 +34,9 @@ variants = {
     "with the inference of 003 (empirical)": {"inference": "empirical"},
     "subsets of 250 rows": {"subset_size": 250},
     "other k-means (random_state=1)": {"random_state": 1},
+    "four folds, as in 004": {"n_folds": 4},
+    "four folds, n = 4, 6, 8, 10, 15, 20, 20": {"n_folds": 4, **LONGER},
+    "one fold, n = 4, 6, 8, 10, 15, 20, 20": LONGER,
 }
 settings = {**vars(args), "labels_per_class": 10}
 warnings.simplefilter("ignore", PrivacyLeakWarning)
