@@ -293,9 +293,9 @@ def transfer_usps(name):
     return "Number of label draws in brackets.\n\n" + table(header, body)
 
 
-def transfer_usps_mnist_folds():
+def transfer_mnist_usps_folds():
     text = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
-    return text + transfer_usps("transfer_usps_mnist_folds")
+    return text + transfer_usps("transfer_mnist_usps_folds")
 
 
 def transfer_mnist_usps():
@@ -362,9 +362,9 @@ SECTIONS = [
     ("Private transfer, MNIST to USPS", transfer_mnist_usps, "transfer_mnist_usps"),
     ("Private transfer, USPS to MNIST", transfer_usps_mnist, "transfer_usps_mnist"),
     (
-        "Private transfer, USPS to MNIST, folds",
-        transfer_usps_mnist_folds,
-        "transfer_usps_mnist_folds",
+        "Private transfer, MNIST to USPS, folds",
+        transfer_mnist_usps_folds,
+        "transfer_mnist_usps_folds",
     ),
     ("Private transfer, Office+Caltech with SURF features", office, "office"),
     ("All of MNIST, defaults", mnist, "mnist"),
