@@ -278,9 +278,14 @@ def transfer_mnist_folds():
 
 
 def transfer_usps(name):
-    rows = [r for r in load(name)["rows"] if r["model"] != "source fit"]
-    if (HERE / "results" / f"{name}_multitask.json").exists():
-        rows += [r for r in load(f"{name}_multitask")["rows"] if r["model"] == "multitask"]
+    cells = {}  # what ran again, with more draws or another strategy, takes its place
+    for part in (name, f"{name}_multitask", f"{name}_100"):
+        if (HERE / "results" / f"{part}.json").exists():
+            fresh = {}
+            for r in [r for r in load(part)["rows"] if r["model"] != "source fit"]:
+                fresh.setdefault((r["labels"], r["epsilon"], r["model"]), []).append(r)
+            cells |= fresh
+    rows = [row for cell in cells.values() for row in cell]
     body = []
     for labels in dict.fromkeys(r["labels"] for r in rows):
         here = [r for r in rows if r["labels"] == labels]
