@@ -65,7 +65,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         ----------
         X : array-like of shape (n_samples, n_features)
             Data to be protected. Only its number of columns, their names and its dtype
-            matter here.
+            matter here, unless ``bounds="data"`` asks for its extremes.
 
         y : None
             Ignored, present for API consistency.
@@ -171,9 +171,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
         independent point masses fires.
         """
-        epsilon, delta = float(self.epsilon), float(self.delta)
-        if self.privacy_unit == "record":
-            p = self.n_features_in_
+        epsilon, delta, p = float(self.epsilon), float(self.delta), self._n_moving()
+        if p > 1:
             epsilon, delta = epsilon / p, -np.expm1(np.log1p(-delta) / p)
         least = _LEAST_EPSILON / (1 - delta)
         if epsilon < least:
@@ -188,8 +187,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def _shared_loss(self, kind):
         """Return the loss of a budget that is shared out by elements."""
         epsilon, delta = self._element_budget()
-        count = self.n_features_in_ if self.privacy_unit == "record" else 1
-        return PrivacyLoss(kind, epsilon, delta, count=count)
+        return PrivacyLoss(kind, epsilon, delta, count=self._n_moving())
+
+    def _n_moving(self):
+        """Return how many elements of a unit may move."""
+        return self.n_features_in_ if self.privacy_unit == "record" else 1
 
     def _perturb(self, X):
         if self._noise is None:

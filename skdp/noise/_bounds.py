@@ -56,15 +56,13 @@ def check_bounds(owner, bounds, X):
         When they are not two, do not fit the features, or are not finite and in order.
     """
     if isinstance(bounds, str):
-        low, high = X.min(axis=0), X.max(axis=0)
-        low, high = low.astype(np.float64), high.astype(np.float64)
+        low, high = (end.astype(np.float64) for end in (X.min(axis=0), X.max(axis=0)))
         high = np.where(high > low, high, low + np.maximum(1, np.abs(low)))
     else:
         try:
-            low, high = (np.broadcast_to(b, X.shape[1]) for b in bounds)
+            low, high = (np.broadcast_to(b, X.shape[1]).astype(np.float64) for b in bounds)
         except (TypeError, ValueError) as error:
             raise _wrong(owner, bounds, X) from error
-    low, high = low.astype(np.float64), high.astype(np.float64)
     if not (np.isfinite(high - low).all() and (low < high).all()):
         raise _wrong(owner, bounds, X)
     return Bounds(low, high)

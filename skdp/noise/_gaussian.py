@@ -178,16 +178,11 @@ class GaussianDPNoise(DPNoise):
             return GaussianLaw(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
         return GaussianLaw(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
 
-    def _n_moving(self):
-        """Return how many elements of a unit may move."""
-        return self.n_features_in_ if self.privacy_unit == "record" else 1
-
     def _make_loss(self, law):
         if not law.scale:
             return PrivacyLoss("gaussian", np.inf)
-        sensitivity = 1.0 if self._bounds else float(self.sensitivity)
         p = self._n_moving()
-        distance = np.sqrt(p) * (sensitivity + self._step)
+        distance = np.sqrt(p) * (float(self.sensitivity) + self._step)
         return PrivacyLoss(
             "gaussian", float(distance / law.scale), slack=p * _PRECISION, cut=p * _CUT
         )

@@ -7,6 +7,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.noise._base import _PRECISION
 from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
 from skdp.noise._sampler import AliasTable
 from skdp.noise._words import random_words
@@ -122,7 +123,7 @@ class RandomizedResponse(PrivateRandomness):
         epsilon = float(self.epsilon)
         # Odds 1 : e^−ε : … : e^−ε. The table holds them to 2^-30 up to ε = 20, and a label
         # that is kept more surely than that gains nothing.
-        others = np.exp(-min(epsilon - 2.0**-30, 20.0)) if np.isfinite(epsilon) else 0.0
+        others = np.exp(-min(epsilon - _PRECISION, 20.0)) if np.isfinite(epsilon) else 0.0
         self.keep_probability_ = float(1 / (1 + (k - 1) * others))
         self._table = AliasTable(np.append(1.0, np.full(k - 1, others)))
         self.guarantee_ = PrivacyGuarantee(
