@@ -216,7 +216,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             members = owners == s
             rows, guarantees[name] = X[members], None
             if self.noise is not None:
-                rows, guarantees[name] = perturb_training_rows(self.noise, rows)
+                rows, noise = perturb_training_rows(self.noise, rows)
+                guarantees[name] = getattr(noise, "guarantee_", None)
             for c in np.unique(labels[members]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(rows[labels[members] == c])

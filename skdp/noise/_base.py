@@ -141,6 +141,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             law = self._make_law(sensitivity + self._step)
             self._noise = law.on_grid(self._step)
         self.expected_magnitude_ = law.expected_magnitude * width
+        self.variance_ = law.variance * width**2
         self.guarantee_ = self._make_guarantee(law)
         return X
 

@@ -76,6 +76,9 @@ class GaussianDPNoise(DPNoise):
         E|v| = σ·√(2/π), in the units of the data; one for each feature where the bounds
         differ.
 
+    variance_ : float or ndarray of shape (n_features,)
+        Var v, likewise; what learners need to know in order to allow for the noise.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 

@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 
 def perturb_training_rows(noise, X):
-    """Return a noisy copy of training rows, and what is guaranteed about it.
+    """Return a noisy copy of training rows, and the transformer that made it.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ def perturb_training_rows(noise, X):
     noisy : ndarray of shape (n_samples, n_features)
         In the dtype of X.
 
-    guarantee : PrivacyGuarantee or None
-        None where the transformer states none.
+    noise : transformer
+        The fitted clone: its ``guarantee_``, if it has one, holds for that copy.
     """
     given = noise.get_params(deep=False)
     noise = clone(noise)
@@ -33,4 +33,4 @@ def perturb_training_rows(noise, X):
         # and the difference of their noisy copies would be that of the data.
         noise.set_params(random_state=given["random_state"])
     noisy = np.asarray(noise.fit_transform(X), dtype=X.dtype)
-    return noisy, getattr(noise, "guarantee_", None)
+    return noisy, noise
