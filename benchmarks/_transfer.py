@@ -2,8 +2,12 @@
 
 import numpy as np
 from _report import Timer
+from sklearn.preprocessing import StandardScaler
 
 from skdp import DPTransferClassifier
+from skdp.datasets._digits import local_file
+
+_PARTS = ("src_train", "tgt_train", "tgt_test")
 
 # Three more rounds than the papers have.
 LONGER = {
@@ -23,7 +27,7 @@ def draw_labels(y, per_class, seed):
 
 def transfer(source, X, y, marked, X_test, y_test, **settings):
     """Fit once, and return accuracies in per cent and seconds."""
-    model = DPTransferClassifier(source, n_jobs=-1, **settings)
+    model = DPTransferClassifier(source, **{"n_jobs": -1, **settings})
     if source is None:
         model.set_params(unlabeled=-1)
     with Timer() as fit:
@@ -31,12 +35,42 @@ def transfer(source, X, y, marked, X_test, y_test, **settings):
     with Timer() as predict:
         accuracy = model.score(X_test, y_test)
     hidden = marked < 0
-    rounded = [round(share, 4) for share in model.history_["source_share"]]
+    shares = {
+        name: [round(share, 4) for share in model.history_[name]]
+        for name in ("source_share", "source_weight", "trusted")
+        if name in model.history_
+    }
     return {
         "accuracy": 100 * accuracy,
         "transduction": 100 * float(np.mean(model.transduction_[hidden] == y[hidden])),
         "changed": model.history_["changed"],
-        "source_share": rounded,
+        **shares,
         "fit_seconds": fit.seconds,
         "predict_seconds": predict.seconds,
     }
+
+
+def office_trials(source, target, trials):
+    """Yield source rows, labelled target rows and queries of the canonical trials.
+
+    Rows are divided by their sum; columns are z-scores within each domain.
+    """
+    with np.load(local_file("office_caltech_surf.npz")) as arrays:
+        data = {
+            name: (_z_scores(arrays[f"X_{name}"]), arrays[f"y_{name}"])
+            for name in (source, target)
+        }
+    with np.load(local_file("office_caltech_splits_hoffman20.npz")) as arrays:
+        splits = {name: arrays[f"{source}__{target}__{name}"] for name in _PARTS}
+    for k in range(trials):
+        yield tuple(
+            tuple(
+                array[splits[name][k]] for array in data[source if name == "src_train" else target]
+            )
+            for name in _PARTS
+        )
+
+
+def _z_scores(counts):
+    rows = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return StandardScaler().fit_transform(rows).astype(np.float32)

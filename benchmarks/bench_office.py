@@ -21,23 +21,17 @@ from itertools import permutations
 import numpy as np
 import ot
 from _report import parse, save
+from _transfer import office_trials
 from joblib import Parallel, delayed
 from skada import CORALAdapter, SubspaceAlignmentAdapter
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skdp import DPSource, DPTransferClassifier
-from skdp.datasets._digits import local_file
 
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 args = parse(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon=1.0)
 epsilons = [float(epsilon) for epsilon in args.epsilons.split(",")]
-
-
-def prepare(counts):
-    rows = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return StandardScaler().fit_transform(rows).astype(np.float32)
 
 
 def adapted(adapter, Xs, ys, Xt, n_labelled):
@@ -73,11 +67,11 @@ def trial(source_rows, target_rows, queries, k):
     (Xs, ys), (Xl, yl), (Xq, yq) = source_rows, target_rows, queries
     X, marked = np.concatenate([Xl, Xq]), np.append(yl, np.full(len(Xq), -1))
     scores = baselines(Xs, ys, Xl, yl, Xq, yq)
-    alone = DPTransferClassifier(unlabeled=-1, random_state=k).fit(X, marked)
+    alone = DPTransferClassifier(strategy="alignment", unlabeled=-1, random_state=k).fit(X, marked)
     scores["no source"] = alone.score(Xq, yq)
     for epsilon in epsilons:
-        source = DPSource(epsilon, random_state=k).fit(Xs, ys)
-        scores[f"source alone, epsilon={epsilon:g}"] = source.classifier_.score(Xq, yq)
+        source = DPSource(epsilon, denoise=False, random_state=k).fit(Xs, ys)
+        scores[f"source alone, epsilon={epsilon:g}"] = source.score(Xq, yq)
         for strategy in ("alignment", "multitask"):
             if strategy == "multitask" and epsilon != args.multitask_epsilon:
                 continue
@@ -86,26 +80,11 @@ def trial(source_rows, target_rows, queries, k):
     return scores
 
 
-with np.load(local_file("office_caltech_surf.npz")) as arrays:
-    data = {name: (prepare(arrays[f"X_{name}"]), arrays[f"y_{name}"]) for name in DOMAINS}
-with np.load(local_file("office_caltech_splits_hoffman20.npz")) as arrays:
-    splits = {name: arrays[name] for name in arrays.files}
-
 rows = []
 for source, target in permutations(DOMAINS, 2):
-
-    def part(domain, name, k, pair=f"{source}__{target}"):
-        chosen = splits[f"{pair}__{name}"][k]
-        return tuple(array[chosen] for array in data[domain])
-
     scores = Parallel(n_jobs=-1)(
-        delayed(trial)(
-            part(source, "src_train", k),
-            part(target, "tgt_train", k),
-            part(target, "tgt_test", k),
-            k,
-        )
-        for k in range(args.trials)
+        delayed(trial)(*rows_of, k)
+        for k, rows_of in enumerate(office_trials(source, target, args.trials))
     )
     for name in scores[0]:
         values = 100 * np.array([s[name] for s in scores])

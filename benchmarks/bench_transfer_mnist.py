@@ -9,7 +9,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import warnings
 
-import numpy as np
 from _report import Timer, parse, save
 from _transfer import LONGER, draw_labels, transfer
 
@@ -43,12 +42,17 @@ def record(epsilon, draw, model, **values):
 
 sources = {}
 for epsilon in map(float, args.epsilons.split(",")):
-    sources[epsilon] = DPSource(epsilon, n_jobs=-1, random_state=0)
+    sources[epsilon] = DPSource(epsilon, denoise=False, n_jobs=-1, random_state=0)
     with Timer() as timer:
         sources[epsilon].fit(X_source, y_source)
-    alone = 100 * np.mean(sources[epsilon].classifier_.predict(X_test) == y_test)
+    alone = 100 * sources[epsilon].score(X_test, y_test)
     record(epsilon, None, "source alone", accuracy=alone, fit_seconds=timer.seconds)
-settings = {"inference": args.inference, "n_folds": args.n_folds, "random_state": 0}
+settings = {
+    "strategy": "alignment",
+    "inference": args.inference,
+    "n_folds": args.n_folds,
+    "random_state": 0,
+}
 if args.longer:
     settings |= LONGER
 # Draw by draw, so that an interrupted run has whole draws.
@@ -58,5 +62,5 @@ for draw in range(args.draws):
     record("-", draw, "no source", **transfer(None, *data, **settings))
     for epsilon, source in sources.items():
         for strategy in args.strategies.split(","):
-            result = transfer(source, *data, strategy=strategy, **settings)
+            result = transfer(source, *data, **{**settings, "strategy": strategy})
             record(epsilon, draw, strategy, **result)

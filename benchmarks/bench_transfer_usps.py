@@ -39,12 +39,14 @@ def record(**row):
     save(name, {**vars(args), "delta": 1e-5, "sensitivity": 1.0, "n_target": len(X)}, rows)
 
 
-model_settings = {"n_folds": args.n_folds, "random_state": 0}
+model_settings = {"strategy": "alignment", "n_folds": args.n_folds, "random_state": 0}
 if args.longer:
     model_settings |= LONGER
 sources = {}
 for epsilon in map(float, args.epsilons.split(",")):
-    sources[epsilon] = DPSource(epsilon, n_layers=args.source_layers, n_jobs=-1, random_state=0)
+    sources[epsilon] = DPSource(
+        epsilon, denoise=False, n_layers=args.source_layers, n_jobs=-1, random_state=0
+    )
     with Timer() as timer:
         sources[epsilon].fit(X_source, y_source)
     record(epsilon=str(epsilon), model="source fit", fit_seconds=timer.seconds)
@@ -59,5 +61,5 @@ for draw in range(args.draws):
         record(epsilon="-", model="no source", **settings, **result)
         for epsilon, source in sources.items():
             for strategy in args.strategies.split(","):
-                result = transfer(source, *data, strategy=strategy, **model_settings)
+                result = transfer(source, *data, **{**model_settings, "strategy": strategy})
                 record(epsilon=str(epsilon), model=strategy, **settings, **result)

@@ -1,9 +1,11 @@
 """Learning in a target domain with few labels from a private source's release."""
 
-from numbers import Integral, Real
+from functools import partial
+from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy.special import softmax
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -11,33 +13,52 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.membership import WideCDMMAClassifier
 from skdp.transfer._alignment import Alignment
 from skdp.transfer._labels import (
+    LabeledScoreMixin,
     check_columns,
+    check_source,
     match_classes,
-    scorable_labels,
     validate_training,
 )
+from skdp.transfer._least_error import LeastError
 from skdp.transfer._multitask import MultiTask
-from skdp.transfer._rounds import self_train
-from skdp.transfer._schedule import SCHEDULE_CONSTRAINTS, make_schedule, resolve
-from skdp.transfer._side import SourceSide
-from skdp.transfer._source import check_source
+from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._schedule import (
+    SCHEDULE_CONSTRAINTS,
+    make_schedule,
+    resolve,
+    target_fitter,
+)
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
-_STRATEGIES = {"alignment": Alignment, "multitask": MultiTask}
-_SEEDS = np.iinfo(np.int32).max
+_STRATEGIES: dict = {
+    "noise_aware": NoiseAware,
+    "alignment": partial(LeastError, Alignment),
+    "multitask": partial(LeastError, MultiTask),
+}
 
 
-class DPTransferClassifier(ClassifierMixin, BaseEstimator):
+class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     r"""Learn from a few labels, many unlabelled rows, and the release of a private source.
 
     A classifier of the labelled rows guesses the labels of the others; then, round by
     round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
-    the labels are guessed again. The source may have other features than the target.
+    the labels are guessed again. The source, if any, may have other features than the target.
+
+    ``strategy="noise_aware"`` (ours) knows the law of the noise. In the principal directions
+    of the target it has two judges from the source: normal distributions of the classes, by
+    empirical Bayes from moments freed of noise, and the classifier of the release. Their
+    scores :math:`s_j` and those of the target classifier add up to log-posteriors,
+
+    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
+
+    with weights fitted to the labelled rows, so that a useless source is ignored, and offsets
+    that bring classes to their frequency in the source where little is needed. No row is
+    judged by a model that has seen its guess, and a row whose nearest neighbours contradict
+    its guess trains nobody.
 
     ``strategy="alignment"`` (004): a target row y enters the space of the source by
     subspace alignment, for each class so that the median of the target's rows of the class
-    lies on the source's, and the better of the two reconstructions counts, in every round
-    and in :meth:`predict`:
+    lies on the source's, and the better of the two reconstructions counts:
 
     .. math::
        f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
@@ -47,13 +68,11 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     ``strategy="multitask"`` (003): target rows enter the space of the source once, as
     :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone, and a
     :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
-    the target. The least of the three errors decides :meth:`predict`:
+    the target:
 
     .. math::
        \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
        \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
-
-    Without a source it is a self-training classifier.
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
     costs no more. The target's rows are **not** protected: the model holds clusters of them.
@@ -64,29 +83,29 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         A fitted release, usually ``DPSource.load(path)``. ``None`` learns from the target
         alone.
 
-    strategy : {"alignment", "multitask"}, default="alignment"
-        How source and target combine.
+    strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
+        How source and target combine. Those of the papers want a source with
+        ``denoise=False``.
 
     n_components : "auto", int or sequence of int, default="auto"
-        Size of the codes in each round, never going down; its length is the number of
-        rounds. ``"auto"``: (4, 6, 8, 10) for "alignment", (5, 10, 15, 20) for "multitask".
-        Rows of few features, or few rows of each class, want smaller ones.
+        Size of the codes in each round, never going down. ``"auto"``: 8 rounds of one for a
+        dozen rows of a class, at most 20, and half of that in the first two ("noise_aware");
+        (4, 6, 8, 10) ("alignment"); (5, 10, 15, 20) ("multitask").
 
     n_inducing : "auto", float, int or sequence of these, default="auto"
         Inducing points in each round, as a fraction of the rows of an autoencoder or a
         count; a single one serves all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
-        "alignment", 0.5 for "multitask", cut or lengthened at its front to as many rounds
-        as ``n_components`` has.
+        "alignment", cut or lengthened at its front to as many rounds as ``n_components``
+        has, 0.5 for the others.
 
     n_layers : "auto" or int, default="auto"
         Depth in the last round; the others have one layer. ``"auto"``: 5 for "alignment",
-        1 for "multitask".
+        1 for the others.
 
-    n_folds : int, default=1
+    n_folds : "auto" or int, default="auto"
         With more than one, unlabelled rows are labelled in each round by a classifier that
-        has not seen the guesses of their fold, so that no guess confirms itself: slower, far
-        more accurate where the schedule suits the data, and worse where it is too fine. 1:
-        by a classifier of all rows, as in the papers.
+        has not seen the guesses of their fold, so that no guess confirms itself. ``"auto"``:
+        4 for "noise_aware"; for the others 1, as in the papers, by a classifier of all rows.
 
     tol : float, default=1e-3
         Where no larger fraction of the pseudo-labels changed in a round, they count as
@@ -98,9 +117,8 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         without a source, nothing is unlabelled.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
-        Inference of the target's mappings, see :class:`~skdp.CDMMA`. ``"auto"``: "gamma"
-        for "alignment", "empirical" for "multitask". "empirical" is the better one where
-        features vary by much less than 1.
+        Inference of the target's mappings, see :class:`~skdp.CDMMA`. ``"auto"``:
+        "empirical" for "multitask", "gamma" for the others.
 
     subset_size : int, default=1000
         Rows for which one autoencoder of the target is meant.
@@ -126,14 +144,21 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     history_ : dict of list
         One entry for each round, the initial guess being round 0: ``round``,
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (pseudo-labels that
-        differ from the round before), ``agreement`` (fraction of them that do not) and
-        ``source_share`` (fraction of unlabelled rows decided by the source).
+        differ from the round before), ``agreement`` (fraction of them that do not); and
+        ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
+        ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
+        source.
+
+    source_weight_ : float
+        How much the source counts in the end, from 0 to 1: its share of the weights
+        ("noise_aware"), or the last ``source_share``.
 
     n_rounds_ : int
         Rounds that were run, less than the schedule where the pseudo-labels settled.
 
     target_classifier_ : WideCDMMAClassifier
-        Of the last round; for "multitask" it lives in the space of the source.
+        Of the last round; for "multitask" it lives in the space of the source, for
+        "noise_aware" it reads coordinates in the subspace of the target.
 
     guarantee_ : PrivacyGuarantee or None
         That of the source, None without one. It says nothing about the target's rows.
@@ -151,9 +176,9 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Errors of a noisy source and of a small target are on different scales, and the least
-    error lets either side win undeservedly. :meth:`source_scores` and :meth:`target_scores`
-    show both.
+    "noise_aware" centres both domains at their means. In the papers' strategies the errors of
+    a noisy source and of a small target are on different scales, and either side may win
+    undeservedly.
 
     References
     ----------
@@ -165,12 +190,11 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
     >>> from skdp import DPSource, DPTransferClassifier
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
-    >>> source = DPSource(epsilon=16.0, n_layers=1, random_state=0)
+    >>> source = DPSource(epsilon=16.0, n_components=5, n_layers=1, random_state=0)
     >>> source = source.fit(domains.source, domains.source_target)
     >>> X, y = domains.target[:700], domains.target_target[:700].copy()
     >>> y[100:] = -1  # the labels of most rows are unknown
-    >>> model = DPTransferClassifier(source, n_components=(2, 3, 4, 4), random_state=0)
-    >>> model = model.fit(X, y)  # small images want few components
+    >>> model = DPTransferClassifier(source, random_state=0).fit(X, y)
     >>> model.predict(domains.target[700:]).shape
     (198,)
     >>> model.guarantee_.epsilon
@@ -181,7 +205,6 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         "source": "no_validation",  # by check_source, which knows the remedy
         "strategy": [StrOptions(set(_STRATEGIES))],
         **SCHEDULE_CONSTRAINTS,
-        "n_folds": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
         "unlabeled": [str, Real, None],
         **{
@@ -194,11 +217,11 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         self,
         source=None,
         *,
-        strategy="alignment",
+        strategy="noise_aware",
         n_components="auto",
         n_inducing="auto",
         n_layers="auto",
-        n_folds=1,
+        n_folds="auto",
         tol=1e-3,
         unlabeled="auto",
         inference="auto",
@@ -236,7 +259,6 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted classifier.
 
         Raises
         ------
@@ -249,62 +271,42 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
             When the source is not fitted.
         """
         self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
-        schedule = make_schedule(self)
-        check_source(self.source)
+        check_source(self.source, self.strategy)
         X, self.classes_, labels, self._marker = validate_training(self, X, y)
+        schedule = make_schedule(self, len(X) / len(self.classes_))
+        columns = None
+        if self.source is not None:
+            columns = match_classes(self.classes_, self.source.classes_)
+            self.classes_ = self.source.classes_[columns]  # spelled as there: 1, not 1.0
+            check_columns(self, self.source)
         random_state = check_random_state(self.random_state)
-        self._side = self._make_side(X, labels, random_state)
 
-        def fit(settings, rows, known):
-            return WideCDMMAClassifier(
-                settings.n_components,
-                settings.n_inducing,
-                settings.n_layers,
-                inference=resolve(self, "inference"),
-                subset_size=self.subset_size,
-                n_jobs=self.n_jobs,
-                random_state=random_state.randint(_SEEDS),
-            ).fit(rows, known)
-
-        self.target_classifier_, self.history_ = self_train(
-            fit,
+        self._model = _STRATEGIES[self.strategy](self.source, columns)
+        self.history_ = self._model.train(
+            target_fitter(self, random_state),
             schedule,
-            self._side,
             X,
             labels,
-            n_folds=self.n_folds,
+            n_folds=resolve(self, "n_folds"),
+            n_jobs=self.n_jobs,
             random_state=random_state,
             tol=self.tol,
             verbose=self.verbose,
         )
+        self.target_classifier_ = self._model.classifier
+        self.source_weight_ = self._model.source_weight
         self.n_rounds_ = sum(k > 0 for k in self.history_["round"])
         self.transduction_ = self.classes_[labels]
         self.guarantee_ = None if self.source is None else self.source.guarantee_
         return self
 
-    def _make_side(self, X, labels, random_state):
-        if self.source is None:
-            return SourceSide()
-        columns = match_classes(self.classes_, self.source.classes_)
-        self.classes_ = self.source.classes_[columns]  # spelled as there: 1, not 1.0
-        check_columns(self, self.source)
-        strategy = _STRATEGIES[self.strategy]
-        return strategy(self.source, columns, X, labels, self.n_jobs, random_state)
-
-    def _rows(self, X):
+    def _validated(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._side.rows(X)
-
-    def _least_errors(self, X):
-        """Return the lesser squared error of both sides for each row and class."""
-        rows = self._rows(X)
-        errors = self.target_classifier_.reconstruction_errors(rows)
-        return np.minimum(errors, self._side.errors(rows))
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
 
     @available_if(lambda self: self.source is not None)
     def source_scores(self, X):
-        """Return minus the squared error of the source side for each class.
+        """Return what the source side says of each class.
 
         Parameters
         ----------
@@ -314,12 +316,13 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
-            Where these exceed :meth:`target_scores`, the source decides.
+            Its part of the log-posteriors ("noise_aware"), or minus its squared errors.
         """
-        return -self._side.errors(self._rows(X))
+        X = self._validated(X)
+        return self._model.source_scores(X)
 
     def target_scores(self, X):
-        """Return minus the squared error of the target classifier for each class.
+        """Return what the target classifier says of each class.
 
         Parameters
         ----------
@@ -329,12 +332,13 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
-            Without a source, these alone decide.
+            As in :meth:`source_scores`.
         """
-        return -self.target_classifier_.reconstruction_errors(self._rows(X))
+        X = self._validated(X)
+        return self._model.target_scores(X)
 
     def decision_function(self, X):
-        """Return minus the least squared error of each class.
+        """Return the score of each class, the larger the likelier.
 
         Parameters
         ----------
@@ -344,14 +348,15 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            With two classes, the score of ``classes_[1]`` less that of ``classes_[0]``, as
-            scikit-learn has it.
+            Log-posteriors up to a constant ("noise_aware"), or minus the lesser squared error;
+            with two classes, those of ``classes_[1]`` less those of ``classes_[0]``.
         """
-        scores = -self._least_errors(X)
+        X = self._validated(X)
+        scores = self._model.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
-        """Return the class with the least error on either side.
+        """Return the class with the best score.
 
         Parameters
         ----------
@@ -363,35 +368,26 @@ class DPTransferClassifier(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        winners = self._least_errors(X).argmin(axis=1)
-        return self.classes_[winners]
+        X = self._validated(X)
+        return self.classes_[self._model.scores(X).argmax(axis=1)]
 
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy on labelled rows.
+    @available_if(lambda self: self.strategy == "noise_aware")
+    def predict_proba(self, X):
+        """Return probabilities of the classes, calibrated on the labelled rows.
+
+        Only with ``strategy="noise_aware"``: the errors of the others have no common scale.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Target rows.
 
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
         Returns
         -------
-        accuracy : float
-
-        Raises
-        ------
-        ValueError
-            When a row is marked as unlabelled: no score can judge it.
+        probabilities : ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        y = scorable_labels(self, y, self._marker)
-        return super().score(X, y, sample_weight)
+        X = self._validated(X)
+        return softmax(self._model.scores(X), axis=1)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

@@ -1,9 +1,12 @@
-"""Which rows are unlabelled, and which classes the labelled ones name."""
+"""Which rows are unlabelled, what the labelled ones name, and whether a source fits them."""
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.transfer._source import DPSource
 
 
 def unlabelled_rows(y, marker="auto", classes=()):
@@ -115,6 +118,37 @@ def scorable_labels(owner, y, marker):
     return _natural(y)
 
 
+class LabeledScoreMixin(ClassifierMixin):
+    """A classifier whose score refuses rows that are marked as unlabelled."""
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy on labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Target rows.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+
+        Raises
+        ------
+        ValueError
+            When a row is marked as unlabelled: no score can judge it.
+        """
+        check_is_fitted(self)
+        y = scorable_labels(self, y, self._marker)
+        return super().score(X, y, sample_weight)
+
+
 def match_classes(classes, source_classes):
     """Return the position of each class among those of the source.
 
@@ -149,4 +183,32 @@ def check_columns(target, source):
             f"{names[1]} and {names[0]}. As many columns must be the same columns "
             "in the same order: reorder or rename those of X, or pass a plain array if they "
             "mean the same."
+        )
+
+
+def check_source(source, strategy):
+    """Raise where what was given as a source is no release that the strategy can use.
+
+    Raises
+    ------
+    ValueError
+        It is neither a DPSource nor None, or a denoised one for a strategy of the papers.
+
+    sklearn.exceptions.NotFittedError
+        It is a DPSource that is not fitted.
+    """
+    if not isinstance(source, DPSource | None):
+        raise ValueError(
+            "The 'source' parameter of DPTransferClassifier must be a fitted DPSource or None, "
+            f"got {source!r}. Read the file of a release with DPSource.load(path)."
+        )
+    if source is None:
+        return
+    check_is_fitted(source)
+    if strategy != "noise_aware" and source._subspace is not None:
+        raise ValueError(
+            f"The 'strategy' parameter of DPTransferClassifier is {strategy!r}, which compares "
+            "reconstructions of whole rows, but the classifier of this source reads denoised "
+            "codes. Use strategy='noise_aware', or make the source with "
+            "DPSource(denoise=False)."
         )

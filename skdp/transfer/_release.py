@@ -6,6 +6,8 @@ import numpy as np
 
 from skdp.membership._exchange import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
+from skdp.transfer._moments import Moments
+from skdp.transfer._subspace import Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
 _KIND = "DPSource"
@@ -21,6 +23,9 @@ def write_source(source, path):
         "feature_names": getattr(source, "feature_names_in_", np.array([])).tolist(),
     }
     own = {"components": source.components_, "class_medians": source.class_medians_}
+    for name, part in (("moments", source.moments_), ("subspace", source._subspace)):
+        if part is not None:
+            own |= {f"{name}/{key}": array for key, array in vars(part).items()}
     save_arrays(path, _KIND, header, {**arrays, **own})
 
 
@@ -41,14 +46,37 @@ def _build(cls, header, arrays):
     source = cls(*budget, **header["classifier"]["parameters"])
     source._validate_params()
     source.noise = None
+    source.denoise = "moments/means" in arrays
     classifier = unpack_classifier(header["classifier"], arrays)
     components, medians = arrays["components"], arrays["class_medians"]
-    n_classes, p = len(classifier.classes_), classifier.n_features_in_
+    n_classes, p = len(classifier.classes_), components.shape[-1]
     names = np.array(header["feature_names"], dtype=object)
-    require(components.ndim == 2 and components.shape[1] == p, "components")
+    require(components.ndim == 2, "components")
     require(medians.shape == (n_classes, len(components)), "class_medians")
     require(names.shape in {(0,), (p,)}, "feature_names")
     require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
+    moments, subspace = _read(Moments, arrays), _read(Subspace, arrays)
+    if moments is not None:
+        packed = p * (p + 1) // 2
+        require(moments.counts.shape == (n_classes,) and moments.counts.min() > 0, "counts")
+        require(moments.means.shape == (n_classes, p), "means")
+        require(moments.covariances.shape == (n_classes, packed), "covariances")
+        require(moments.noise.shape == (p,) and moments.noise.min() >= 0, "noise")
+    n_inputs = p
+    if subspace is not None:
+        n_inputs = len(subspace.variances)
+        require(subspace.mean.shape == (p,) and subspace.variances.min() > 0, "subspace")
+        require(subspace.components.shape == (n_inputs, p), "subspace")
+    require(classifier.n_features_in_ == n_inputs, "features")
     if len(names):
         source.feature_names_in_ = names
-    return source._assemble(classifier, components, medians, guarantee, label_guarantee)
+    return source._assemble(
+        classifier, components, medians, moments, subspace, guarantee, label_guarantee
+    )
+
+
+def _read(cls, arrays):
+    """Return an object of a dataclass from the arrays that have its name, if there are any."""
+    prefix = f"{cls.__name__.lower()}/"
+    found = {key[len(prefix) :]: arrays[key] for key in arrays if key.startswith(prefix)}
+    return cls(**found) if found else None

@@ -62,14 +62,14 @@ def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, ve
     crossed = n_hidden >= n_folds > 1
     classifier: Any = None
     rows = side.rows(X)
-    history = _History(len(schedule), n_hidden, verbose)
+    history = History(len(schedule), n_hidden, verbose)
     k = len(schedule)
     if n_hidden:
         k = 1
         settings = first_round(labels[~hidden])
         initial = fit(settings, rows[~hidden], labels[~hidden])
         labels[hidden] = initial.reconstruction_errors(rows[hidden]).argmin(axis=1)
-        history.add(0, settings, n_hidden, 0.0)
+        history.add(0, settings, n_hidden, source_share=0.0)
     side.update(X, labels)
     score = side.scorer(X[hidden])
     while True:
@@ -89,7 +89,7 @@ def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, ve
             changed = int(np.count_nonzero(labels[hidden] != guesses))
             labels[hidden] = guesses
             side.update(X, labels)
-        history.add(k, settings, changed, float(share))
+        history.add(k, settings, changed, source_share=float(share))
         if k == len(schedule):
             if crossed:
                 classifier = fit(settings, rows, labels)
@@ -117,7 +117,7 @@ def first_round(labels):
     return Round(int(np.clip(np.bincount(labels).min() - 1, 1, 20)), 1.0, 1)
 
 
-class _History:
+class History:
     """Columns of what happened, printed as it happens."""
 
     def __init__(self, n_rounds, n_hidden, verbose):
@@ -125,7 +125,8 @@ class _History:
         self._start = time.perf_counter()
         self.columns: dict = {}
 
-    def add(self, k, settings, changed, source_share):
+    def add(self, k, settings, changed, **details):
+        """Note a round: its settings, how many guesses changed, and fractions of any name."""
         entry = {
             "round": k,
             "n_components": settings.n_components,
@@ -133,13 +134,14 @@ class _History:
             "n_layers": settings.n_layers,
             "changed": changed,
             "agreement": 1 - changed / max(self._n_hidden, 1),
-            "source_share": source_share,
+            **details,
         }
         for name, value in entry.items():
             self.columns.setdefault(name, []).append(value)
         if self._verbose:
+            fractions = ", ".join(f"{name} {value:.0%}" for name, value in details.items())
             print(
                 f"[DPTransferClassifier] round {k} of {self._n_rounds}: {changed} of "
-                f"{self._n_hidden} pseudo-labels changed, the source decided "
-                f"{source_share:.0%}, {time.perf_counter() - self._start:.1f} s gone"
+                f"{self._n_hidden} pseudo-labels changed, {fractions}, "
+                f"{time.perf_counter() - self._start:.1f} s gone"
             )

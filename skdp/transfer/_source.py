@@ -1,43 +1,43 @@
 """The release: what a source owner hands out in place of its data."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.membership._reconstruction import principal_directions
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
-from skdp.noise._training import perturb_training_rows
+from skdp.noise import OptimalDPNoise, RandomizedResponse
 from skdp.transfer._alignment import class_medians
+from skdp.transfer._denoise import denoised_codes
+from skdp.transfer._moments import Moments
+from skdp.transfer._perturb import BUDGET, NOISES, perturb_labels, perturb_rows
 from skdp.transfer._release import read_source, write_source
 from skdp.utils._sklearn import HasMethods, StrOptions, fit_context
 
-_NOISES = {
-    "optimal": OptimalDPNoise,
-    "staircase": StaircaseDPNoise,
-    "gaussian": GaussianDPNoise,
-}
-_BUDGET = ("epsilon", "delta", "sensitivity")
+# For as many codes, so many directions.
+_DIRECTIONS = 3
 
 
 class DPSource(BaseEstimator):
-    r"""The release of a private source: noisy classifier, subspace and class medians.
+    r"""The release of a private source: classifier, class moments, subspace and medians.
 
     The owner of private labelled rows calls :meth:`fit` and :meth:`save`, and hands out the
     file; the target owner calls :meth:`load` and passes the release to
     :class:`DPTransferClassifier`. Fitting perturbs the rows once, forgets them, and computes
-    everything from the noisy copy :math:`y^+`: a :class:`~skdp.WideCDMMAClassifier`, the
-    leading principal directions :math:`V_{sr}` of all rows, and for each class the median
+    everything from the noisy copy :math:`y^+`: a :class:`~skdp.WideCDMMAClassifier`, counts,
+    means and noise-corrected covariances :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the
+    classes, the leading principal directions :math:`V_{sr}` of all rows, and class medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 
     **What is guaranteed.** What the noise guarantees for the *features* of the training
     rows, per element; :attr:`guarantee_` states it, and for a whole record too. Anything
-    computed from the noisy copy, by anybody, keeps it. **What is treated as public**: the
-    labels (hence the set of classes and the number of rows of each), the number and names
-    of the columns, and their dtype. With ``label_noise`` each label is protected too, as
-    :attr:`label_guarantee_` says; the set of classes and the number of rows stay public.
+    computed from the noisy copy and the public law of its noise, by anybody, keeps it.
+    **What is treated as public**: the labels (hence the classes and their numbers of rows),
+    the number and names of the columns, and their dtype. With ``label_noise`` each label is
+    protected too, as :attr:`label_guarantee_` says; classes and number of rows stay public.
 
     Parameters
     ----------
@@ -63,6 +63,11 @@ class DPSource(BaseEstimator):
         Randomises the labels before anything is learned from them. By default they are
         used as they are, and count as public.
 
+    denoise : bool, default=True
+        Whether to allow for the noise, whose law is public: the release then has class
+        moments, and a classifier of denoised rows in the ``3 * n_components`` directions in
+        which these differ most. The strategies of the papers need False, where there is noise.
+
     n_components : int, default=20
         Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
 
@@ -70,8 +75,7 @@ class DPSource(BaseEstimator):
         Inducing points of each layer: a count, or a fraction of the rows.
 
     n_layers : int, default=5
-        Depth of each autoencoder. The file grows with it: 60,000 digits of 784 float32
-        pixels make half a gigabyte at 5 layers and a fifth of that at one.
+        Depth of each autoencoder. The file grows with it.
 
     inference : {"gamma", "empirical"}, default="gamma"
         Inference of the mappings, see :class:`~skdp.CDMMA`.
@@ -102,9 +106,12 @@ class DPSource(BaseEstimator):
         Class labels.
 
     classifier_ : WideCDMMAClassifier
-        Trained on the noisy copy. It classifies rows of the source's own space: ask it for
-        a ``score`` on held-out rows before the release leaves the house (held-out rows are
-        queries, and stay).
+        Trained on the noisy copy, or on denoised codes; :meth:`score` asks it.
+
+    moments_ : Moments or None
+        ``counts`` (n_classes,), ``means`` (n_classes, p), upper triangles of ``covariances``
+        (n_classes, p(p+1)/2), float32, and ``noise`` (p,), its variances. None without
+        ``denoise``.
 
     components_ : ndarray of shape (n_directions, n_features)
         Principal directions V_sr of the noisy copy as rows, at most ⌈p/2⌉.
@@ -151,10 +158,11 @@ class DPSource(BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        **{name: OptimalDPNoise._parameter_constraints[name] for name in _BUDGET},
+        **{name: OptimalDPNoise._parameter_constraints[name] for name in BUDGET},
         **WideCDMMAClassifier._parameter_constraints,
-        "noise": [StrOptions(set(_NOISES)), HasMethods(["fit_transform", "get_params"])],
+        "noise": [StrOptions(set(NOISES)), HasMethods(["fit_transform", "get_params"])],
         "label_noise": [RandomizedResponse, None],
+        "denoise": ["boolean"],
     }
 
     def __init__(
@@ -165,6 +173,7 @@ class DPSource(BaseEstimator):
         *,
         noise="optimal",
         label_noise=None,
+        denoise=True,
         n_components=20,
         n_inducing=0.5,
         n_layers=5,
@@ -179,6 +188,7 @@ class DPSource(BaseEstimator):
         self.sensitivity = sensitivity
         self.noise = noise
         self.label_noise = label_noise
+        self.denoise = denoise
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.n_layers = n_layers
@@ -212,23 +222,23 @@ class DPSource(BaseEstimator):
             shape of the rows or states no guarantee.
         """
         self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
-        noise = self._make_noise()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        label_guarantee = None
-        if self.label_noise is not None:
-            response = clone(self.label_noise)
-            y = response.fit_transform(y)
-            label_guarantee = response.guarantee_
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels, weights, label_guarantee = perturb_labels(self.label_noise, y)
         if len(classes) < 2:
             raise ValueError(
                 "The 'y' parameter of DPSource.fit must hold at least two classes, got one "
                 f"class: {classes.tolist()}. Add rows of another class."
             )
-        noisy, guarantee = perturb_training_rows(noise, X)
-        self._check_noise(noise, X, noisy, guarantee)
-        del X  # from here on there is only the noisy copy
+        noisy, variance, guarantee = perturb_rows(self, X)
+        del X, y  # from here on there is only the noisy copy
+        moments = subspace = None
+        rows = noisy
+        if self.denoise:
+            moments = Moments.measure(noisy, weights, variance)
+            if variance.any():
+                n_directions = min(_DIRECTIONS * self.n_components, noisy.shape[1])
+                subspace, rows = denoised_codes(noisy, labels, moments, n_directions)
         classifier = WideCDMMAClassifier(
             self.n_components,
             self.n_inducing,
@@ -238,52 +248,57 @@ class DPSource(BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
-        ).fit(noisy, y)
+        ).fit(rows, classes[labels])
         n_directions = -(-noisy.shape[1] // 2)
         components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
         medians = class_medians(noisy @ components.T, labels, len(classes))
-        return self._assemble(classifier, components, medians, guarantee, label_guarantee)
+        return self._assemble(
+            classifier, components, medians, moments, subspace, guarantee, label_guarantee
+        )
 
-    def _make_noise(self):
-        if isinstance(self.noise, str):
-            return _NOISES[self.noise](self.epsilon, self.delta, self.sensitivity)
-        for name in _BUDGET:
-            own = getattr(self, name)
-            theirs = self.noise.get_params(deep=False).get(name, own)
-            if own != theirs:
-                raise ValueError(
-                    f"The {name!r} parameter of DPSource is {own!r}, but that of its noise is "
-                    f"{theirs!r}. Give both the same value, or choose the noise by name."
-                )
-        return self.noise
-
-    @staticmethod
-    def _check_noise(noise, X, noisy, guarantee):
-        problem = None
-        if guarantee is None:
-            problem = "states no guarantee_"
-        elif noisy.shape != X.shape:
-            problem = "changes the shape of the rows"
-        elif np.isfinite(guarantee.epsilon) and np.mean(noisy == X) > (1 + guarantee.delta) / 2:
-            problem = (
-                f"left most elements as they are (in {X.dtype}; is the noise too small for it?)"
-            )
-        if problem:
-            raise ValueError(
-                "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
-                f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
-                "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
-                "scale the data, by public bounds, before they get here."
-            )
-
-    def _assemble(self, classifier, components, medians, guarantee, label_guarantee):
+    def _assemble(
+        self, classifier, components, medians, moments, subspace, guarantee, label_guarantee
+    ):
         """Take what was learned or loaded as this release."""
         self.classifier_, self.guarantee_ = classifier, guarantee
         self.label_guarantee_ = label_guarantee
-        self.classes_, self.n_features_in_ = classifier.classes_, classifier.n_features_in_
+        self.moments_, self._subspace = moments, subspace
+        self.classes_, self.n_features_in_ = classifier.classes_, components.shape[1]
         self.components_ = components.astype(classifier._dtype, copy=False)
         self.class_medians_ = medians.astype(classifier._dtype, copy=False)
         return self
+
+    def _centre(self):
+        """Return the mean of the noisy copy, as far as the release has it; else zero."""
+        return np.zeros(self.n_features_in_) if self.moments_ is None else self.moments_.mean
+
+    def _errors(self, X):
+        """Return the squared error of the classifier for each row of X and class."""
+        rows = X if self._subspace is None else self._subspace.encode(X)
+        return self.classifier_.reconstruction_errors(rows)
+
+    def score(self, X, y):
+        """Return the accuracy of the released classifier on rows of the source's own space.
+
+        Ask for it, with held-out rows, before the release leaves the house; they are
+        queries, and stay.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that were not trained on.
+
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        guesses = self.classes_[self._errors(X).argmin(axis=1)]
+        return accuracy_score(y, guesses)
 
     def save(self, path):
         """Write the release to a file that holds arrays and text, and no code.
@@ -361,23 +376,3 @@ class DPSource(BaseEstimator):
         tags.non_deterministic = True
         tags.target_tags.required = True
         return tags
-
-
-def check_source(source):
-    """Raise where what was given as a source is no release.
-
-    Raises
-    ------
-    ValueError
-        It is neither a DPSource nor None.
-
-    sklearn.exceptions.NotFittedError
-        It is a DPSource that is not fitted.
-    """
-    if not isinstance(source, DPSource | None):
-        raise ValueError(
-            "The 'source' parameter of DPTransferClassifier must be a fitted DPSource or None, "
-            f"got {source!r}. Read the file of a release with DPSource.load(path)."
-        )
-    if source is not None:
-        check_is_fitted(source)

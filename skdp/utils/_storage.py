@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-_FORMAT, _VERSION = "skdp", 2
+_FORMAT, _VERSION = "skdp", 3
 
 
 def save_arrays(path, kind, header, arrays):

@@ -1,0 +1,57 @@
+"""Labels spread over a graph of nearest neighbours."""
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.neighbors import NearestNeighbors
+
+_NEIGHBOURS, _SPREAD, _STEPS = 10, 0.8, 30
+
+
+def neighbour_graph(Z, n_jobs):
+    """Return weights of the ten nearest neighbours of each row, which add up to 1.
+
+    Weights fall off as exp(−2(d/d₁₀)²), d₁₀ being the distance of the tenth.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_directions)
+        Rows.
+
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    graph : sparse array of shape (n_samples, n_samples)
+    """
+    n = len(Z)
+    k = min(_NEIGHBOURS, n - 1)
+    # Without arguments, a row is none of its own neighbours.
+    distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
+    farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
+    weights = np.exp(-2 * (distances / farthest) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+
+
+def spread(graph, posteriors, known):
+    """Return posteriors of which four fifths come from the neighbours.
+
+    Zhou et al. (2004), "Learning with local and global consistency", with known rows held.
+
+    Parameters
+    ----------
+    graph : sparse array of shape (n_samples, n_samples)
+        See :func:`neighbour_graph`.
+
+    posteriors : ndarray of shape (n_samples, n_classes)
+        What is believed of each row by itself.
+
+    known : ndarray of shape (n_samples,), bool
+        Rows whose posteriors are certain.
+    """
+    spreading = posteriors
+    for _ in range(_STEPS):
+        spreading = _SPREAD * (graph @ spreading) + (1 - _SPREAD) * posteriors
+        spreading[known] = posteriors[known]
+    return spreading

@@ -1,0 +1,76 @@
+"""What a release can say about target rows: one score for each row and class."""
+
+import numpy as np
+
+from skdp.transfer._alignment import paired_subspaces
+from skdp.transfer._shrinkage import ClassModel
+
+
+class Embedding:
+    """Target rows in the space of the source, each domain centred at its own mean.
+
+    Where dimensions differ, principal directions are paired in the order of their variances
+    as in :func:`paired_subspaces`, and the target is brought to the scale of the source.
+    """
+
+    def __init__(self, source, columns, X, labels, subspace):
+        self.mean, self.basis, self.scale = subspace.mean, None, 1.0
+        if source.n_features_in_ != X.shape[1]:
+            V_sr, V_tg = paired_subspaces(source, columns, X, labels)
+            self.basis = (V_tg.T @ V_sr).astype(np.float64)
+            if source.moments_ is not None:
+                spread = np.trace(source.moments_.total_covariance())
+                self.scale = float(np.sqrt(max(spread, 0) / subspace.variances.sum())) or 1.0
+
+    def directions(self, components):
+        """Return directions of the target as directions of the source."""
+        return components if self.basis is None else components @ self.basis
+
+    def rows(self, X):
+        """Return centred target rows in the space of the source."""
+        centred = X - self.mean
+        return centred if self.basis is None else centred @ self.basis * self.scale
+
+
+class MomentJudge:
+    """Normal distributions of the source's classes, in the subspace of the target.
+
+    In those few directions class means are known long after single rows have drowned.
+    """
+
+    def __init__(self, source, columns, embedding, subspace):
+        moments = source.moments_.select(columns)
+        means, covariances, noise = moments.project(embedding.directions(subspace.components))
+        s = 1 / embedding.scale
+        self._subspace = subspace
+        self._model = ClassModel.shrink(
+            means * s, covariances * s**2, noise * s**2, moments.counts, subspace.variances
+        )
+
+    def scores(self, X):
+        """Return log-likelihoods, up to a constant."""
+        return self._model.log_likelihood(self._subspace.project(X))
+
+
+class ClassifierJudge:
+    """The classifier that the source trained on its noisy copy."""
+
+    def __init__(self, source, columns, embedding):
+        self._source, self._columns, self._embedding = source, columns, embedding
+
+    def scores(self, X):
+        """Return minus the squared reconstruction errors."""
+        rows = self._embedding.rows(X) + self._source._centre()
+        errors = self._source._errors(rows.astype(X.dtype, copy=False))
+        return -errors[:, self._columns]
+
+
+def judges_of(source, columns, X, labels, subspace):
+    """Return the judges that a release offers; none without one."""
+    if source is None:
+        return []
+    embedding = Embedding(source, columns, X, labels, subspace)
+    judges: list = [ClassifierJudge(source, columns, embedding)]
+    if source.moments_ is not None:
+        judges.insert(0, MomentJudge(source, columns, embedding, subspace))
+    return judges

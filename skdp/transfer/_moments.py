@@ -1,0 +1,119 @@
+"""What a noisy copy still says exactly, on average: class counts, means and covariances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Counts, means and covariances of classes, freed of a noise whose variance is known.
+
+    For independent noise of mean zero and variance v added to each element, the mean of a
+    class of the noisy copy is unbiased, and so is its sample covariance less diag(v).
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_classes,)
+        Rows of each class; effective ones where labels are noisy.
+
+    means : ndarray of shape (n_classes, n_features)
+
+    covariances : ndarray of shape (n_classes, n_features * (n_features + 1) / 2)
+        Upper triangles, row by row, of dtype float32. What rounding loses is a thousandth
+        of what noise and sampling leave uncertain.
+
+    noise : ndarray of shape (n_features,)
+        Variance of the noise of each feature; 0 without noise.
+    """
+
+    counts: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    noise: np.ndarray
+
+    @classmethod
+    def measure(cls, rows, weights, noise):
+        """Return the moments of noisy rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+            The noisy copy.
+
+        weights : ndarray of shape (n_samples, n_classes)
+            Membership of each row in each class: 0 or 1, or, where labels are noisy, weights
+            of either sign that make the sums unbiased.
+
+        noise : ndarray of shape (n_features,)
+            Variance of the noise.
+        """
+        upper = np.triu_indices(rows.shape[1])
+        counts, means, covariances = [], [], []
+        for w in weights.T:
+            members = np.flatnonzero(w)
+            w, Y = w[members, np.newaxis], rows[members].astype(np.float64)
+            total = max(w.sum(), 1.0)
+            count = total**2 / (w**2).sum()
+            mean = (w * Y).sum(axis=0) / total
+            Y -= mean
+            # w = 1 gives the sample covariance with N − 1.
+            scatter = (w * Y).T @ Y / total * (count / max(count - 1, 1.0))
+            counts.append(count)
+            means.append(mean)
+            covariances.append((scatter - np.diag(noise))[upper].astype(np.float32))
+        return cls(np.array(counts), np.array(means), np.array(covariances), noise)
+
+    def select(self, columns):
+        """Return the moments of some of the classes."""
+        return Moments(
+            self.counts[columns], self.means[columns], self.covariances[columns], self.noise
+        )
+
+    @property
+    def frequencies(self):
+        """Return the fraction of rows in each class."""
+        return self.counts / self.counts.sum()
+
+    @property
+    def mean(self):
+        """Return the mean of all rows."""
+        return self.frequencies @ self.means
+
+    def total_covariance(self):
+        """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
+        within = _unpack(self.frequencies @ self.covariances, self.means.shape[1])
+        centred = self.means - self.mean
+        # The spread of noisy means is too large by what noise they have left.
+        spread = (centred.T * self.frequencies) @ centred
+        excess = np.diag(within) + self.noise
+        return within + spread - np.diag(excess * len(self.counts) / self.counts.sum())
+
+    def project(self, components):
+        """Return these moments in a subspace, centred at the mean of all rows.
+
+        Parameters
+        ----------
+        components : ndarray of shape (n_directions, n_features)
+            Orthonormal rows.
+
+        Returns
+        -------
+        means : ndarray of shape (n_classes, n_directions)
+        covariances : ndarray of shape (n_classes, n_directions, n_directions)
+        noise : ndarray of shape (n_directions,)
+            Variance of the noise in each direction.
+        """
+        p = self.means.shape[1]
+        covariances = [components @ _unpack(c, p) @ components.T for c in self.covariances]
+        return (
+            (self.means - self.mean) @ components.T,
+            np.array(covariances),
+            components**2 @ self.noise,
+        )
+
+
+def _unpack(packed, p):
+    matrix = np.zeros((p, p))
+    matrix[np.triu_indices(p)] = packed
+    return matrix + np.triu(matrix, 1).T

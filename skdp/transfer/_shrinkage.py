@@ -1,0 +1,161 @@
+"""Class means and covariances from noisy moments: empirical Bayes with the noise known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+# No direction is all between classes, and no class has less than a quarter of the common
+# covariance in any direction: estimates beyond are noise.
+_LEAST_WITHIN, _LEAST_OF_COMMON = 0.05, 0.25
+
+
+def power_prior(values, noise, shape):
+    """Return variances a·shape^g of centred normal values that were observed with noise.
+
+    The parameters a ≤ 1 and g ≥ 0 maximise the marginal likelihood of
+    x ~ N(0, a·shape^g + noise).
+
+    Parameters
+    ----------
+    values, noise, shape : ndarrays of one shape
+        Observations, their known noise variances, and numbers in (0, 1].
+
+    Returns
+    -------
+    prior : ndarray
+        Of that shape.
+    """
+    logs = np.log(shape)
+
+    def loss(log_scale, slope):
+        variance = np.exp(log_scale + slope * logs) + noise
+        return np.mean(values**2 / variance + np.log(variance))
+
+    starts = [(log_scale, slope) for log_scale in (0.0, -4.0) for slope in (0.0, 1.0)]
+    bounds = [(-16.0, 0.0), (0.0, 8.0)]
+    fits = [
+        minimize(lambda x: loss(*x), start, method="Nelder-Mead", bounds=bounds)
+        for start in starts
+    ]
+    log_scale, slope = min(fits, key=lambda fit: fit.fun).x
+    return np.exp(log_scale + slope * logs)
+
+
+def flat_prior(values, noise):
+    """Return the one variance a ≤ 1 of such values: :func:`power_prior` with g = 0."""
+
+    def loss(log_scale):
+        variance = np.exp(log_scale) + noise
+        return np.mean(values**2 / variance + np.log(variance))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-16.0, 0.0), method="bounded").x))
+
+
+@dataclass(frozen=True)
+class ClassModel:
+    """One normal distribution for each class, in a subspace.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_classes, n_directions)
+
+    covariances : ndarray of shape (n_classes, n_directions, n_directions)
+        Of the rows of a class.
+
+    uncertainty : ndarray of shape (n_classes, n_directions)
+        Posterior variance of the means.
+    """
+
+    means: np.ndarray
+    covariances: np.ndarray
+    uncertainty: np.ndarray
+
+    @classmethod
+    def shrink(cls, means, covariances, noise, counts, total):
+        """Estimate from noisy moments, by empirical Bayes.
+
+        In units of the total variance of each direction, means are N(0, a·t^g), t being that
+        variance; entries of the covariances are N(W, b), W being the total covariance less
+        that of the means. a, g and b maximise the marginal likelihood given the noise, of
+        which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
+        in a covariance, twice that on the diagonal; so much noise means no difference.
+
+        Parameters
+        ----------
+        means, covariances, noise : ndarrays
+            See :meth:`Moments.project`.
+
+        counts : ndarray of shape (n_classes,)
+            Rows of each class.
+
+        total : ndarray of shape (n_directions,)
+            Variances of all rows in the directions, which are uncorrelated.
+        """
+        (K, d), scale = means.shape, np.sqrt(total)
+        frequencies, counts = counts / counts.sum(), counts[:, np.newaxis]
+        x, v = means / scale, noise / total
+        error = (1 + v) / counts
+        t = np.broadcast_to(total / total[0], x.shape)
+        prior = power_prior(x * np.sqrt(K / (K - 1)), error, t)
+        gain = prior / (prior + error)
+        x, uncertainty = gain * x, gain * error
+        between = (x.T * frequencies) @ x + np.diag(frequencies @ uncertainty)
+        values, vectors = np.linalg.eigh(between)
+        values = np.minimum(values, 1 - _LEAST_WITHIN)
+        W = np.eye(d) - (vectors * values) @ vectors.T
+        own = cls._own_parts(covariances / np.outer(scale, scale) - W, np.diag(W) + v, counts)
+        values, vectors = np.linalg.eigh(W)
+        root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)
+        shrunk = []
+        for part in own:
+            values, vectors = np.linalg.eigh(inverse.T @ part @ inverse)
+            vectors = scale[:, np.newaxis] * (root @ vectors)
+            shrunk.append((vectors * np.maximum(1 + values, _LEAST_OF_COMMON)) @ vectors.T)
+        return cls(x * scale, np.array(shrunk), uncertainty * total)
+
+    @staticmethod
+    def _own_parts(deviations, spread, counts):
+        """Return what of the deviations from the common covariance is not noise."""
+        upper = np.triu_indices(len(spread))
+        squares = np.outer(spread, spread) * (1 + np.eye(len(spread)))
+        error = squares / np.maximum(counts - 1, 1)[:, :, np.newaxis]
+        prior = flat_prior(deviations[:, *upper], error[:, *upper])
+        return deviations * (prior / (prior + error))
+
+    def log_likelihood(self, Z):
+        """Return the log-density of each row in each class, up to a constant.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_samples, n_directions)
+            Rows in the subspace, centred.
+        """
+        scores = []
+        for mean, S, u in zip(self.means, self.covariances, self.uncertainty, strict=True):
+            factor = np.linalg.cholesky(S + np.diag(u))
+            residuals = np.linalg.solve(factor, (Z - mean).T)
+            scores.append(-0.5 * (residuals**2).sum(axis=0) - np.log(np.diag(factor)).sum())
+        return np.stack(scores, axis=1)
+
+    def denoise(self, Z, labels, noise):
+        """Return noisy rows of known class as what is expected behind their noise.
+
+        The linear minimum mean-squared-error estimate m + S(S + diag(v))⁻¹(z − m).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_samples, n_directions)
+            Noisy rows in the subspace, centred.
+
+        labels : ndarray of shape (n_samples,)
+            Class numbers.
+
+        noise : ndarray of shape (n_directions,)
+            Variance of their noise.
+        """
+        denoised = np.empty_like(Z)
+        for c, (mean, S) in enumerate(zip(self.means, self.covariances, strict=True)):
+            gain = np.linalg.solve(S + np.diag(noise), S)
+            denoised[labels == c] = mean + (Z[labels == c] - mean) @ gain
+        return denoised

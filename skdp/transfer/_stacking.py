@@ -1,0 +1,100 @@
+"""Scores of several judges on one scale: weights from labelled rows, class frequencies."""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+# A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
+# sure as a judge can reasonably be.
+_SCALE, _LEAST = 5.0, 0.1
+_MOST_OFFSET, _CLOSE, _MOST_STEPS = 1.5, 1e-3, 100
+
+
+def mean_margin(scores):
+    """Return how far the best class is above the second best, on average: a unit of scores."""
+    top = np.partition(scores, -2, axis=1)[:, -2:]
+    return float(np.mean(top[:, 1] - top[:, 0])) or 1.0
+
+
+def fit_weights(scores, labels):
+    """Return non-negative weights with which scores add up to log-posteriors.
+
+    Bayesian model averaging over all sets of judges: for each, the most likely weights of a
+    multinomial logistic regression on rows whose classes are known, under a normal prior of
+    scale 5; each counts by its likelihood, less half the logarithm of the number of rows
+    for every judge in it. A judge that explains nothing is thus left out, and not given
+    whatever weight chance would.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_judges, n_samples, n_classes)
+        In units of :func:`mean_margin`. The last judge, who has to say something about every
+        row, keeps a weight of 0.1.
+
+    labels : ndarray of shape (n_samples,)
+        Class numbers.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_judges,)
+    """
+    judges = range(len(scores))
+    sets = [list(s) for n in judges for s in combinations(judges, n + 1)]
+    fits = [_fit_set(scores[chosen], labels) for chosen in sets]
+    penalties = [np.log(len(labels)) / 2 * len(chosen) for chosen in sets]
+    shares = softmax(np.array([-fit.fun for fit in fits]) - penalties)
+    weights = np.zeros(len(scores))
+    for share, chosen, fit in zip(shares, sets, fits, strict=True):
+        weights[chosen] += share * fit.x
+    weights[-1] = max(weights[-1], _LEAST)
+    return weights
+
+
+def _fit_set(scores, labels):
+    rows = np.arange(len(labels))
+    own = scores[:, rows, labels]
+
+    def loss(weights):
+        total = np.tensordot(weights, scores, 1)
+        excess = np.einsum("jic,ic->j", scores, softmax(total, axis=1)) - own.sum(axis=1)
+        value = (
+            weights @ weights / (2 * _SCALE**2) - log_softmax(total, axis=1)[rows, labels].sum()
+        )
+        return value, excess + weights / _SCALE**2
+
+    start, bounds = np.ones(len(scores)), [(0, None)] * len(scores)
+    return minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
+
+
+def frequency_offsets(scores, frequencies):
+    """Return what to add to log-posteriors so that classes come as often as expected.
+
+    That needs little where guesses err on the same side, and much where classes really are
+    more frequent or rarer than expected, because rows that are certain would have to change.
+    Where it would take more than a factor of e^1.5 in the odds of a class, the
+    expectation is therefore taken to be wrong, and nothing is added.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        Log-posteriors, up to a constant for each row.
+
+    frequencies : ndarray of shape (n_classes,)
+        Expected fractions.
+
+    Returns
+    -------
+    offsets : ndarray of shape (n_classes,)
+    """
+    offsets = np.zeros(len(frequencies))
+    for _ in range(_MOST_STEPS):
+        step = np.log(frequencies / softmax(scores + offsets, axis=1).mean(axis=0))
+        if np.abs(step).max() < _CLOSE:
+            break
+        offsets += step / 2  # half a step: counts of neighbouring classes move together
+        offsets -= offsets.mean()
+        if np.abs(offsets).max() > _MOST_OFFSET:
+            return np.zeros(len(frequencies))
+    return offsets

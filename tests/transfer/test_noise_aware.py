@@ -1,0 +1,281 @@
+"""The parts of "noise_aware", and what they add up to."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import kneighbors_graph
+
+from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
+from skdp.transfer._graph import neighbour_graph, spread
+from skdp.transfer._noise_aware import _crossed_scores, _stratified_folds
+from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
+from skdp.transfer._subspace import Subspace
+
+
+@pytest.fixture(scope="module")
+def denoised(domains):
+    source = DPSource(8.0, n_components=8, n_layers=1, random_state=0)
+    return source.fit(domains.source, domains.source_target)
+
+
+def judged(rng, n, strengths, n_classes=4):
+    labels = rng.randint(0, n_classes, n)
+    truth = np.eye(n_classes)[labels]
+    return np.array([s * truth + rng.randn(n, n_classes) for s in strengths]), labels
+
+
+def test_margins_are_a_unit(rng):
+    scores = rng.randn(50, 3)
+    ordered = np.sort(scores, axis=1)
+    assert_allclose(mean_margin(scores), np.mean(ordered[:, 2] - ordered[:, 1]))
+    assert_allclose(mean_margin(7 * scores + 3), 7 * mean_margin(scores))
+    assert mean_margin(np.zeros((5, 3))) == 1.0
+
+
+def test_one_judge_gets_the_weight_of_logistic_regression(rng):
+    [scores], labels = judged(rng, 300, [2.0], n_classes=2)
+    [weight] = fit_weights(scores[np.newaxis], labels)
+    difference = scores[:, 1:] - scores[:, :1]
+    model = LogisticRegression(C=25.0, fit_intercept=False, tol=1e-10).fit(difference, labels)
+    assert_allclose(weight, model.coef_[0, 0], rtol=1e-3)
+
+
+def test_weights_average_over_sets_of_judges(rng):
+    scores, labels = judged(rng, 40, [1.0, 0.4])
+    rows = np.arange(40)
+
+    def loss(weights, chosen):
+        total = sum(w * scores[j] for w, j in zip(weights, chosen, strict=True))
+        return weights @ weights / 50 - log_softmax(total, axis=1)[rows, labels].sum()
+
+    found, evidence = [], []
+    for chosen in ([0], [1], [0, 1]):
+        fit = minimize(
+            loss, np.ones(len(chosen)), args=(chosen,), bounds=[(0, None)] * len(chosen)
+        )
+        weights = np.zeros(2)
+        weights[chosen] = fit.x
+        found.append(weights)
+        evidence.append(-fit.fun - len(chosen) * np.log(40) / 2)
+    assert_allclose(fit_weights(scores, labels), softmax(evidence) @ found, rtol=1e-3)
+
+
+def test_a_useless_judge_is_ignored_and_two_good_ones_are_both_heard(rng):
+    useless, both = [], []
+    for _ in range(30):
+        scores, labels = judged(rng, 60, [0.0, 3.0])
+        weights = fit_weights(scores, labels)
+        useless.append(weights[0] / weights.sum())
+        scores, labels = judged(rng, 200, [1.5, 1.5])
+        weights = fit_weights(scores, labels)
+        both.append(weights.min() / weights.max())
+    assert np.mean(useless) < 0.03
+    assert_array_equal(fit_weights(np.zeros((2, 60, 4)), labels[:60]), [0.0, 0.1])
+    assert np.mean(both) > 0.6
+
+
+def test_offsets_bring_classes_to_their_frequency(rng):
+    frequencies = np.array([0.2, 0.3, 0.5])
+    labels = rng.choice(3, 5000, p=frequencies)
+    scores = 3 * np.eye(3)[labels] + rng.randn(5000, 3) + [0.0, 0.8, 0.0]
+    offsets = frequency_offsets(scores, frequencies)
+    assert_allclose(softmax(scores + offsets, axis=1).mean(axis=0), frequencies, atol=1e-3)
+    assert_allclose(offsets.sum(), 0, atol=1e-12)
+    better = np.mean((scores + offsets).argmax(axis=1) == labels)
+    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.01
+
+
+def test_offsets_stay_away_where_frequencies_are_others(rng):
+    labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
+    scores = 20 * np.eye(3)[labels] + rng.randn(5000, 3)
+    assert_array_equal(frequency_offsets(scores, np.array([0.5, 0.3, 0.2])), 0)
+
+
+def test_graph_is_that_of_the_nearest_neighbours(rng):
+    Z = rng.randn(60, 3)
+    graph = neighbour_graph(Z, None).toarray()
+    distances = kneighbors_graph(Z, 10, mode="distance").toarray()
+    assert_array_equal(graph > 0, distances > 0)
+    weights = np.where(distances > 0, np.exp(-2 * (distances / distances.max(1)[:, None]) ** 2), 0)
+    assert_allclose(graph, weights / weights.sum(axis=1, keepdims=True))
+    assert_allclose(neighbour_graph(Z[:4], None).sum(axis=1), 1)
+    assert_allclose(neighbour_graph(np.zeros((5, 2)), None).sum(axis=1), 1)  # all the same row
+
+
+def test_spreading_solves_its_equation(rng):
+    Z = rng.randn(80, 2)
+    graph, posteriors = neighbour_graph(Z, None), rng.dirichlet(np.ones(3), 80)
+    known = np.zeros(80, dtype=bool)
+    exact = np.linalg.solve(np.eye(80) - 0.8 * graph.toarray(), 0.2 * posteriors)
+    assert_allclose(spread(graph, posteriors, known), exact, atol=0.8**30)
+    known[:5] = True
+    assert_array_equal(spread(graph, posteriors, known)[:5], posteriors[:5])
+
+
+def test_folds_are_stratified_and_nobody_is_judged_by_a_model_that_saw_it(rng):
+    labels = np.repeat([0, 1, 2], [30, 7, 2])
+    folds = _stratified_folds(labels, 4, rng)
+    for c in range(3):
+        counts = np.bincount(folds[labels == c], minlength=4)
+        assert counts.max() - counts.min() <= 1
+    codes = np.arange(39.0)[:, np.newaxis]
+    trusted = rng.rand(39) < 0.8
+    trained = []
+
+    class Remembers:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def reconstruction_errors(self, queries):
+            assert not np.isin(queries, self.rows).any()
+            return np.ones((len(queries), len(np.unique(labels[self.rows[:, 0].astype(int)]))))
+
+    def fit(settings, rows, _):
+        trained.append(rows[:, 0].astype(int))
+        return Remembers(rows)
+
+    scores = _crossed_scores(fit, None, codes, labels, trusted, folds)
+    assert scores.shape == (39, 3)
+    assert set(np.concatenate(trained)) == set(np.flatnonzero(trusted))
+
+
+def test_a_subspace_is_that_of_pca(rng):
+    X = rng.randn(100, 5) @ rng.randn(5, 5) + 3
+    subspace = Subspace.of_rows(X, 3)
+    values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    assert_allclose(subspace.variances, values[::-1][:3])
+    assert_allclose(np.abs(subspace.components @ vectors[:, ::-1][:, :3]), np.eye(3), atol=1e-8)
+    assert_allclose(subspace.encode(X).var(axis=0).mean(), 1)
+    assert_allclose(subspace.encode(X).mean(axis=0), 0, atol=1e-12)
+
+
+def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, same):
+    X, _, marked, X_test, y_test = same
+    good = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert good.source_weight_ > 0.2
+    assert good.score(X_test, y_test) > alone.score(X_test, y_test)
+    source = DPSource(1e-3, n_layers=1, random_state=0)
+    source.fit(domains.source, domains.source_target)
+    hopeless = DPTransferClassifier(source, random_state=0).fit(X, marked)
+    assert hopeless.source_weight_ < 0.1
+    assert hopeless.score(X_test, y_test) > alone.score(X_test, y_test) - 0.03
+    assert alone.source_weight_ == 0
+
+
+def test_private_rows_of_a_whole_record_still_help(rng):
+    # Means of 3,000 rows survive noise in which no row can be seen.
+    means = 3 * rng.randn(4, 20)
+    labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
+    rows = means[labels] + rng.randn(12_000, 20) * np.linspace(2, 8, 20)
+    X = means[y] + rng.randn(400, 20) * np.linspace(2, 8, 20)
+    low, high = np.full(20, -40.0), np.full(20, 40.0)
+    noise = GaussianDPNoise(8.0, privacy_unit="record", bounds=(low, high))
+    source = DPSource(8.0, noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
+    source.fit(rows, labels)
+    assert source.guarantee_.unit == "record"
+    marked = np.full(400, -1)
+    for c in range(4):
+        marked[np.flatnonzero(y == c)[:2]] = c
+    shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    gain = np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y)
+    assert gain > 0.05
+
+
+def test_units_of_the_target_do_not_matter(same):
+    X, _, marked, X_test, _ = same
+    models = [
+        DPTransferClassifier(unlabeled=-1, random_state=0).fit(scale * X + shift, marked)
+        for scale, shift in ((1.0, 0.0), (256.0, 1024.0))
+    ]
+    assert_array_equal(models[0].transduction_, models[1].transduction_)
+    assert_array_equal(models[0].predict(X_test), models[1].predict(256 * X_test + 1024))
+
+
+def test_scores_are_log_posteriors_and_add_up(denoised, same):
+    X, _, marked, X_test, _ = same
+    model = DPTransferClassifier(denoised, random_state=0).fit(X, marked)
+    parts = model.source_scores(X_test) + model.target_scores(X_test)
+    constant = model.decision_function(X_test) - parts
+    assert_allclose(constant, np.broadcast_to(constant[0], constant.shape), atol=1e-9)
+    probabilities = model.predict_proba(X_test)
+    assert_allclose(probabilities, softmax(model.decision_function(X_test), axis=1))
+    assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X_test))
+    assert not hasattr(DPTransferClassifier(strategy="alignment"), "predict_proba")
+
+
+def test_history_has_weights_and_trust(denoised, same, capsys):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(denoised, n_components=(2, 3, 4), tol=0.0, verbose=1)
+    history = model.fit(X, marked).history_
+    assert history["round"] == [0, 1, 2, 3]
+    assert history["source_weight"][-1] == model.source_weight_
+    assert all(0.5 < share <= 1 for share in history["trusted"][1:])
+    assert "trusted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("per_class", [1, 2])
+def test_very_few_labels_are_enough(denoised, same, hide, per_class):
+    X, y, _, X_test, y_test = same
+    marked = hide(y, per_class)
+    for source in (denoised, None):
+        model = DPTransferClassifier(source, unlabeled=-1, random_state=0).fit(X, marked)
+        assert model.score(X_test, y_test) > 0.5
+
+
+def test_other_dimensions_and_missing_classes(denoised, other):
+    X, y, marked, X_test, y_test = other
+    kept = (y != 3) & (y != 8)
+    model = DPTransferClassifier(denoised, random_state=0).fit(X[kept], marked[kept])
+    assert list(model.classes_) == [0, 1, 2, 4, 5, 6, 7, 9]
+    seen = np.isin(y_test, model.classes_)
+    assert model.score(X_test[seen], y_test[seen]) > 0.75
+
+
+@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
+def test_the_papers_strategies_want_a_source_that_was_not_denoised(denoised, same, strategy):
+    X, _, marked, _, _ = same
+    with pytest.raises(ValueError, match=r"'strategy' parameter.*DPSource\(denoise=False\)"):
+        DPTransferClassifier(denoised, strategy=strategy).fit(X, marked)
+
+
+def test_a_noise_without_a_variance_cannot_be_allowed_for(rng):
+    class Unknown(GaussianDPNoise):
+        def fit_transform(self, X, y=None):
+            noisy = super().fit_transform(X, y)
+            del self.variance_
+            return noisy
+
+    X, y = rng.rand(60, 4), np.arange(60) % 3
+    with pytest.raises(ValueError, match=r"variance_, which denoise=True needs"):
+        DPSource(noise=Unknown()).fit(X, y)
+    assert DPSource(noise=Unknown(), denoise=False, n_layers=1).fit(X, y).moments_ is None
+
+
+_TARGET_SIDE = """
+import sys
+import numpy as np
+from skdp import DPSource, DPTransferClassifier
+X, marked, X_test = (np.load(f"{sys.argv[1]}/{name}.npy") for name in ("X", "marked", "X_test"))
+release = DPSource.load(f"{sys.argv[1]}/release")
+model = DPTransferClassifier(release, random_state=0).fit(X, marked)
+np.save(f"{sys.argv[1]}/scores.npy", model.decision_function(X_test))
+"""
+
+
+def test_the_same_numbers_from_a_file_in_another_process(denoised, same, tmp_path):
+    X, _, marked, X_test, _ = same
+    denoised.save(tmp_path / "release")
+    for name, array in {"X": X, "marked": marked, "X_test": X_test}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    subprocess.run([sys.executable, "-c", _TARGET_SIDE, str(tmp_path)], check=True)
+    here = DPTransferClassifier(denoised, random_state=0).fit(X, marked)
+    # Another process may sum in another number of threads.
+    assert_allclose(np.load(tmp_path / "scores.npy"), here.decision_function(X_test), rtol=1e-6)
