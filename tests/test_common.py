@@ -42,6 +42,7 @@ PREDICTORS = [
     DeepFuzzyRegressor(),
     DeepFuzzyClassifier(),
     DPTransferClassifier(),
+    DPTransferClassifier(strategy="alignment"),
     DPTransferClassifier(strategy="multitask", n_folds=2),
 ]
 TRANSFORMERS = NOISES + AUTOENCODERS

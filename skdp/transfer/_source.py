@@ -346,8 +346,9 @@ class DPSource(BaseEstimator):
         return (
             f"Release of a private source: {len(self.classes_)} classes ({labels}), "
             f"{self.n_features_in_} features\n"
-            f"  model:      {len(parts)} autoencoders (depth {len(parts[0].precisions_)}), "
-            f"{len(self.components_)} directions, a median for each class\n"
+            f"  model:      {len(parts)} autoencoders (depth {len(parts[0].precisions_)}) of "
+            f"{'noisy' if self._subspace is None else 'denoised'} rows"
+            f"{'' if self.moments_ is None else ', moments of each class'}\n"
             f"  guarantee:  {self.guarantee_}\n"
             f"  labels:     {self.label_guarantee_ or 'not protected'}"
         )
