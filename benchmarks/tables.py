@@ -3,28 +3,22 @@
 python benchmarks/tables.py
 """
 
-import json
-from pathlib import Path
+from functools import partial
 
-HERE = Path(__file__).parent
-
-
-def load(name):
-    return json.loads((HERE / "results" / f"{name}.json").read_text())
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def percent(value):
-    return f"{100 * value:.2f} %"
-
-
-def spread(row):
-    return f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f} %"
+from _table import HERE, levels, load, percent, pick, spread, table
+from _transfer_tables import (
+    noise_aware,
+    office,
+    transfer_blocks,
+    transfer_gap,
+    transfer_mnist,
+    transfer_mnist_folds,
+    transfer_mnist_multitask,
+    transfer_mnist_usps,
+    transfer_mnist_usps_folds,
+    transfer_usps_mnist,
+    transfer_usps_mnist_folds,
+)
 
 
 def mnist():
@@ -196,161 +190,32 @@ def predict_memory():
     return table(["features", "rows", "peak above input and output"], rows)
 
 
-def mean_spread(values):
-    if not values:
-        return "–"
-    mean = sum(values) / len(values)
-    sd = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
-    return f"{mean:.1f} ± {sd:.1f} %" if len(values) > 1 else f"{mean:.1f} %"
-
-
-def levels(rows):
-    return list(dict.fromkeys(r["epsilon"] for r in rows if r["epsilon"] != "-"))
-
-
-def pick(rows, key="accuracy", **wanted):
-    return [r[key] for r in rows if all(r[name] == value for name, value in wanted.items())]
-
-
-def epsilon_name(epsilon):
-    return "∞" if epsilon == "inf" else f"{float(epsilon):g}"
-
-
-def transfer_mnist():
-    rows = load("transfer_mnist")["rows"]
-    body = []
-    for epsilon in levels(rows):
-        cells = [epsilon_name(epsilon), *(f"{a:.1f} %" for a in
-                 pick(rows, epsilon=epsilon, model="source alone"))]  # fmt: skip
-        [fit] = pick(rows, "fit_seconds", epsilon=epsilon, model="source alone")
-        for model in ("alignment", "multitask"):
-            wanted = {"epsilon": epsilon, "model": model}
-            seconds = pick(rows, "fit_seconds", **wanted)
-            cells += [mean_spread(pick(rows, **wanted))]
-            cells += [mean_spread(pick(rows, "transduction", **wanted))]
-            cells += [f"{sum(seconds) / len(seconds) / fit:.1f}×"]
-        body.append(cells)
-    header = ["ε", "source alone"]
-    for model in ("alignment", "multitask"):
-        header += [model, "its pseudo-labels", "its time / source fit"]
-    alone = [mean_spread(pick(rows, key, model="no source")) for key in
-             ("accuracy", "transduction")]  # fmt: skip
-    n_draws = len(pick(rows, model="no source"))
-    return (
-        f"Test accuracy on the last 1,000 digits, over {n_draws} draws of the labels, both "
-        'strategies with `inference="gamma"`. Without a '
-        f"source (self-training): {alone[0]}, its pseudo-labels {alone[1]}.\n\n"
-        + table(header, body)
-    )
-
-
-def variant(name, model, text):
-    rows = load(name)["rows"]
-    body = [
-        [
-            epsilon_name(epsilon),
-            *(f"{a:.1f} %" for a in pick(rows, epsilon=epsilon, model="source alone")),
-            mean_spread(pick(rows, epsilon=epsilon, model=model)),
-            mean_spread(pick(rows, "transduction", epsilon=epsilon, model=model)),
-            len(pick(rows, epsilon=epsilon, model=model)),
-        ]
-        for epsilon in levels(rows)
-        if pick(rows, epsilon=epsilon, model=model)
-    ]
-    alone = [mean_spread(pick(rows, key, model="no source")) for key in
-             ("accuracy", "transduction")]  # fmt: skip
-    header = ["ε", "source alone", model, "its pseudo-labels", "draws"]
-    return f"{text} Without a source: {alone[0]}, its pseudo-labels {alone[1]}.\n\n" + table(
-        header, body
-    )
-
-
-def transfer_mnist_multitask():
-    return variant("transfer_mnist_multitask", "multitask", "With its default inference.")
-
-
-def transfer_mnist_folds():
-    text = (
-        "`n_folds=4`, so that no pseudo-label confirms itself, and "
-        "`n_components=(4, 6, 8, 10, 15, 20, 20)`."
-    )
-    return variant("transfer_mnist_folds", "alignment", text)
-
-
-def transfer_usps(name):
-    cells = {}  # what ran again, with more draws or another strategy, takes its place
-    for part in (name, f"{name}_multitask", f"{name}_100"):
-        if (HERE / "results" / f"{part}.json").exists():
-            fresh = {}
-            for r in [r for r in load(part)["rows"] if r["model"] != "source fit"]:
-                fresh.setdefault((r["labels"], r["epsilon"], r["model"]), []).append(r)
-            cells |= fresh
-    rows = [row for cell in cells.values() for row in cell]
-    body = []
-    for labels in dict.fromkeys(r["labels"] for r in rows):
-        here = [r for r in rows if r["labels"] == labels]
-        alone = pick(here, model="no source")
-        for epsilon in levels(here):
-            accuracies = [pick(here, epsilon=epsilon, model=m) for m in ("alignment", "multitask")]
-            cells = [f"{mean_spread(a)} ({len(a)})" for a in (*accuracies, alone)]
-            body.append([labels, epsilon_name(epsilon), *cells])
-    header = ["labels", "ε", "alignment", "multitask", "no source"]
-    return "Number of label draws in brackets.\n\n" + table(header, body)
-
-
-def transfer_mnist_usps_folds():
-    text = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
-    return text + transfer_usps("transfer_mnist_usps_folds")
-
-
-def transfer_mnist_usps():
-    return transfer_usps("transfer_mnist_usps")
-
-
-def transfer_usps_mnist():
-    return transfer_usps("transfer_usps_mnist")
-
-
-def transfer_gap():
-    rows = load("transfer_gap")["rows"]
-    body = [
-        [
-            name,
-            mean_spread(pick(rows, variant=name)),
-            mean_spread(pick(rows, "transduction", variant=name)),
-        ]
-        for name in dict.fromkeys(r["variant"] for r in rows)
-    ]
-    return table(["self-training without a source", "accuracy", "pseudo-labels"], body)
-
-
-def transfer_blocks():
-    rows = [
-        [epsilon_name(r["epsilon"]), mean_spread(r["thousands"]),
-         f"{min(r['thousands']):.1f} %", f"{r['thousands'][-1]:.1f} %"]
-        for r in load("transfer_blocks")["rows"]
-    ]  # fmt: skip
-    return table(["ε", "ten blocks of 1,000", "the hardest", "the last, used above"], rows)
-
-
-def office():
-    rows = load("office")["rows"]
-    models = dict.fromkeys(r["model"] for r in rows)
-    pairs = list(dict.fromkeys((r["source"], r["target"]) for r in rows))
-    body = []
-    for model in models:
-        values = [pick(rows, model=model, source=s, target=t)[0] for s, t in pairs]
-        body.append([model, f"**{sum(values) / len(values):.1f}**", *(f"{v:.1f}" for v in values)])
-    header = ["per cent", "mean", *(f"{s[0]}→{t[0]}".upper() for s, t in pairs)]
-    return (
-        "A = amazon, C = caltech, D = dslr, W = webcam. Rows divided by their sum, then z-scores "
-        "in each domain: sensitivity 1 is one standard deviation of one visual word, and the "
-        "source's means and deviations count as public. The models from SVM-t to subspace "
-        "alignment see the source in the clear.\n\n" + table(header, body)
-    )
-
-
 SECTIONS = [
+    (
+        "Noise-aware transfer, MNIST to MNIST: 9,000 digits, 100 labels",
+        partial(noise_aware, "mnist_mnist", "transfer_mnist"),
+        "noise_aware_mnist_mnist",
+    ),
+    (
+        "Noise-aware transfer, MNIST to USPS, 100 labels",
+        partial(noise_aware, "mnist_usps", "transfer_mnist_usps"),
+        "noise_aware_mnist_usps",
+    ),
+    (
+        "Noise-aware transfer, USPS to MNIST, 100 labels",
+        partial(noise_aware, "usps_mnist", "transfer_usps_mnist_100"),
+        "noise_aware_usps_mnist",
+    ),
+    (
+        "Noise-aware transfer, human activity: ten people to twenty, 5 labels a class",
+        partial(noise_aware, "activity", None),
+        "noise_aware_activity",
+    ),
+    (
+        "Noise-aware transfer, Office+Caltech with SURF features",
+        partial(noise_aware, "office", "office"),
+        "noise_aware_office",
+    ),
     (
         "Private transfer, 60,000 MNIST digits to 9,000 with 100 labels, δ = 1e-5, d = 1",
         transfer_mnist,
@@ -370,6 +235,11 @@ SECTIONS = [
         "Private transfer, MNIST to USPS, folds",
         transfer_mnist_usps_folds,
         "transfer_mnist_usps_folds",
+    ),
+    (
+        "Private transfer, USPS to MNIST, folds",
+        transfer_usps_mnist_folds,
+        "transfer_usps_mnist_folds",
     ),
     ("Private transfer, Office+Caltech with SURF features", office, "office"),
     ("All of MNIST, defaults", mnist, "mnist"),
