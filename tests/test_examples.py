@@ -34,10 +34,11 @@ def test_main_job_on_embedded_digits(tmp_path):
     assert len(same) == 4
     for block in (same, other):  # the unlabelled rows help
         assert block["no transfer (self-training)"] > block["labels only (1-NN)"]
-        # A hopeless source does no harm.
-        assert block["transfer, alignment"][-1] > block["no transfer (self-training)"][-1] - 2
-    for strategy in ("transfer, alignment", "transfer, multitask"):  # not private: no noise
-        assert same[strategy][0] > same["no transfer (self-training)"][0] + 2
+        # A source that is worth little does little harm, whatever the noise.
+        assert min(block["transfer, noise-aware"]) > block["no transfer (self-training)"][-1] - 6
+    for strategy in ("transfer, alignment", "transfer, noise-aware"):  # not private: no noise
+        assert same[strategy][0] > same["no transfer (self-training)"][0] + 1
+    assert other["transfer, noise-aware"][0] > other["transfer, alignment"][0] + 5
     assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
 
 

@@ -17,6 +17,8 @@ from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 # a point mass leaves it fewer of its bits.
 _PRECISION = 2.0**-30
 _LEAST_EPSILON = 1e-6
+# Variances are squares.
+_SMALLEST, _LARGEST = 1e-140, 1e140
 
 
 class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
@@ -149,7 +151,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
-            if not 1e-280 < self.sensitivity < 1e280:
+            if not _SMALLEST < self.sensitivity < _LARGEST:
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
                     f"double precision, got {self.sensitivity!r}. Bring it closer to 1, in other "
@@ -164,6 +166,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             )
         self._bounds = check_bounds(self, self.bounds, X)
         width = self._bounds.width
+        if not _SMALLEST < width.min() <= width.max() < _LARGEST:
+            raise ValueError(
+                f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
+                f"precision, got widths from {width.min():g} to {width.max():g}. Bring them "
+                "closer to 1, in other units."
+            )
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
     def _element_budget(self):

@@ -54,7 +54,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     with weights fitted to the labelled rows, so that a useless source is ignored, and offsets
     that bring classes to their frequency in the source where little is needed. No row is
     judged by a model that has seen its guess, and a row whose nearest neighbours contradict
-    its guess trains nobody.
+    its guess trains nobody in the next round; the classifier that remains learns from all.
 
     ``strategy="alignment"`` (004): a target row y enters the space of the source by
     subspace alignment, for each class so that the median of the target's rows of the class

@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp.transfer._alignment import paired_subspaces
 from skdp.transfer._shrinkage import ClassModel
+from skdp.transfer._subspace import Subspace
 
 
 class Embedding:
@@ -40,11 +41,16 @@ class MomentJudge:
 
     def __init__(self, source, columns, embedding, subspace):
         moments = source.moments_.select(columns)
-        means, covariances, noise = moments.project(embedding.directions(subspace.components))
+        directions = embedding.directions(subspace.components)
+        # Other features may not span all directions of the target.
+        shared = np.flatnonzero((directions**2).sum(axis=1) > 0.5)
+        self._subspace = Subspace(
+            subspace.mean, subspace.components[shared], subspace.variances[shared]
+        )
+        means, covariances, noise = moments.project(directions[shared])
         s = 1 / embedding.scale
-        self._subspace = subspace
         self._model = ClassModel.shrink(
-            means * s, covariances * s**2, noise * s**2, moments.counts, subspace.variances
+            means * s, covariances * s**2, noise * s**2, moments.counts, self._subspace.variances
         )
 
     def scores(self, X):
@@ -57,10 +63,11 @@ class ClassifierJudge:
 
     def __init__(self, source, columns, embedding):
         self._source, self._columns, self._embedding = source, columns, embedding
+        self._centre = source._centre(columns)
 
     def scores(self, X):
         """Return minus the squared reconstruction errors."""
-        rows = self._embedding.rows(X) + self._source._centre()
+        rows = self._embedding.rows(X) + self._centre
         errors = self._source._errors(rows.astype(X.dtype, copy=False))
         return -errors[:, self._columns]
 

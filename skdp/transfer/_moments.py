@@ -1,6 +1,6 @@
 """What a noisy copy still says exactly, on average: class counts, means and covariances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,11 @@ class Moments:
 
     Attributes
     ----------
+    totals : ndarray of shape (n_classes,)
+        Rows of each class; estimates where labels are noisy.
+
     counts : ndarray of shape (n_classes,)
-        Rows of each class; effective ones where labels are noisy.
+        How many rows of known class its mean is worth; the same where labels are not noisy.
 
     means : ndarray of shape (n_classes, n_features)
 
@@ -27,6 +30,7 @@ class Moments:
         Variance of the noise of each feature; 0 without noise.
     """
 
+    totals: np.ndarray
     counts: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
@@ -49,7 +53,7 @@ class Moments:
             Variance of the noise.
         """
         upper = np.triu_indices(rows.shape[1])
-        counts, means, covariances = [], [], []
+        totals, counts, means, covariances = [], [], [], []
         for w in weights.T:
             members = np.flatnonzero(w)
             w, Y = w[members, np.newaxis], rows[members].astype(np.float64)
@@ -59,21 +63,27 @@ class Moments:
             Y -= mean
             # w = 1 gives the sample covariance with N − 1.
             scatter = (w * Y).T @ Y / total * (count / max(count - 1, 1.0))
+            totals.append(total)
             counts.append(count)
             means.append(mean)
             covariances.append((scatter - np.diag(noise))[upper].astype(np.float32))
-        return cls(np.array(counts), np.array(means), np.array(covariances), noise)
+        own = (totals, counts, means, covariances, noise)
+        return cls(*(np.array(part) for part in own))
 
     def select(self, columns):
         """Return the moments of some of the classes."""
-        return Moments(
-            self.counts[columns], self.means[columns], self.covariances[columns], self.noise
+        return replace(
+            self,
+            totals=self.totals[columns],
+            counts=self.counts[columns],
+            means=self.means[columns],
+            covariances=self.covariances[columns],
         )
 
     @property
     def frequencies(self):
         """Return the fraction of rows in each class."""
-        return self.counts / self.counts.sum()
+        return self.totals / self.totals.sum()
 
     @property
     def mean(self):
@@ -84,10 +94,10 @@ class Moments:
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
         within = _unpack(self.frequencies @ self.covariances, self.means.shape[1])
         centred = self.means - self.mean
-        # The spread of noisy means is too large by what noise they have left.
         spread = (centred.T * self.frequencies) @ centred
-        excess = np.diag(within) + self.noise
-        return within + spread - np.diag(excess * len(self.counts) / self.counts.sum())
+        # The means of N rows in K classes spread too far by (K − 1)/N of what single rows do.
+        share = (len(self.counts) - 1) / self.counts.sum()
+        return within + spread - share * (within + np.diag(self.noise))
 
     def project(self, components):
         """Return these moments in a subspace, centred at the mean of all rows.

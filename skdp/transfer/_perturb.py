@@ -1,5 +1,7 @@
 """The one step of a source that sees private rows: perturb them, once."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
@@ -30,7 +32,7 @@ def perturb_rows(source, X):
     noisy : ndarray of shape (n_samples, n_features)
 
     variance : ndarray of shape (n_features,) or None
-        None where the noise states none, which only a source that does not denoise may.
+        Of any form where the source does not denoise.
 
     guarantee : PrivacyGuarantee
 
@@ -43,7 +45,7 @@ def perturb_rows(source, X):
     noise = _make_noise(source)
     noisy, fitted = perturb_training_rows(noise, X)
     guarantee = getattr(fitted, "guarantee_", None)
-    variance = getattr(fitted, "variance_", None)
+    variance: Any = getattr(fitted, "variance_", None)
     problem = None
     if guarantee is None:
         problem = "states no guarantee_"
@@ -51,8 +53,11 @@ def perturb_rows(source, X):
         problem = "changes the shape of the rows"
     elif np.isfinite(guarantee.epsilon) and np.mean(noisy == X) > (1 + guarantee.delta) / 2:
         problem = f"left most elements as they are (in {X.dtype}; is the noise too small for it?)"
-    elif variance is None and source.denoise:
-        problem = "states no variance_, which denoise=True needs to know"
+    elif source.denoise and not _is_variance(variance, X.shape[1]):
+        problem = (
+            f"states no variance_ (got {variance!r}), which denoise=True needs to know: a finite "
+            "number, not negative, or one for each feature"
+        )
     if problem:
         raise ValueError(
             "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
@@ -60,9 +65,16 @@ def perturb_rows(source, X):
             "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
             "scale the data, by public bounds, before they get here."
         )
-    if variance is not None:
+    if source.denoise:
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
     return noisy, variance, guarantee
+
+
+def _is_variance(value, n_features):
+    array = np.asarray(np.nan if value is None else value)
+    if array.dtype.kind not in "iuf" or array.shape not in {(), (n_features,)}:
+        return False
+    return bool(np.isfinite(array).all() and array.min() >= 0)
 
 
 def _make_noise(source):

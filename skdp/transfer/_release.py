@@ -10,7 +10,7 @@ from skdp.transfer._moments import Moments
 from skdp.transfer._subspace import Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
-_KIND = "DPSource"
+_KIND, _LARGEST = "DPSource", 1e100
 
 
 def write_source(source, path):
@@ -23,6 +23,7 @@ def write_source(source, path):
         "feature_names": getattr(source, "feature_names_in_", np.array([])).tolist(),
     }
     own = {"components": source.components_, "class_medians": source.class_medians_}
+    own["mean"] = source.mean_
     for name, part in (("moments", source.moments_), ("subspace", source._subspace)):
         if part is not None:
             own |= {f"{name}/{key}": array for key, array in vars(part).items()}
@@ -54,14 +55,18 @@ def _build(cls, header, arrays):
     require(components.ndim == 2, "components")
     require(medians.shape == (n_classes, len(components)), "class_medians")
     require(names.shape in {(0,), (p,)}, "feature_names")
-    require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
+    require(all(_sane(array) for array in arrays.values()), "numbers")
+    require(arrays["mean"].shape == (p,), "mean")
     moments, subspace = _read(Moments, arrays), _read(Subspace, arrays)
     if moments is not None:
         packed = p * (p + 1) // 2
-        require(moments.counts.shape == (n_classes,) and moments.counts.min() > 0, "counts")
+        for counts in (moments.totals, moments.counts):
+            require(counts.shape == (n_classes,) and counts.min() > 0, "counts")
         require(moments.means.shape == (n_classes, p), "means")
         require(moments.covariances.shape == (n_classes, packed), "covariances")
         require(moments.noise.shape == (p,) and moments.noise.min() >= 0, "noise")
+    denoised = moments is not None and moments.noise.any()
+    require(denoised == (subspace is not None), "subspace")
     n_inputs = p
     if subspace is not None:
         n_inputs = len(subspace.variances)
@@ -71,8 +76,20 @@ def _build(cls, header, arrays):
     if len(names):
         source.feature_names_in_ = names
     return source._assemble(
-        classifier, components, medians, moments, subspace, guarantee, label_guarantee
+        classifier,
+        components,
+        medians,
+        arrays["mean"],
+        moments,
+        subspace,
+        guarantee,
+        label_guarantee,
     )
+
+
+def _sane(array):
+    """Return whether an array holds real numbers whose squares are numbers too."""
+    return array.dtype.kind in "iuf" and float(np.abs(array).max(initial=0)) < _LARGEST
 
 
 def _read(cls, arrays):

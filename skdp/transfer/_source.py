@@ -65,8 +65,9 @@ class DPSource(BaseEstimator):
 
     denoise : bool, default=True
         Whether to allow for the noise, whose law is public: the release then has class
-        moments, and a classifier of denoised rows in the ``3 * n_components`` directions in
-        which these differ most. The strategies of the papers need False, where there is noise.
+        moments (p(p+1)/2 numbers a class), and a classifier of denoised rows in the
+        ``3 * n_components`` directions in which these differ most. The strategies of the
+        papers need False, where there is noise.
 
     n_components : int, default=20
         Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
@@ -108,10 +109,13 @@ class DPSource(BaseEstimator):
     classifier_ : WideCDMMAClassifier
         Trained on the noisy copy, or on denoised codes; :meth:`score` asks it.
 
+    mean_ : ndarray of shape (n_features,)
+        Of the noisy copy.
+
     moments_ : Moments or None
-        ``counts`` (n_classes,), ``means`` (n_classes, p), upper triangles of ``covariances``
-        (n_classes, p(p+1)/2), float32, and ``noise`` (p,), its variances. None without
-        ``denoise``.
+        ``totals`` and ``counts`` (n_classes,), ``means`` (n_classes, p), upper triangles of
+        ``covariances`` (n_classes, p(p+1)/2), float32, and ``noise`` (p,), its variances.
+        None without ``denoise``.
 
     components_ : ndarray of shape (n_directions, n_features)
         Principal directions V_sr of the noisy copy as rows, at most ⌈p/2⌉.
@@ -208,7 +212,7 @@ class DPSource(BaseEstimator):
             Private rows. Nothing computed from them is kept.
 
         y : array-like of shape (n_samples,)
-            Class labels, at least two different ones; not protected.
+            Class labels, at least two different ones; not protected without ``label_noise``.
 
         Returns
         -------
@@ -226,9 +230,10 @@ class DPSource(BaseEstimator):
         check_classification_targets(y)
         classes, labels, weights, label_guarantee = perturb_labels(self.label_noise, y)
         if len(classes) < 2:
+            kept = "" if self.label_noise is None else " after 'label_noise'"
             raise ValueError(
-                "The 'y' parameter of DPSource.fit must hold at least two classes, got one "
-                f"class: {classes.tolist()}. Add rows of another class."
+                f"The 'y' parameter of DPSource.fit must hold at least two classes{kept}, got "
+                f"one class: {classes.tolist()}. Add rows of another class."
             )
         noisy, variance, guarantee = perturb_rows(self, X)
         del X, y  # from here on there is only the noisy copy
@@ -253,24 +258,31 @@ class DPSource(BaseEstimator):
         components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
         medians = class_medians(noisy @ components.T, labels, len(classes))
         return self._assemble(
-            classifier, components, medians, moments, subspace, guarantee, label_guarantee
+            classifier,
+            components,
+            medians,
+            noisy.mean(axis=0, dtype=np.float64),
+            moments,
+            subspace,
+            guarantee,
+            label_guarantee,
         )
 
     def _assemble(
-        self, classifier, components, medians, moments, subspace, guarantee, label_guarantee
+        self, classifier, components, medians, mean, moments, subspace, guarantee, label_guarantee
     ):
         """Take what was learned or loaded as this release."""
         self.classifier_, self.guarantee_ = classifier, guarantee
         self.label_guarantee_ = label_guarantee
-        self.moments_, self._subspace = moments, subspace
+        self.mean_, self.moments_, self._subspace = mean, moments, subspace
         self.classes_, self.n_features_in_ = classifier.classes_, components.shape[1]
         self.components_ = components.astype(classifier._dtype, copy=False)
         self.class_medians_ = medians.astype(classifier._dtype, copy=False)
         return self
 
-    def _centre(self):
-        """Return the mean of the noisy copy, as far as the release has it; else zero."""
-        return np.zeros(self.n_features_in_) if self.moments_ is None else self.moments_.mean
+    def _centre(self, columns):
+        """Return the mean of the noisy copy; of some classes alone where moments say it."""
+        return self.mean_ if self.moments_ is None else self.moments_.select(columns).mean
 
     def _errors(self, X):
         """Return the squared error of the classifier for each row of X and class."""

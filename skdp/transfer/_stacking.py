@@ -4,12 +4,12 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
 # sure as a judge can reasonably be.
 _SCALE, _LEAST = 5.0, 0.1
-_MOST_OFFSET, _CLOSE, _MOST_STEPS = 1.5, 1e-3, 100
+_MOST_OFFSET, _CLOSE = 1.5, 1e-3
 
 
 def mean_margin(scores):
@@ -73,8 +73,8 @@ def frequency_offsets(scores, frequencies):
 
     That needs little where guesses err on the same side, and much where classes really are
     more frequent or rarer than expected, because rows that are certain would have to change.
-    Where it would take more than a factor of e^1.5 in the odds of a class, the
-    expectation is therefore taken to be wrong, and nothing is added.
+    Where it would take more than 1.5 for any class (odds of two classes change by e^3 at most),
+    the expectation is therefore taken to be wrong, and nothing is added.
 
     Parameters
     ----------
@@ -87,14 +87,18 @@ def frequency_offsets(scores, frequencies):
     Returns
     -------
     offsets : ndarray of shape (n_classes,)
+        With mean 0.
     """
-    offsets = np.zeros(len(frequencies))
-    for _ in range(_MOST_STEPS):
-        step = np.log(frequencies / softmax(scores + offsets, axis=1).mean(axis=0))
-        if np.abs(step).max() < _CLOSE:
-            break
-        offsets += step / 2  # half a step: counts of neighbouring classes move together
-        offsets -= offsets.mean()
-        if np.abs(offsets).max() > _MOST_OFFSET:
-            return np.zeros(len(frequencies))
-    return offsets
+
+    def loss(offsets):
+        # Convex; its gradient is what the frequencies are off by.
+        total = scores + offsets
+        value = logsumexp(total, axis=1).mean() - frequencies @ offsets
+        return value, softmax(total, axis=1).mean(axis=0) - frequencies
+
+    start, bounds = np.zeros(len(frequencies)), [(-_MOST_OFFSET, _MOST_OFFSET)] * len(frequencies)
+    fit = minimize(
+        loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12}
+    )
+    reached = np.abs(loss(fit.x)[1]).max() < _CLOSE
+    return fit.x - fit.x.mean() if reached else start

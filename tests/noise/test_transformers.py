@@ -180,3 +180,15 @@ def test_small_integer_types_do_not_overflow_the_guarantee(cls):
     small = cls(epsilon=np.uint8(4), sensitivity=np.int8(1)).fit(X)
     assert small.guarantee_ == cls(epsilon=4.0).fit(X).guarantee_
     assert small.expected_magnitude_ == cls(epsilon=4.0).fit(X).expected_magnitude_
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
+def test_units_whose_squares_are_no_numbers_are_refused(cls):
+    X = np.zeros((3, 2))
+    for size in (1e-200, 1e200):
+        with pytest.raises(ValueError, match=r"'sensitivity' parameter.*too extreme"):
+            cls(sensitivity=size).fit(X)
+        with pytest.raises(ValueError, match=r"'bounds' parameter.*too extreme"):
+            cls(bounds=(0.0, size)).fit(X)
+    noise = cls(sensitivity=3.0).fit(X)
+    assert abs(noise.variance_ / cls().fit(X).variance_ - 9) < 1e-5

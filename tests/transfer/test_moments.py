@@ -76,7 +76,7 @@ def test_corrected_moments_are_unbiased(rng, noise):
 def test_noisy_labels_are_allowed_for(rng):
     rows, labels = population(rng, n=3000)
     truth = Moments.measure(rows, one_hot(labels), np.zeros(5))
-    found = []
+    found, totals = [], []
     for _ in range(100):
         response = RandomizedResponse(1.5, classes=[0, 1, 2])
         classes, _, weights, guarantee = perturb_labels(response, labels)
@@ -86,6 +86,11 @@ def test_noisy_labels_are_allowed_for(rng):
         moments = Moments.measure(rows, weights, np.zeros(5))
         assert np.all(moments.counts < np.bincount(labels))  # worth fewer than true labels
         assert np.abs(moments.means - truth.means).max() < 1.0
+        # What does not depend on labels is not touched by their noise.
+        assert_allclose(moments.mean, truth.mean)
+        totals.append(moments.frequencies)
+    error = np.mean(totals, axis=0) - truth.frequencies
+    assert np.all(np.abs(error) < 5 * np.std(totals, axis=0) / 10)
     wanted = (one_hot(labels).T @ rows).ravel()
     score = (np.mean(found, axis=0) - wanted) / (np.std(found, axis=0) / 10)
     assert np.abs(score).max() < 5.5

@@ -13,6 +13,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
 from skdp.transfer._graph import neighbour_graph, spread
+from skdp.transfer._judges import judges_of
 from skdp.transfer._noise_aware import _crossed_scores, _stratified_folds
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
@@ -95,6 +96,9 @@ def test_offsets_stay_away_where_frequencies_are_others(rng):
     labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
     scores = 20 * np.eye(3)[labels] + rng.randn(5000, 3)
     assert_array_equal(frequency_offsets(scores, np.array([0.5, 0.3, 0.2])), 0)
+    # Nor is a hair's breadth forced upon rows that are certain.
+    scores = 40 * np.eye(2)[np.arange(1000) % 2]
+    assert_array_equal(frequency_offsets(scores, np.array([0.51, 0.49])), 0)
 
 
 def test_graph_is_that_of_the_nearest_neighbours(rng):
@@ -239,6 +243,23 @@ def test_other_dimensions_and_missing_classes(denoised, other):
     assert model.score(X_test[seen], y_test[seen]) > 0.75
 
 
+@pytest.mark.parametrize("denoise", [True, False])
+@pytest.mark.parametrize("kept", [[0, 1, 2, 3], [0, 2]])
+def test_source_and_target_meet_at_the_mean_of_the_classes_that_both_have(rng, denoise, kept):
+    # Far from zero, and with classes that only the source has.
+    means = 30 + rng.randn(4, 6)
+    labels, y = rng.randint(0, 4, 2000), rng.choice(kept, 300)
+    rows = means[labels] + 0.2 * rng.randn(2000, 6)
+    X = means[y] + 0.2 * rng.randn(300, 6)
+    source = DPSource(50.0, denoise=denoise, n_components=2, n_layers=1, n_inducing=50)
+    source.fit(rows, labels)
+    subspace = Subspace.of_rows(X, 6)
+    *_, classifier = judges_of(source, kept, X, y, subspace)
+    guesses = np.array(kept)[classifier.scores(X).argmax(axis=1)]
+    if denoise or len(kept) == 4:  # without moments only the mean of all classes is known
+        assert np.mean(guesses == y) > 0.95
+
+
 @pytest.mark.parametrize("strategy", ["alignment", "multitask"])
 def test_the_papers_strategies_want_a_source_that_was_not_denoised(denoised, same, strategy):
     X, _, marked, _, _ = same
@@ -254,7 +275,7 @@ def test_a_noise_without_a_variance_cannot_be_allowed_for(rng):
             return noisy
 
     X, y = rng.rand(60, 4), np.arange(60) % 3
-    with pytest.raises(ValueError, match=r"variance_, which denoise=True needs"):
+    with pytest.raises(ValueError, match=r"variance_ \(got None\), which denoise=True needs"):
         DPSource(noise=Unknown()).fit(X, y)
     assert DPSource(noise=Unknown(), denoise=False, n_layers=1).fit(X, y).moments_ is None
 
