@@ -187,3 +187,16 @@ def earlier_accuracy(rows, level, model):
     names = (level, f"{level}.0")
     values = [r["accuracy"] for r in rows if r["model"] == model and r.get("epsilon") in names]
     return mean_spread(values) if values else ""
+
+
+def noise_aware_labels():
+    """USPS to MNIST with 100 to 500 labels."""
+    body = []
+    for per_class in (10, 20, 30, 40, 50):
+        part = "noise_aware_usps_mnist" + ("" if per_class == 10 else f"_{10 * per_class}")
+        if (HERE / "results" / f"{part}.json").exists():
+            here = [r for r in load(part)["rows"] if r["level"] == "0.1"]
+            accuracy = pick(here, model="noise_aware")
+            labels = mean_spread(pick(here, "transduction", model="noise_aware"))
+            body.append([10 * per_class, mean_spread(accuracy), labels, len(accuracy)])
+    return "At ε = 0.1.\n\n" + table(["labels", "noise-aware", "its pseudo-labels", "fits"], body)

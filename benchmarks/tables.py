@@ -8,6 +8,7 @@ from functools import partial
 from _table import HERE, levels, load, percent, pick, spread, table
 from _transfer_tables import (
     noise_aware,
+    noise_aware_labels,
     office,
     transfer_blocks,
     transfer_gap,
@@ -205,6 +206,11 @@ SECTIONS = [
         "Noise-aware transfer, USPS to MNIST, 100 labels",
         partial(noise_aware, "usps_mnist", "transfer_usps_mnist_100"),
         "noise_aware_usps_mnist",
+    ),
+    (
+        "Noise-aware transfer, USPS to MNIST, 100 to 500 labels",
+        noise_aware_labels,
+        "noise_aware_usps_mnist_200",
     ),
     (
         "Noise-aware transfer, human activity: ten people to twenty, 5 labels a class",
