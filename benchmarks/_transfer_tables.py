@@ -85,22 +85,8 @@ def transfer_usps(name):
     return "Number of label draws in brackets.\n\n" + table(header, body)
 
 
-def transfer_mnist_usps_folds():
-    text = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
-    return text + transfer_usps("transfer_mnist_usps_folds")
-
-
-def transfer_usps_mnist_folds():
-    text = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
-    return text + transfer_usps("transfer_usps_mnist_folds")
-
-
-def transfer_mnist_usps():
-    return transfer_usps("transfer_mnist_usps")
-
-
-def transfer_usps_mnist():
-    return transfer_usps("transfer_usps_mnist")
+def transfer_usps_folds(name):
+    return "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. " + transfer_usps(name)
 
 
 def transfer_gap():

@@ -44,7 +44,15 @@ rows = []
 for name, changed in variants.items():
     for draw in range(args.draws):
         marked = draw_labels(y, 10, seed=draw)
-        result = transfer(None, X, y, marked, X_test, y_test, **{"random_state": 0, **changed})
+        result = transfer(
+            None,
+            X,
+            y,
+            marked,
+            X_test,
+            y_test,
+            **{"strategy": "alignment", "random_state": 0, **changed},
+        )
         rows.append({"variant": name, "draw": draw, **result})
     mean = np.mean([row["accuracy"] for row in rows if row["variant"] == name])
     print(name, mean, flush=True)
@@ -54,7 +62,7 @@ X_source, y_source = fetch_mnist(return_X_y=True)
 X_all, y_all = fetch_mnist(subset="test", return_X_y=True)
 blocks = []
 for epsilon in (np.inf, 8.0, 2.0):
-    source = DPSource(epsilon, n_jobs=-1, random_state=0).fit(X_source, y_source)
+    source = DPSource(epsilon, denoise=False, n_jobs=-1, random_state=0).fit(X_source, y_source)
     right = source.classifier_.set_params(n_jobs=-1).predict(X_all) == y_all
     accuracy = 100 * right.reshape(10, 1000).mean(axis=1)
     blocks.append({"epsilon": str(epsilon), "thousands": accuracy.tolist()})

@@ -15,10 +15,8 @@ from _transfer_tables import (
     transfer_mnist,
     transfer_mnist_folds,
     transfer_mnist_multitask,
-    transfer_mnist_usps,
-    transfer_mnist_usps_folds,
-    transfer_usps_mnist,
-    transfer_usps_mnist_folds,
+    transfer_usps,
+    transfer_usps_folds,
 )
 
 
@@ -235,16 +233,24 @@ SECTIONS = [
     ("Private transfer, MNIST to MNIST, folds", transfer_mnist_folds, "transfer_mnist_folds"),
     ("What decides these figures: the target's self-training", transfer_gap, "transfer_gap"),
     ("What decides these figures: the test digits", transfer_blocks, "transfer_blocks"),
-    ("Private transfer, MNIST to USPS", transfer_mnist_usps, "transfer_mnist_usps"),
-    ("Private transfer, USPS to MNIST", transfer_usps_mnist, "transfer_usps_mnist"),
+    (
+        "Private transfer, MNIST to USPS",
+        partial(transfer_usps, "transfer_mnist_usps"),
+        "transfer_mnist_usps",
+    ),
+    (
+        "Private transfer, USPS to MNIST",
+        partial(transfer_usps, "transfer_usps_mnist"),
+        "transfer_usps_mnist",
+    ),
     (
         "Private transfer, MNIST to USPS, folds",
-        transfer_mnist_usps_folds,
+        partial(transfer_usps_folds, "transfer_mnist_usps_folds"),
         "transfer_mnist_usps_folds",
     ),
     (
         "Private transfer, USPS to MNIST, folds",
-        transfer_usps_mnist_folds,
+        partial(transfer_usps_folds, "transfer_usps_mnist_folds"),
         "transfer_usps_mnist_folds",
     ),
     ("Private transfer, Office+Caltech with SURF features", office, "office"),

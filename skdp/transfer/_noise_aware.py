@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
-from skdp.transfer._rounds import History, first_round
+from skdp.transfer._rounds import History, crossed_scores, first_round, scores_by
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
 
@@ -43,8 +43,9 @@ class NoiseAware:
         self._units = [mean_margin(scores) for scores in given]
         state.given = [scores / unit for scores, unit in zip(given, self._units, strict=True)]
         history = History(len(schedule), int(state.hidden.sum()), verbose)
-        k = 1 if state.hidden.any() else len(schedule)
+        k = len(schedule)
         if state.hidden.any():
+            k = 1
             settings = first_round(labels[state.known])
             scores = _first_scores(fit, settings, state, n_folds, random_state)
             changed = state.judge(scores, labels)
@@ -53,7 +54,7 @@ class NoiseAware:
             # Depth is for the model that remains.
             settings = replace(schedule[k - 1], n_layers=1)
             folds = _stratified_folds(labels, n_folds, random_state)
-            scores = _crossed_scores(fit, settings, state.codes, labels, state.trusted, folds)
+            scores = crossed_scores(fit, settings, state.codes, labels, state.trusted, folds)
             changed = state.judge(scores, labels)
             history.add(k, schedule[k - 1], changed, **state.shares())
             if k == len(schedule):
@@ -133,12 +134,12 @@ def _first_scores(fit, settings, state, n_folds, random_state):
     codes, known = state.codes[state.known], state.true
     scores = np.zeros((len(state.codes), state.n_classes))
     queries = state.codes[state.hidden]
-    scores[state.hidden] = _scores(fit, settings, codes, known, queries, state.n_classes)
+    scores[state.hidden] = scores_by(fit, settings, codes, known, queries, state.n_classes)
     if np.bincount(known).min() > 1:  # else nothing can be said of a class without its only row
         folds = _stratified_folds(known, n_folds, random_state)
         fewer = first_round(known[folds != 0])
         everyone = np.ones(len(known), dtype=bool)
-        scores[state.known] = _crossed_scores(fit, fewer, codes, known, everyone, folds)
+        scores[state.known] = crossed_scores(fit, fewer, codes, known, everyone, folds)
     return scores
 
 
@@ -148,24 +149,3 @@ def _stratified_folds(labels, n_folds, random_state):
     folds = np.empty(len(labels), dtype=int)
     folds[order] = np.arange(len(labels)) % n_folds
     return folds
-
-
-def _crossed_scores(fit, settings, codes, labels, trusted, folds):
-    """Return scores of each row by a classifier of the trusted rows of the other folds."""
-    n_classes = labels.max() + 1
-    scores = np.empty((len(codes), n_classes))
-    for k in np.unique(folds):
-        train, here = trusted & (folds != k), folds == k
-        scores[here] = _scores(fit, settings, codes[train], labels[train], codes[here], n_classes)
-    return scores
-
-
-def _scores(fit, settings, rows, labels, queries, n_classes):
-    """Return minus the errors of a classifier; twice the worst for a class it has not seen."""
-    present = np.unique(labels)
-    if len(present) < 2:
-        return np.zeros((len(queries), n_classes))
-    errors = fit(settings, rows, labels).reconstruction_errors(queries)
-    scores = np.repeat(-2 * errors.max(axis=1, keepdims=True), n_classes, axis=1)
-    scores[:, present] = -errors
-    return scores

@@ -62,6 +62,7 @@ def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, ve
     crossed = n_hidden >= n_folds > 1
     classifier: Any = None
     rows = side.rows(X)
+    folds, everyone = np.full(len(labels), -1), np.ones(len(labels), dtype=bool)
     history = History(len(schedule), n_hidden, verbose)
     k = len(schedule)
     if n_hidden:
@@ -79,8 +80,10 @@ def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, ve
             classifier = fit(settings, rows, labels)
         if n_hidden:
             if crossed:
-                folds = random_state.permutation(n_hidden) % n_folds
-                errors = _crossed_errors(fit, settings, rows, labels, hidden, folds)
+                folds[hidden] = random_state.permutation(n_hidden) % n_folds
+                # Depth is for the model that remains.
+                shallow = replace(settings, n_layers=1)
+                errors = -crossed_scores(fit, shallow, rows, labels, everyone, folds)[hidden]
             else:
                 errors = classifier.reconstruction_errors(rows[hidden])
             others = score()
@@ -98,18 +101,28 @@ def self_train(fit, schedule, side, X, labels, *, n_folds, random_state, tol, ve
         k = len(schedule) if changed <= tol * n_hidden else k + 1
 
 
-def _crossed_errors(fit, settings, rows, labels, hidden, folds):
-    """Return the target's errors of the unlabelled rows, each by a model that left it out."""
-    fold_of = np.full(len(labels), -1)
-    fold_of[hidden] = folds
-    errors = []
+def crossed_scores(fit, settings, rows, labels, trusted, folds):
+    """Return scores of each row by a classifier of the trusted rows of the other folds.
+
+    Rows of fold −1 are in no fold: every classifier learns from them, and none scores them.
+    """
+    n_classes = labels.max() + 1
+    scores = np.full((len(rows), n_classes), np.nan)
     for k in range(folds.max() + 1):
-        # Depth is for the model that remains.
-        model = fit(replace(settings, n_layers=1), rows[fold_of != k], labels[fold_of != k])
-        errors.append(model.reconstruction_errors(rows[fold_of == k]))
-    joined = np.concatenate(errors)
-    order = np.argsort(np.concatenate([np.flatnonzero(folds == k) for k in range(len(errors))]))
-    return joined[order]
+        train, here = trusted & (folds != k), folds == k
+        scores[here] = scores_by(fit, settings, rows[train], labels[train], rows[here], n_classes)
+    return scores
+
+
+def scores_by(fit, settings, rows, labels, queries, n_classes):
+    """Return minus the errors of a classifier; twice the worst for a class it has not seen."""
+    present = np.unique(labels)
+    if len(present) < 2:
+        return np.zeros((len(queries), n_classes))
+    errors = fit(settings, rows, labels).reconstruction_errors(queries)
+    scores = np.repeat(-2 * errors.max(axis=1, keepdims=True), n_classes, axis=1)
+    scores[:, present] = -errors
+    return scores
 
 
 def first_round(labels):

@@ -14,7 +14,8 @@ from sklearn.neighbors import kneighbors_graph
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
-from skdp.transfer._noise_aware import _crossed_scores, _stratified_folds
+from skdp.transfer._noise_aware import _stratified_folds
+from skdp.transfer._rounds import crossed_scores
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
 
@@ -144,7 +145,7 @@ def test_folds_are_stratified_and_nobody_is_judged_by_a_model_that_saw_it(rng):
         trained.append(rows[:, 0].astype(int))
         return Remembers(rows)
 
-    scores = _crossed_scores(fit, None, codes, labels, trusted, folds)
+    scores = crossed_scores(fit, None, codes, labels, trusted, folds)
     assert scores.shape == (39, 3)
     assert set(np.concatenate(trained)) == set(np.flatnonzero(trusted))
 
