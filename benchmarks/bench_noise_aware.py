@@ -7,6 +7,7 @@ people to twenty, 5 labels a class), office (12 pairs, its canonical labels). Fe
 in [0, 1]; those of activity are clipped to the 1st and 99th percentile of the target, those of
 office are z-scores, see ``bench_office.py``. ``--levels`` are budgets: "8" is epsilon for an
 element (optimal noise), "record 8" for a whole record (Gaussian noise), "-" is no source.
+``--fresh 1`` draws new noise for every draw of labels, in place of one source for all.
 """
 
 import os
@@ -31,6 +32,7 @@ args = parse(
     draws=5,
     labels=0,
     source_layers=1,
+    fresh=0,
     n_jobs=1,
     name="",
 )
@@ -94,16 +96,15 @@ for case, source_rows, draws in tasks():
     for level in args.levels.split(","):
         for strategy in args.strategies.split(","):
             source, label = None, "no source"
-            if level != "-":
-                with Timer() as timer:
-                    source = make_source(level, source_rows, strategy == "noise_aware")
-                alone = None
-                if source.n_features_in_ == draws[0][0].shape[1]:
-                    alone = 100 * source.score(*draws[0][3:])
-                label = strategy
-                own = {"accuracy": alone, "fit_seconds": timer.seconds}
-                record(case=case, level=level, model=f"source alone ({strategy})", **own)
             for draw, data in enumerate(draws):
+                if level != "-" and (draw == 0 or args.fresh):
+                    with Timer() as timer:
+                        source = make_source(level, source_rows, strategy == "noise_aware")
+                    label, alone = strategy, None
+                    if source.n_features_in_ == data[0].shape[1]:
+                        alone = 100 * source.score(*data[3:])
+                    own = {"accuracy": alone, "fit_seconds": timer.seconds}
+                    record(case=case, level=level, model=f"source alone ({strategy})", **own)
                 settings = {"strategy": strategy, "random_state": 0, "n_jobs": args.n_jobs}
                 result = transfer(source, *data, **settings)
                 record(case=case, level=level, model=label, draw=draw, **result)

@@ -1,10 +1,16 @@
 """Noisy rows as what is expected behind their noise, in the few directions that matter."""
 
+import numpy as np
+
+from skdp.transfer._folds import stratified_folds
+from skdp.transfer._mixtures import Mixtures
 from skdp.transfer._shrinkage import ClassModel
 from skdp.transfer._subspace import Subspace
 
+_FOLDS = 10
 
-def denoised_codes(noisy, labels, moments, n_directions):
+
+def denoised_codes(noisy, labels, moments, n_directions, random_state):
     """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
 
     Parameters
@@ -21,9 +27,15 @@ def denoised_codes(noisy, labels, moments, n_directions):
     n_directions : int
         Of the subspace.
 
+    random_state : RandomState
+        Seeds k-means, and chooses held-out rows.
+
     Returns
     -------
     subspace : Subspace
+
+    mixtures : Mixtures
+        Of the classes, in units of the subspace.
 
     codes : ndarray of shape (n_samples, n_directions)
         In units of the subspace and the dtype of the copy.
@@ -31,5 +43,23 @@ def denoised_codes(noisy, labels, moments, n_directions):
     subspace = Subspace.of_moments(moments, n_directions)
     means, covariances, noise = moments.project(subspace.components)
     model = ClassModel.shrink(means, covariances, noise, moments.counts, subspace.variances)
-    denoised = model.denoise(subspace.project(noisy), labels, noise)
-    return subspace, (denoised * subspace.scale).astype(noisy.dtype, copy=False)
+    scale = subspace.scale
+    codes, noise = subspace.encode(noisy), noise * scale**2
+    normal = Mixtures.single(model.means * scale, model.covariances * scale**2)
+    mixtures = _more_likely(normal, codes, labels, noise, random_state)
+    return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
+
+
+def _more_likely(normal, codes, labels, noise, random_state):
+    """Return mixtures where they explain held-out noisy rows better than one normal each."""
+    held = stratified_folds(labels, _FOLDS, random_state) == 0
+    held &= np.bincount(labels)[labels] > 1
+    if not held.any():
+        return normal
+    mixtures = Mixtures.fit(codes[~held], labels[~held], noise, random_state)
+    rows = np.arange(held.sum())
+    likelihoods = [
+        model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
+        for model in (normal, mixtures)
+    ]
+    return mixtures if likelihoods[1] > likelihoods[0] else normal

@@ -16,6 +16,7 @@ class Embedding:
 
     def __init__(self, source, columns, X, labels, subspace):
         self.mean, self.basis, self.scale = subspace.mean, None, 1.0
+        self.centre = source._centre(columns)
         if source.n_features_in_ != X.shape[1]:
             V_sr, V_tg = paired_subspaces(source, columns, X, labels)
             self.basis = (V_tg.T @ V_sr).astype(np.float64)
@@ -28,9 +29,11 @@ class Embedding:
         return components if self.basis is None else components @ self.basis
 
     def rows(self, X):
-        """Return centred target rows in the space of the source."""
+        """Return target rows in the space of the source, in the dtype of X."""
         centred = X - self.mean
-        return centred if self.basis is None else centred @ self.basis * self.scale
+        if self.basis is not None:
+            centred = centred @ self.basis * self.scale
+        return (centred + self.centre).astype(X.dtype, copy=False)
 
 
 class MomentJudge:
@@ -58,18 +61,28 @@ class MomentJudge:
         return self._model.log_likelihood(self._subspace.project(X))
 
 
+class MixtureJudge:
+    """Mixtures of normal distributions that the source found behind its noise."""
+
+    def __init__(self, source, columns, embedding):
+        self._source, self._columns, self._embedding = source, columns, embedding
+
+    def scores(self, X):
+        """Return log-likelihoods, up to a constant."""
+        codes = self._source._subspace.encode(self._embedding.rows(X))
+        noise = np.zeros(codes.shape[1])
+        return self._source._mixtures.log_likelihood(codes, noise)[:, self._columns]
+
+
 class ClassifierJudge:
     """The classifier that the source trained on its noisy copy."""
 
     def __init__(self, source, columns, embedding):
         self._source, self._columns, self._embedding = source, columns, embedding
-        self._centre = source._centre(columns)
 
     def scores(self, X):
         """Return minus the squared reconstruction errors."""
-        rows = self._embedding.rows(X) + self._centre
-        errors = self._source._errors(rows.astype(X.dtype, copy=False))
-        return -errors[:, self._columns]
+        return -self._source._errors(self._embedding.rows(X))[:, self._columns]
 
 
 def judges_of(source, columns, X, labels, subspace):
@@ -79,5 +92,7 @@ def judges_of(source, columns, X, labels, subspace):
     embedding = Embedding(source, columns, X, labels, subspace)
     judges: list = [ClassifierJudge(source, columns, embedding)]
     if source.moments_ is not None:
-        judges.insert(0, MomentJudge(source, columns, embedding, subspace))
+        judges.append(MomentJudge(source, columns, embedding, subspace))
+    if source._mixtures is not None:
+        judges.append(MixtureJudge(source, columns, embedding))
     return judges

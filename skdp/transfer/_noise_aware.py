@@ -1,12 +1,15 @@
 """Noise-aware transfer: what the noise left of the source, and the target's own structure."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
 
+from skdp.transfer._folds import stratified_folds
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
+from skdp.transfer._mixtures import fit_mixtures
 from skdp.transfer._rounds import History, crossed_scores, first_round, scores_by
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
@@ -17,10 +20,11 @@ _DIRECTIONS = 60
 class NoiseAware:
     """Self-training in the target's subspace, with judges weighed on the labelled rows.
 
-    Every round has the same four steps: a target classifier scores each fold of the rows
-    without having seen it; its scores and those of the source are weighed by how well they
-    explain the labelled rows; guesses are moved towards the class frequencies of the source;
-    and rows whose neighbours disagree with their guess sit out the next round.
+    Every round has the same four steps: two target classifiers, fuzzy sets and mixtures of
+    normal distributions, score each fold of the rows without having seen it, and count alike;
+    their scores and those of the source are weighed by how well they explain the labelled
+    rows; guesses are moved towards the class frequencies of the source; and rows whose
+    neighbours disagree with their guess sit out the next round.
 
     Parameters
     ----------
@@ -42,28 +46,31 @@ class NoiseAware:
         given = [judge.scores(X) for judge in self._judges]
         self._units = [mean_margin(scores) for scores in given]
         state.given = [scores / unit for scores, unit in zip(given, self._units, strict=True)]
+        fits = (fit, partial(fit_mixtures, random_state))
         history = History(len(schedule), int(state.hidden.sum()), verbose)
         k = len(schedule)
         if state.hidden.any():
             k = 1
             settings = first_round(labels[state.known])
-            scores = _first_scores(fit, settings, state, n_folds, random_state)
+            scores = [_first_scores(fit, settings, state, n_folds, random_state) for fit in fits]
             changed = state.judge(scores, labels)
             history.add(0, settings, changed, **state.shares())
         while True:
             # Depth is for the model that remains.
             settings = replace(schedule[k - 1], n_layers=1)
-            folds = _stratified_folds(labels, n_folds, random_state)
-            scores = crossed_scores(fit, settings, state.codes, labels, state.trusted, folds)
+            folds = stratified_folds(labels, n_folds, random_state)
+            rows = (state.codes, labels, state.trusted, folds)
+            scores = [crossed_scores(fit, settings, *rows) for fit in fits]
             changed = state.judge(scores, labels)
             history.add(k, schedule[k - 1], changed, **state.shares())
             if k == len(schedule):
                 break
             k = len(schedule) if changed <= tol * state.hidden.sum() else k + 1
         self._units.append(state.unit)
+        self._target_units = state.target_units
         self._weights, self._offsets = state.weights, state.offsets
         self.source_weight = state.shares()["source_weight"]
-        self.classifier = fit(schedule[-1], state.codes, labels)
+        self.classifier, self._mixtures = (fit(schedule[-1], state.codes, labels) for fit in fits)
         return history.columns
 
     def _expected(self):
@@ -81,8 +88,9 @@ class NoiseAware:
 
     def target_scores(self, X):
         """Return what the target classifier adds to the log-posteriors."""
-        errors = self.classifier.reconstruction_errors(self._subspace.encode(X))
-        return self._weighed(-errors, -1).astype(X.dtype)
+        codes = self._subspace.encode(X)
+        scores = [-m.reconstruction_errors(codes) for m in (self.classifier, self._mixtures)]
+        return self._weighed(_mean(scores, self._target_units), -1).astype(X.dtype)
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
@@ -104,9 +112,14 @@ class _Rows:
         self._graph = neighbour_graph(codes, n_jobs) if self.hidden.any() else None
 
     def judge(self, scores, labels):
-        """Weigh all scores, write the guesses, say how many changed, and see whom to trust."""
-        self.unit = mean_margin(scores)
-        stacked = np.stack([*self.given, scores / self.unit])
+        """Weigh all scores, write the guesses, say how many changed, and see whom to trust.
+
+        ``scores`` are those of each target classifier.
+        """
+        self.target_units = [mean_margin(each) for each in scores]
+        target = _mean(scores, self.target_units)
+        self.unit = mean_margin(target)
+        stacked = np.stack([*self.given, target / self.unit])
         self.weights = fit_weights(stacked[:, self.known], self.true)
         posteriors = np.tensordot(self.weights, stacked, 1)
         self.offsets = np.zeros(self.n_classes)
@@ -129,6 +142,10 @@ class _Rows:
         return {"source_weight": float(weight), "trusted": float(self.trusted.mean())}
 
 
+def _mean(scores, units):
+    return np.mean([each / unit for each, unit in zip(scores, units, strict=True)], axis=0)
+
+
 def _first_scores(fit, settings, state, n_folds, random_state):
     """Return scores by the labelled rows alone; of these, by the labelled rows of other folds."""
     codes, known = state.codes[state.known], state.true
@@ -136,16 +153,8 @@ def _first_scores(fit, settings, state, n_folds, random_state):
     queries = state.codes[state.hidden]
     scores[state.hidden] = scores_by(fit, settings, codes, known, queries, state.n_classes)
     if np.bincount(known).min() > 1:  # else nothing can be said of a class without its only row
-        folds = _stratified_folds(known, n_folds, random_state)
+        folds = stratified_folds(known, n_folds, random_state)
         fewer = first_round(known[folds != 0])
         everyone = np.ones(len(known), dtype=bool)
         scores[state.known] = crossed_scores(fit, fewer, codes, known, everyone, folds)
     return scores
-
-
-def _stratified_folds(labels, n_folds, random_state):
-    """Return a fold for each row, such that the rows of a class are spread over all folds."""
-    order = np.lexsort((random_state.uniform(size=len(labels)), labels))
-    folds = np.empty(len(labels), dtype=int)
-    folds[order] = np.arange(len(labels)) % n_folds
-    return folds

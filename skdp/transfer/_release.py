@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.membership._exchange import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
+from skdp.transfer._mixtures import Mixtures
 from skdp.transfer._moments import Moments
 from skdp.transfer._subspace import Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
@@ -24,8 +25,9 @@ def write_source(source, path):
     }
     own = {"components": source.components_, "class_medians": source.class_medians_}
     own["mean"] = source.mean_
-    for name, part in (("moments", source.moments_), ("subspace", source._subspace)):
+    for part in (source.moments_, source._subspace, source._mixtures):
         if part is not None:
+            name = type(part).__name__.lower()
             own |= {f"{name}/{key}": array for key, array in vars(part).items()}
     save_arrays(path, _KIND, header, {**arrays, **own})
 
@@ -57,7 +59,7 @@ def _build(cls, header, arrays):
     require(names.shape in {(0,), (p,)}, "feature_names")
     require(all(_sane(array) for array in arrays.values()), "numbers")
     require(arrays["mean"].shape == (p,), "mean")
-    moments, subspace = _read(Moments, arrays), _read(Subspace, arrays)
+    moments, subspace, mixtures = (_read(part, arrays) for part in (Moments, Subspace, Mixtures))
     if moments is not None:
         packed = p * (p + 1) // 2
         for counts in (moments.totals, moments.counts):
@@ -66,12 +68,13 @@ def _build(cls, header, arrays):
         require(moments.covariances.shape == (n_classes, packed), "covariances")
         require(moments.noise.shape == (p,) and moments.noise.min() >= 0, "noise")
     denoised = moments is not None and moments.noise.any()
-    require(denoised == (subspace is not None), "subspace")
+    require(denoised == (subspace is not None) == (mixtures is not None), "subspace")
     n_inputs = p
     if subspace is not None:
         n_inputs = len(subspace.variances)
         require(subspace.mean.shape == (p,) and subspace.variances.min() > 0, "subspace")
         require(subspace.components.shape == (n_inputs, p), "subspace")
+        _check_mixtures(mixtures, n_classes, n_inputs)
     require(classifier.n_features_in_ == n_inputs, "features")
     if len(names):
         source.feature_names_in_ = names
@@ -82,9 +85,19 @@ def _build(cls, header, arrays):
         arrays["mean"],
         moments,
         subspace,
+        mixtures,
         guarantee,
         label_guarantee,
     )
+
+
+def _check_mixtures(mixtures, n_classes, d):
+    n_parts = len(mixtures.classes)
+    require(np.array_equal(np.unique(mixtures.classes), np.arange(n_classes)), "mixtures")
+    require(mixtures.weights.shape == (n_parts,) and mixtures.weights.min() > 0, "mixtures")
+    require(mixtures.means.shape == (n_parts, d), "mixtures")
+    require(mixtures.covariances.shape == (n_parts, d, d), "mixtures")
+    require(np.linalg.eigvalsh(mixtures.covariances).min() > 0, "mixtures")
 
 
 def _sane(array):

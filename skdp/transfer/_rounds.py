@@ -115,12 +115,16 @@ def crossed_scores(fit, settings, rows, labels, trusted, folds):
 
 
 def scores_by(fit, settings, rows, labels, queries, n_classes):
-    """Return minus the errors of a classifier; twice the worst for a class it has not seen."""
+    """Return minus the errors of a classifier.
+
+    For a class it has not seen, as far below the worst as the worst is below the best.
+    """
     present = np.unique(labels)
     if len(present) < 2:
         return np.zeros((len(queries), n_classes))
     errors = fit(settings, rows, labels).reconstruction_errors(queries)
-    scores = np.repeat(-2 * errors.max(axis=1, keepdims=True), n_classes, axis=1)
+    best, worst = errors.min(axis=1, keepdims=True), errors.max(axis=1, keepdims=True)
+    scores = np.repeat(best - 2 * worst, n_classes, axis=1)
     scores[:, present] = -errors
     return scores
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -237,13 +238,15 @@ class DPSource(BaseEstimator):
             )
         noisy, variance, guarantee = perturb_rows(self, X)
         del X, y  # from here on there is only the noisy copy
-        moments = subspace = None
+        moments = subspace = mixtures = None
         rows = noisy
         if self.denoise:
             moments = Moments.measure(noisy, weights, variance)
             if variance.any():
                 n_directions = min(_DIRECTIONS * self.n_components, noisy.shape[1])
-                subspace, rows = denoised_codes(noisy, labels, moments, n_directions)
+                subspace, mixtures, rows = denoised_codes(
+                    noisy, labels, moments, n_directions, check_random_state(self.random_state)
+                )
         classifier = WideCDMMAClassifier(
             self.n_components,
             self.n_inducing,
@@ -264,17 +267,28 @@ class DPSource(BaseEstimator):
             noisy.mean(axis=0, dtype=np.float64),
             moments,
             subspace,
+            mixtures,
             guarantee,
             label_guarantee,
         )
 
     def _assemble(
-        self, classifier, components, medians, mean, moments, subspace, guarantee, label_guarantee
+        self,
+        classifier,
+        components,
+        medians,
+        mean,
+        moments,
+        subspace,
+        mixtures,
+        guarantee,
+        label_guarantee,
     ):
         """Take what was learned or loaded as this release."""
         self.classifier_, self.guarantee_ = classifier, guarantee
         self.label_guarantee_ = label_guarantee
-        self.mean_, self.moments_, self._subspace = mean, moments, subspace
+        self.mean_, self.moments_ = mean, moments
+        self._subspace, self._mixtures = subspace, mixtures
         self.classes_, self.n_features_in_ = classifier.classes_, components.shape[1]
         self.components_ = components.astype(classifier._dtype, copy=False)
         self.class_medians_ = medians.astype(classifier._dtype, copy=False)

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp, softmax
 
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
@@ -21,11 +21,10 @@ def mean_margin(scores):
 def fit_weights(scores, labels):
     """Return non-negative weights with which scores add up to log-posteriors.
 
-    Bayesian model averaging over all sets of judges: for each, the most likely weights of a
-    multinomial logistic regression on rows whose classes are known, under a normal prior of
-    scale 5; each counts by its likelihood, less half the logarithm of the number of rows
-    for every judge in it. A judge that explains nothing is thus left out, and not given
-    whatever weight chance would.
+    Bayesian model averaging over all sets of judges. Those of a set are heard equally: few
+    labelled rows say who is of use, and hardly how much. How sure they are together is the
+    slope of a multinomial logistic regression on the labelled rows, under a normal prior of
+    scale 5. Each set counts by its likelihood.
 
     Parameters
     ----------
@@ -42,30 +41,21 @@ def fit_weights(scores, labels):
     """
     judges = range(len(scores))
     sets = [list(s) for n in judges for s in combinations(judges, n + 1)]
-    fits = [_fit_set(scores[chosen], labels) for chosen in sets]
-    penalties = [np.log(len(labels)) / 2 * len(chosen) for chosen in sets]
-    shares = softmax(np.array([-fit.fun for fit in fits]) - penalties)
+    fits = [_fit_slope(scores[chosen].mean(axis=0), labels) for chosen in sets]
     weights = np.zeros(len(scores))
-    for share, chosen, fit in zip(shares, sets, fits, strict=True):
-        weights[chosen] += share * fit.x
+    for share, chosen, fit in zip(softmax([-fit.fun for fit in fits]), sets, fits, strict=True):
+        weights[chosen] += share * fit.x / len(chosen)
     weights[-1] = max(weights[-1], _LEAST)
     return weights
 
 
-def _fit_set(scores, labels):
+def _fit_slope(scores, labels):
     rows = np.arange(len(labels))
-    own = scores[:, rows, labels]
 
-    def loss(weights):
-        total = np.tensordot(weights, scores, 1)
-        excess = np.einsum("jic,ic->j", scores, softmax(total, axis=1)) - own.sum(axis=1)
-        value = (
-            weights @ weights / (2 * _SCALE**2) - log_softmax(total, axis=1)[rows, labels].sum()
-        )
-        return value, excess + weights / _SCALE**2
+    def loss(slope):
+        return (slope / _SCALE) ** 2 / 2 - log_softmax(slope * scores, axis=1)[rows, labels].sum()
 
-    start, bounds = np.ones(len(scores)), [(0, None)] * len(scores)
-    return minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
+    return minimize_scalar(loss, bounds=(0, 4 * _SCALE), method="bounded")
 
 
 def frequency_offsets(scores, frequencies):

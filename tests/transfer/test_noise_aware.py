@@ -14,7 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
-from skdp.transfer._noise_aware import _stratified_folds
+from skdp.transfer._folds import stratified_folds
 from skdp.transfer._rounds import crossed_scores
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
@@ -125,7 +125,7 @@ def test_spreading_solves_its_equation(rng):
 
 def test_folds_are_stratified_and_nobody_is_judged_by_a_model_that_saw_it(rng):
     labels = np.repeat([0, 1, 2], [30, 7, 2])
-    folds = _stratified_folds(labels, 4, rng)
+    folds = stratified_folds(labels, 4, rng)
     for c in range(3):
         counts = np.bincount(folds[labels == c], minlength=4)
         assert counts.max() - counts.min() <= 1
