@@ -15,14 +15,12 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import warnings
-from itertools import permutations
 
-import numpy as np
 from _report import Timer, parse, save
-from _transfer import draw_labels, office_trials, transfer
+from _tasks import task
+from _transfer import transfer
 
 from skdp import DPSource, GaussianDPNoise, PrivacyLeakWarning
-from skdp.datasets import fetch_mnist, fetch_usps, load_human_activity
 
 args = parse(
     __doc__,
@@ -37,40 +35,6 @@ args = parse(
     name="",
 )
 warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the yardstick here
-
-
-def digits():
-    load = {"mnist": fetch_mnist, "usps": fetch_usps}
-    source, target = args.transfer.split("-")
-    X, y = load[target](return_X_y=True)
-    X_test, y_test = load[target](subset="test", return_X_y=True)
-    if source == target:  # the papers' split
-        X, X_test, y, y_test = X_test[:9000], X_test[9000:], y_test[:9000], y_test[9000:]
-    X, y = X[:10_000], y[:10_000]
-    marks = [draw_labels(y, args.labels or 10, seed=draw) for draw in range(args.draws)]
-    yield "", load[source](return_X_y=True), [(X, y, m, X_test, y_test) for m in marks]
-
-
-def activity():
-    data = load_human_activity()
-    people = np.random.RandomState(0).permutation(np.unique(data.groups))
-    source = np.isin(data.groups, people[:10])
-    low, high = np.percentile(data.data[~source], [1, 99], axis=0)
-    X = np.clip((data.data - low) / (high - low), 0, 1).astype(np.float32)
-    order = np.random.RandomState(1).permutation(np.flatnonzero(~source))
-    train, test = np.split(order, [int(0.8 * len(order))])
-    X_test, y_test = X[test], data.target[test]
-    target = X[train], data.target[train]
-    marks = [draw_labels(target[1], args.labels or 5, seed=draw) for draw in range(args.draws)]
-    yield "", (X[source], data.target[source]), [(*target, m, X_test, y_test) for m in marks]
-
-
-def office():
-    for pair in permutations(("amazon", "caltech", "dslr", "webcam"), 2):
-        for k, (source, (Xl, yl), (Xq, yq)) in enumerate(office_trials(*pair, args.draws)):
-            X, y = np.concatenate([Xl, Xq]), np.append(yl, yq)
-            marked = np.append(yl, np.full(len(yq), -1))
-            yield f"{pair[0]} to {pair[1]}, trial {k}", source, [(X, y, marked, Xq, yq)]
 
 
 def make_source(level, rows, denoise):
@@ -91,8 +55,7 @@ def record(**row):
     save(name, {**vars(args), "delta": 1e-5, "sensitivity": 1.0}, rows)
 
 
-tasks = {"activity": activity, "office": office}.get(args.transfer, digits)
-for case, source_rows, draws in tasks():
+for case, source_rows, draws in task(args.transfer, args.draws, args.labels):
     for level in args.levels.split(","):
         for strategy in args.strategies.split(","):
             source, label = None, "no source"
