@@ -44,17 +44,19 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
     the labels are guessed again. The source, if any, may have other features than the target.
 
-    ``strategy="noise_aware"`` (ours) knows the law of the noise. In the principal directions
-    of the target it has two judges from the source: normal distributions of the classes, by
-    empirical Bayes from moments freed of noise, and the classifier of the release. Their
-    scores :math:`s_j` and those of the target classifier add up to log-posteriors,
+    ``strategy="noise_aware"`` (ours) knows the law of the noise. It has three judges from the
+    source: its classifier, mixtures of normal distributions found behind the noise, and one
+    normal distribution of each class in the principal directions of the target, by empirical
+    Bayes from moments freed of noise. Their scores :math:`s_j` and those of the target, fuzzy
+    sets and mixtures of normal distributions counting alike, add up to log-posteriors,
 
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights fitted to the labelled rows, so that a useless source is ignored, and offsets
-    that bring classes to their frequency in the source where little is needed. No row is
-    judged by a model that has seen its guess, and a row whose nearest neighbours contradict
-    its guess trains nobody in the next round; the classifier that remains learns from all.
+    with weights averaged over all sets of judges, by how likely each makes the labelled rows, so
+    that a useless source is ignored, and offsets that bring classes to their frequency in the
+    source where little is needed. No row is judged by a model that has seen its guess, and a
+    row whose nearest neighbours contradict its guess trains nobody in the next round; the
+    models that remain learn from all.
 
     ``strategy="alignment"`` (004): a target row y enters the space of the source by
     subspace alignment, for each class so that the median of the target's rows of the class

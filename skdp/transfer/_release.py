@@ -78,17 +78,8 @@ def _build(cls, header, arrays):
     require(classifier.n_features_in_ == n_inputs, "features")
     if len(names):
         source.feature_names_in_ = names
-    return source._assemble(
-        classifier,
-        components,
-        medians,
-        arrays["mean"],
-        moments,
-        subspace,
-        mixtures,
-        guarantee,
-        label_guarantee,
-    )
+    learned = classifier, components, medians, arrays["mean"], moments, subspace, mixtures
+    return source._assemble(*learned, guarantee, label_guarantee)
 
 
 def _check_mixtures(mixtures, n_classes, d):

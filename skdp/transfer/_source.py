@@ -29,7 +29,8 @@ class DPSource(BaseEstimator):
     :class:`DPTransferClassifier`. Fitting perturbs the rows once, forgets them, and computes
     everything from the noisy copy :math:`y^+`: a :class:`~skdp.WideCDMMAClassifier`, counts,
     means and noise-corrected covariances :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the
-    classes, the leading principal directions :math:`V_{sr}` of all rows, and class medians
+    classes, a mixture of normal distributions for each behind the noise, the leading principal
+    directions :math:`V_{sr}` of all rows, and class medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 
@@ -66,9 +67,9 @@ class DPSource(BaseEstimator):
 
     denoise : bool, default=True
         Whether to allow for the noise, whose law is public: the release then has class
-        moments (p(p+1)/2 numbers a class), and a classifier of denoised rows in the
-        ``3 * n_components`` directions in which these differ most. The strategies of the
-        papers need False, where there is noise.
+        moments (p(p+1)/2 numbers a class), and in the ``3 * n_components`` directions in
+        which rows differ most a mixture of normal distributions for each class and a
+        classifier of denoised rows. The papers' strategies need False, where there is noise.
 
     n_components : int, default=20
         Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
@@ -260,33 +261,18 @@ class DPSource(BaseEstimator):
         n_directions = -(-noisy.shape[1] // 2)
         components = principal_directions(noisy.astype(np.float64, copy=False), n_directions)
         medians = class_medians(noisy @ components.T, labels, len(classes))
+        mean = noisy.mean(axis=0, dtype=np.float64)
+        guarantees = guarantee, label_guarantee
         return self._assemble(
-            classifier,
-            components,
-            medians,
-            noisy.mean(axis=0, dtype=np.float64),
-            moments,
-            subspace,
-            mixtures,
-            guarantee,
-            label_guarantee,
+            classifier, components, medians, mean, moments, subspace, mixtures, *guarantees
         )
 
     def _assemble(
-        self,
-        classifier,
-        components,
-        medians,
-        mean,
-        moments,
-        subspace,
-        mixtures,
-        guarantee,
-        label_guarantee,
+        self, classifier, components, medians, mean, moments, subspace, mixtures, *guarantees
     ):
         """Take what was learned or loaded as this release."""
-        self.classifier_, self.guarantee_ = classifier, guarantee
-        self.label_guarantee_ = label_guarantee
+        self.classifier_ = classifier
+        self.guarantee_, self.label_guarantee_ = guarantees
         self.mean_, self.moments_ = mean, moments
         self._subspace, self._mixtures = subspace, mixtures
         self.classes_, self.n_features_in_ = classifier.classes_, components.shape[1]
@@ -374,7 +360,8 @@ class DPSource(BaseEstimator):
             f"{self.n_features_in_} features\n"
             f"  model:      {len(parts)} autoencoders (depth {len(parts[0].precisions_)}) of "
             f"{'noisy' if self._subspace is None else 'denoised'} rows"
-            f"{'' if self.moments_ is None else ', moments of each class'}\n"
+            f"{'' if self.moments_ is None else ', moments of each class'}"
+            f"{'' if self._mixtures is None else f', {len(self._mixtures.weights)} normals'}\n"
             f"  guarantee:  {self.guarantee_}\n"
             f"  labels:     {self.label_guarantee_ or 'not protected'}"
         )

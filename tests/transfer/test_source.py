@@ -307,6 +307,14 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         lambda header, arrays: arrays.update(components=arrays["components"][:, 1:]),
         lambda header, arrays: arrays.update(class_medians=arrays["class_medians"] * np.nan),
         lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"][:, 1:]}),
+        lambda header, arrays: arrays.pop("mixtures/weights"),
+        lambda header, arrays: arrays.update({"mixtures/weights": -arrays["mixtures/weights"]}),
+        lambda header, arrays: arrays.update({"mixtures/classes": arrays["mixtures/classes"] + 1}),
+        lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"][:, 1:]}),
+        lambda header, arrays: arrays.update(
+            {"mixtures/covariances": -arrays["mixtures/covariances"]}
+        ),
+        lambda header, arrays: [arrays.pop(k) for k in list(arrays) if "mixtures" in k],
     ],
 )
 def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage):

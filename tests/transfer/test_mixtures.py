@@ -1,0 +1,147 @@
+"""Mixtures of normals behind noise: recovered, and worth more than one normal."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, norm
+
+from skdp.transfer._denoise import _more_likely
+from skdp.transfer._mixtures import Mixtures, fit_mixtures
+
+
+@pytest.fixture
+def planted(rng):
+    """Two classes in two directions; the first has two parts."""
+    parts = rng.choice(3, 6000, p=[0.3, 0.2, 0.5])
+    means = np.array([[-1.5, 0.0], [1.5, 0.5], [0.0, -1.0]])
+    spread = np.array([[0.5, 0.7], [0.6, 0.5], [0.8, 0.6]])
+    rows = means[parts] + spread[parts] * rng.randn(6000, 2)
+    return rows, np.where(parts == 2, 1, 0), means, spread
+
+
+def shrunk(covariances, counts, worth):
+    """Of classes with one part each: drawn to the common one, and then to itself."""
+    common = np.average(covariances, axis=0, weights=counts)
+    return [
+        (n * S + worth * (n * S + worth * common) / (n + worth)) / (n + worth)
+        for n, S in zip(counts, covariances, strict=True)
+    ]
+
+
+def test_likelihood_is_that_of_scipy(rng):
+    roots = rng.randn(3, 2, 2)
+    mixtures = Mixtures(
+        np.array([0, 0, 1]),
+        np.array([0.3, 0.7, 1.0]),
+        rng.randn(3, 2),
+        roots @ roots.transpose(0, 2, 1) + np.eye(2),
+    )
+    Z, noise = rng.randn(20, 2), np.array([0.5, 2.0])
+    parts = [
+        np.log(w) + multivariate_normal(m, S + np.diag(noise)).logpdf(Z)
+        for w, m, S in zip(mixtures.weights, mixtures.means, mixtures.covariances, strict=True)
+    ]
+    expected = np.stack([np.logaddexp(parts[0], parts[1]), parts[2]], axis=1)
+    assert_allclose(mixtures.log_likelihood(Z, noise) - np.log(2 * np.pi), expected)
+
+
+def test_one_part_without_noise_is_the_sample_with_its_covariance_shrunk(rng):
+    Z, labels = rng.randn(40, 12), np.arange(40) % 2
+    Z[labels == 1] *= 2
+    mixtures = Mixtures.fit(Z, labels, np.zeros(12), rng)
+    assert_array_equal(mixtures.classes, [0, 1])
+    members = [Z[labels == c] for c in range(2)]
+    assert_allclose(mixtures.means, [rows.mean(axis=0) for rows in members])
+    covariances = [np.cov(rows.T, bias=True) for rows in members]
+    for S, expected in zip(mixtures.covariances, shrunk(covariances, [20, 20], 6), strict=True):
+        values, vectors = np.linalg.eigh(expected)
+        assert_allclose(S, (vectors * np.maximum(values, 0.1)) @ vectors.T)
+
+
+def test_parts_are_found_behind_the_noise(rng, planted):
+    rows, labels, means, spread = planted
+    noise = np.array([1.0, 0.5])
+    noisy = rows + rng.randn(*rows.shape) * np.sqrt(noise)
+    mixtures = Mixtures.fit(noisy, labels, noise, rng)
+    likelihood = mixtures.log_likelihood(noisy, noise)[np.arange(6000), labels].mean()
+    truth = Mixtures(
+        np.array([0, 0, 1]),
+        np.array([0.6, 0.4, 1.0]),
+        means,
+        np.array([np.diag(s**2) for s in spread]),
+    )
+    best = truth.log_likelihood(noisy, noise)[np.arange(6000), labels].mean()
+    # Ten parts fit a little better than the truth, on the rows they were fitted to.
+    assert -0.005 < likelihood - best < 0.02
+    # Rows that nobody has seen without noise:
+    clean = rows + 0.0
+    known = mixtures.log_likelihood(clean, np.zeros(2)).argmax(axis=1) == labels
+    best = truth.log_likelihood(clean, np.zeros(2)).argmax(axis=1) == labels
+    assert known.mean() > best.mean() - 0.015
+    # Whoever takes the noise for rows does worse.
+    naive = Mixtures.fit(noisy, labels, np.zeros(2), rng)
+    missed = naive.log_likelihood(clean, np.zeros(2))[np.arange(6000), labels].mean()
+    assert (
+        missed < mixtures.log_likelihood(clean, np.zeros(2))[np.arange(6000), labels].mean() - 0.2
+    )
+
+
+def test_denoised_is_the_posterior_mean(rng):
+    mixtures = Mixtures(
+        np.array([0, 0, 1]),
+        np.array([0.3, 0.7, 1.0]),
+        np.array([[-2.0], [1.0], [0.0]]),
+        np.array([[[0.2]], [[0.5]], [[1.0]]]),
+    )
+    x = np.linspace(-8, 8, 4001)
+    prior = 0.3 * norm(-2, np.sqrt(0.2)).pdf(x) + 0.7 * norm(1, np.sqrt(0.5)).pdf(x)
+    z, noise = np.array([-2.5, -0.5, 0.3, 2.0]), 0.8
+    posterior = prior * norm(z[:, np.newaxis], np.sqrt(noise)).pdf(x)
+    expected = posterior @ x / posterior.sum(axis=1)
+    found = mixtures.denoise(z[:, np.newaxis], np.zeros(4, int), np.array([noise]))
+    assert_allclose(found[:, 0], expected, rtol=1e-6)
+    found = mixtures.denoise(z[:, np.newaxis], np.ones(4, int), np.array([noise]))
+    assert_allclose(found[:, 0], z / 1.8)
+
+
+@pytest.mark.parametrize("apart", [2.0, 0.0])
+def test_a_mixture_is_kept_where_it_explains_rows_it_has_not_seen(rng, apart):
+    labels = rng.randint(0, 2, 10_000)
+    rows = rng.randn(10_000, 10) + labels[:, np.newaxis]
+    rows[:, 0] += apart * rng.choice([-1, 1], 10_000)
+    noisy = rows + rng.randn(10_000, 10) * np.sqrt(0.3)
+    members = [noisy[labels == c] for c in range(2)]
+    normal = Mixtures.single(
+        np.stack([m.mean(axis=0) for m in members]),
+        np.stack([np.cov(m.T) - 0.3 * np.eye(10) for m in members]),
+    )
+    chosen = _more_likely(normal, noisy, labels, np.full(10, 0.3), rng)
+    assert (chosen is normal) == (apart == 0)
+
+
+def test_a_class_with_a_single_row_is_no_obstacle(rng):
+    Z, labels = rng.randn(9, 3), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    mixtures = Mixtures.fit(Z, labels, np.zeros(3), rng)
+    assert np.isfinite(mixtures.log_likelihood(Z, np.zeros(3))).all()
+    assert_allclose(mixtures.means[2], Z[8])
+    alone = Mixtures.fit(Z[[0, 4]], labels[[0, 4]], np.zeros(3), rng)
+    assert_allclose(alone.covariances, np.repeat(0.1 * np.eye(3)[np.newaxis], 2, axis=0))
+
+
+def test_classes_may_have_gaps(rng):
+    Z, labels = rng.randn(300, 2), rng.choice([1, 4], 300)
+    Z[labels == 4] += 3
+    model = fit_mixtures(rng, None, Z, labels)
+    guesses = np.array([1, 4])[model.reconstruction_errors(Z).argmin(axis=1)]
+    assert np.mean(guesses == labels) > 0.95
+
+
+def test_precision_is_that_of_the_rows(rng, planted):
+    rows, labels, _, _ = planted
+    noise = np.zeros(2)
+    mixtures = Mixtures.fit(rows[:500], labels[:500], noise, np.random.RandomState(0))
+    low = mixtures.log_likelihood(rows.astype(np.float32), noise)
+    assert low.dtype == np.float32
+    assert_allclose(low, mixtures.log_likelihood(rows, noise), atol=1e-3)
+    assert logsumexp(low) < np.inf
