@@ -128,10 +128,12 @@ def office():
     )
 
 
-def noise_aware(transfer, earlier):
-    """One row for each privacy level; the papers' strategies from the runs of before."""
+def noise_aware(transfer, *papers):
+    """One row for each privacy level; the papers' strategies from runs of their own."""
     rows = load(f"noise_aware_{transfer}")["rows"]
-    others = load(earlier)["rows"] if earlier else []
+    others = [load(name)["rows"] for name in papers]
+    peer, files = f"dpsgd_{transfer}", ", ".join(f"`{name}`" for name in papers)
+    outside = load(peer)["rows"] if (HERE / "results" / f"{peer}.json").exists() else []
     body = []
     for level in [level for level in dict.fromkeys(r["level"] for r in rows) if level != "-"]:
         ours = {"level": level, "model": "noise_aware"}
@@ -141,7 +143,10 @@ def noise_aware(transfer, earlier):
         cells = [level_name(level), mean_spread(alone) if alone[0] is not None else "–"]
         cells += [f"**{mean_spread(accuracy)}**", mean_spread(pick(rows, "transduction", **ours))]
         cells += [f"{sum(weights) / len(weights):.2f}"]
-        cells += [earlier_accuracy(others, level, m) for m in ("alignment", "multitask")]
+        for model in ("alignment", "multitask"):
+            found = [papers_accuracy(runs, level, model) for runs in others]
+            cells.append(next(filter(None, found), ""))
+        cells += [mean_spread(pick(outside, key, level=level)) for key in ("alone", "tuned")]
         body.append([*cells, len(accuracy)])
     none = {"level": "-", "model": "no source"}
     alone = [mean_spread(pick(rows, key, **none)) for key in ("accuracy", "transduction")]
@@ -153,9 +158,10 @@ def noise_aware(transfer, earlier):
         "weight of the source",
     ]
     return (
-        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. Earlier runs with "
-        "the strategies of the papers in the last columns.\n\n"
-        + table([*header, "alignment", "multitask", "fits"], body)
+        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. The papers' "
+        f"strategies are from {files or 'no run'}, DP-SGD from `{peer}`: the network that the "
+        "source owner releases, and the same trained further on the labelled rows.\n\n"
+        + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
     )
 
 
@@ -164,8 +170,11 @@ def level_name(level):
     return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
 
 
-def earlier_accuracy(rows, level, model):
+def papers_accuracy(rows, level, model):
     """Accuracy in the result files of the papers' strategies, which differ in form."""
+    if "level" in rows[0]:
+        values = pick(rows, level=level, model=model)
+        return mean_spread(values) if values else ""
     if any("source" in r for r in rows):
         name = f"{model}, epsilon={level}"
         values = [r["accuracy"] for r in rows if r["model"] == name]

@@ -192,7 +192,7 @@ def predict_memory():
 SECTIONS = [
     (
         "Noise-aware transfer, MNIST to MNIST: 9,000 digits, 100 labels",
-        partial(noise_aware, "mnist_mnist", "transfer_mnist"),
+        partial(noise_aware, "mnist_mnist", "transfer_mnist", "papers_mnist_mnist"),
         "noise_aware_mnist_mnist",
     ),
     (
@@ -212,7 +212,7 @@ SECTIONS = [
     ),
     (
         "Noise-aware transfer, human activity: ten people to twenty, 5 labels a class",
-        partial(noise_aware, "activity", None),
+        partial(noise_aware, "activity", "papers_activity"),
         "noise_aware_activity",
     ),
     (

@@ -14,7 +14,7 @@ from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
 from skdp.transfer._folds import stratified_folds
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
-from skdp.transfer._rounds import crossed_scores
+from skdp.transfer._rounds import crossed_scores, scores_by
 from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from skdp.transfer._subspace import Subspace
 
@@ -297,3 +297,32 @@ def test_the_same_numbers_from_a_file_in_another_process(denoised, same, tmp_pat
     here = DPTransferClassifier(denoised, random_state=0).fit(X, marked)
     # Another process may sum in another number of threads.
     assert_allclose(np.load(tmp_path / "scores.npy"), here.decision_function(X_test), rtol=1e-6)
+
+
+def test_a_class_that_was_not_seen_is_as_far_below_the_worst_as_that_below_the_best():
+    class Fixed:
+        def reconstruction_errors(self, queries):
+            return np.array([[-3.0, 1.0], [2.0, 5.0]])
+
+    labels = np.array([0, 2])
+    scores = scores_by(lambda *_: Fixed(), None, np.zeros((2, 1)), labels, np.zeros((2, 1)), 4)
+    assert_array_equal(scores, [[3, -5, -1, -5], [-2, -8, -5, -8]])
+    alone = scores_by(None, None, np.zeros((1, 1)), np.array([2]), np.zeros((5, 1)), 4)
+    assert_array_equal(alone, np.zeros((5, 4)))
+
+
+def test_both_classifiers_of_the_target_count_alike(same):
+    X, _, marked, X_test, _ = same
+    model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    rule = model._model
+    codes = rule._subspace.encode(X_test)
+    parts = [
+        -each.reconstruction_errors(codes) / unit
+        for each, unit in zip((rule.classifier, rule._mixtures), rule._target_units, strict=True)
+    ]
+    scores = model.target_scores(X_test)
+    expected = parts[0] + parts[1]
+    # Up to a constant for each row, and a unit.
+    scores, expected = (s - s.mean(axis=1, keepdims=True) for s in (scores, expected))
+    assert_allclose(scores, expected * (scores.std() / expected.std()), atol=1e-6)
+    assert all(np.abs(part - part.mean(axis=1, keepdims=True)).mean() > 0.1 for part in parts)
