@@ -10,7 +10,7 @@ from skdp.transfer._subspace import Subspace
 _FOLDS = 10
 
 
-def denoised_codes(noisy, labels, moments, n_directions, random_state):
+def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
     """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
 
     Parameters
@@ -30,6 +30,10 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state):
     random_state : RandomState
         Seeds k-means, and chooses held-out rows.
 
+    sure : bool
+        Whether labels are as they were. If not, every class is one normal distribution: a
+        mixture would find the rows that are in the class by mistake, and keep them.
+
     Returns
     -------
     subspace : Subspace
@@ -46,12 +50,15 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state):
     scale = subspace.scale
     codes, noise = subspace.encode(noisy), noise * scale**2
     normal = Mixtures.single(model.means * scale, model.covariances * scale**2)
-    mixtures = _more_likely(normal, codes, labels, noise, random_state)
+    mixtures = _more_likely(normal, codes, labels, noise, random_state) if sure else normal
     return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
 
 
 def _more_likely(normal, codes, labels, noise, random_state):
-    """Return mixtures where they explain held-out noisy rows better than one normal each."""
+    """Return mixtures where they explain held-out noisy rows better than one normal each.
+
+    The normal distributions know the moments of all rows, which makes the choice cautious.
+    """
     held = stratified_folds(labels, _FOLDS, random_state) == 0
     held &= np.bincount(labels)[labels] > 1
     if not held.any():

@@ -194,8 +194,12 @@ def _start(rows, noise, random_state):
     if n_parts == 1:
         return np.ones(1), mean[np.newaxis], covariance[np.newaxis]
     expected = deviations @ np.linalg.solve(covariance + np.diag(noise), covariance)
+    n_parts = min(n_parts, len(np.unique(rows, axis=0)))
     clusters = KMeans(n_parts, n_init=1, random_state=random_state).fit_predict(expected)
-    counts = np.bincount(clusters, minlength=n_parts)
+    # Where rows coincide, clusters may be empty nevertheless.
+    clusters = np.unique(clusters, return_inverse=True)[1]
+    counts = np.bincount(clusters)
+    n_parts = len(counts)
     means = np.stack([rows[clusters == k].mean(axis=0, dtype=np.float64) for k in range(n_parts)])
     return counts / n, means, np.repeat(covariance[np.newaxis], n_parts, axis=0)
 
@@ -220,10 +224,12 @@ def _average(covariances, counts):
 
 
 def _hidden(noise, n):
-    """Return the variance that n rows with this noise cannot tell from none."""
-    return max(_LEAST, noise.mean() * np.sqrt(2 / n))
+    """Return variances that n rows with this noise cannot tell from none."""
+    return np.maximum(_LEAST, noise * np.sqrt(2 / n))
 
 
 def _at_least(S, least):
-    values, vectors = np.linalg.eigh(S)
-    return S if values[0] >= least else (vectors * np.maximum(values, least)) @ vectors.T
+    """Return S, with variances of at least some in all directions."""
+    units = np.sqrt(np.outer(least, least))
+    values, vectors = np.linalg.eigh(S / units)
+    return S if values[0] >= 1 else (vectors * np.maximum(values, 1)) @ vectors.T * units

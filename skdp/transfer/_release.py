@@ -11,7 +11,7 @@ from skdp.transfer._moments import Moments
 from skdp.transfer._subspace import Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
-_KIND, _LARGEST = "DPSource", 1e100
+_KIND, _LARGEST, _SMALLEST = "DPSource", 1e100, 1e-12
 
 
 def write_source(source, path):
@@ -73,6 +73,7 @@ def _build(cls, header, arrays):
     if subspace is not None:
         n_inputs = len(subspace.variances)
         require(subspace.mean.shape == (p,) and subspace.variances.min() > 0, "subspace")
+        require(subspace.variances.ndim == 1, "subspace")
         require(subspace.components.shape == (n_inputs, p), "subspace")
         _check_mixtures(mixtures, n_classes, n_inputs)
     require(classifier.n_features_in_ == n_inputs, "features")
@@ -83,12 +84,16 @@ def _build(cls, header, arrays):
 
 
 def _check_mixtures(mixtures, n_classes, d):
-    n_parts = len(mixtures.classes)
-    require(np.array_equal(np.unique(mixtures.classes), np.arange(n_classes)), "mixtures")
-    require(mixtures.weights.shape == (n_parts,) and mixtures.weights.min() > 0, "mixtures")
-    require(mixtures.means.shape == (n_parts, d), "mixtures")
-    require(mixtures.covariances.shape == (n_parts, d, d), "mixtures")
-    require(np.linalg.eigvalsh(mixtures.covariances).min() > 0, "mixtures")
+    classes, weights, S = mixtures.classes, mixtures.weights, mixtures.covariances
+    n_parts = len(classes)
+    require(classes.shape == (n_parts,) and classes.dtype.kind == "i", "classes of mixtures")
+    require(np.array_equal(np.unique(classes), np.arange(n_classes)), "classes of mixtures")
+    require(weights.shape == (n_parts,) and weights.min() > 0, "weights of mixtures")
+    require(np.allclose(np.bincount(classes, weights), 1), "weights of mixtures")
+    require(mixtures.means.shape == (n_parts, d), "means of mixtures")
+    require(S.shape == (n_parts, d, d), "covariances of mixtures")
+    require(np.allclose(S, S.swapaxes(1, 2)), "covariances of mixtures")
+    require(np.linalg.eigvalsh(S).min() > _SMALLEST, "covariances of mixtures")
 
 
 def _sane(array):

@@ -94,8 +94,8 @@ class DPSource(BaseEstimator):
         Above 0, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
-        For k-means alone, never for the noise: a seed that others may guess must not undo
-        the guarantee. For reproducible noise pass a transformer with a seed of its own.
+        For k-means and held-out rows, never for the noise: a seed that others may guess must
+        not undo the guarantee. For reproducible noise pass a transformer with a seed of its own.
 
     Attributes
     ----------
@@ -246,7 +246,12 @@ class DPSource(BaseEstimator):
             if variance.any():
                 n_directions = min(_DIRECTIONS * self.n_components, noisy.shape[1])
                 subspace, mixtures, rows = denoised_codes(
-                    noisy, labels, moments, n_directions, check_random_state(self.random_state)
+                    noisy,
+                    labels,
+                    moments,
+                    n_directions,
+                    check_random_state(self.random_state),
+                    sure=self.label_noise is None,
                 )
         classifier = WideCDMMAClassifier(
             self.n_components,

@@ -24,7 +24,7 @@ def fit_weights(scores, labels):
     Bayesian model averaging over all sets of judges. Those of a set are heard equally: few
     labelled rows say who is of use, and hardly how much. How sure they are together is the
     slope of a multinomial logistic regression on the labelled rows, under a normal prior of
-    scale 5. Each set counts by its likelihood.
+    scale 5. Each set counts by its likelihood at the best slope, prior included.
 
     Parameters
     ----------

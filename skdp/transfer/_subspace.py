@@ -51,8 +51,12 @@ class Subspace:
 
     @property
     def scale(self):
-        """Return the factor that makes the average variance of a direction 1."""
-        return 1 / np.sqrt(self.variances.mean())
+        """Return the factor that makes the average variance of a direction 1.
+
+        Rows that are all the same have no unit; it is 1.
+        """
+        average = self.variances.mean()
+        return 1 / np.sqrt(average) if average > np.finfo(np.float64).tiny else 1.0
 
     def project(self, X):
         """Return centred coordinates, of shape (n_samples, n_directions)."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-_FORMAT, _VERSION = "skdp", 3
+_FORMAT, _VERSION = "skdp", 4
 
 
 def save_arrays(path, kind, header, arrays):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
+from skdp.transfer import _mixtures
 from skdp.transfer._denoise import _more_likely
 from skdp.transfer._mixtures import Mixtures, fit_mixtures
 
@@ -87,6 +88,48 @@ def test_parts_are_found_behind_the_noise(rng, planted):
     )
 
 
+def test_a_step_is_that_of_extreme_deconvolution(rng, planted, monkeypatch):
+    monkeypatch.setattr(_mixtures, "_NOISY_STEPS", 1)
+    monkeypatch.setattr(_mixtures, "_MOST_PARTS", 2)
+    Z, labels = planted[0][:60], np.zeros(60, dtype=int)
+    noise = np.array([0.4, 2.0])
+    V = np.diag(noise)
+    w, m, S = _mixtures._start(Z, noise, np.random.RandomState(0))
+    assert_allclose(S[0], S[1])
+    densities = np.stack([multivariate_normal(m[k], S[k] + V).pdf(Z) for k in range(2)])
+    shares = w[:, np.newaxis] * densities
+    shares /= shares.sum(axis=0)
+    counts, means, covariances = shares.sum(axis=1), [], []
+    for k in range(2):
+        gain = S[k] @ np.linalg.inv(S[k] + V)
+        expected = np.array([m[k] + gain @ (z - m[k]) for z in Z])
+        mean = shares[k] @ expected / counts[k]
+        outer = np.array([np.outer(b - mean, b - mean) + S[k] - gain @ S[k] for b in expected])
+        means.append(mean)
+        covariances.append(np.tensordot(shares[k], outer, 1) / counts[k])
+    mixtures = Mixtures.fit(Z, labels, noise, np.random.RandomState(0))
+    assert_allclose(mixtures.weights, counts / 60)
+    assert_allclose(mixtures.means, means)
+    # The one class is its own average; its worth is d/2 = 1 row.
+    own = np.average(covariances, axis=0, weights=counts)
+    for k in range(2):
+        part = (counts[k] * covariances[k] + own) / (counts[k] + 1)
+        root = np.diag(np.maximum(0.1, noise * np.sqrt(2 / counts[k])) ** 0.5)
+        values, vectors = np.linalg.eigh(np.linalg.inv(root) @ part @ np.linalg.inv(root))
+        floored = root @ (vectors * np.maximum(values, 1)) @ vectors.T @ root
+        assert values[0] < 1 or k == 1
+        assert_allclose(mixtures.covariances[k], floored)
+
+
+def test_noise_of_one_direction_does_not_blur_another(rng):
+    labels = rng.randint(0, 2, 4000)
+    rows = rng.randn(4000, 2) * [0.5, 1.0] + labels[:, np.newaxis] * [2.0, 0.0]
+    for noise in (np.array([0.1, 0.1]), np.array([0.1, 1e4])):
+        mixtures = Mixtures.fit(rows + rng.randn(4000, 2) * np.sqrt(noise), labels, noise, rng)
+        guesses = mixtures.log_likelihood(rows, np.zeros(2)).argmax(axis=1)
+        assert np.mean(guesses == labels) > 0.95
+
+
 def test_denoised_is_the_posterior_mean(rng):
     mixtures = Mixtures(
         np.array([0, 0, 1]),
@@ -121,6 +164,9 @@ def test_a_mixture_is_kept_where_it_explains_rows_it_has_not_seen(rng, apart):
 
 
 def test_a_class_with_a_single_row_is_no_obstacle(rng):
+    Z, labels = rng.randn(25, 3), np.repeat([0, 1, 2], [1, 12, 12])
+    normal = Mixtures.single(np.zeros((3, 3)), np.repeat(np.eye(3)[np.newaxis], 3, axis=0))
+    assert np.isin([0, 1, 2], _more_likely(normal, Z, labels, np.zeros(3), rng).classes).all()
     Z, labels = rng.randn(9, 3), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     mixtures = Mixtures.fit(Z, labels, np.zeros(3), rng)
     assert np.isfinite(mixtures.log_likelihood(Z, np.zeros(3))).all()

@@ -18,6 +18,7 @@ from skdp import (
     DPTransferClassifier,
     OptimalDPNoise,
     PrivacyLeakWarning,
+    RandomizedResponse,
     WideCDMMAClassifier,
 )
 from skdp.noise._training import perturb_training_rows
@@ -309,6 +310,19 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"][:, 1:]}),
         lambda header, arrays: arrays.pop("mixtures/weights"),
         lambda header, arrays: arrays.update({"mixtures/weights": -arrays["mixtures/weights"]}),
+        lambda header, arrays: arrays.update({"mixtures/weights": arrays["mixtures/weights"] / 2}),
+        lambda header, arrays: arrays.update(
+            {"mixtures/classes": arrays["mixtures/classes"].astype(float)}
+        ),
+        lambda header, arrays: arrays.update(
+            {"mixtures/classes": arrays["mixtures/classes"][:, np.newaxis]}
+        ),
+        lambda header, arrays: arrays.update(
+            {"mixtures/covariances": arrays["mixtures/covariances"] + np.tri(6)}
+        ),
+        lambda header, arrays: arrays.update(
+            {"mixtures/covariances": arrays["mixtures/covariances"] * 1e-60}
+        ),
         lambda header, arrays: arrays.update({"mixtures/classes": arrays["mixtures/classes"] + 1}),
         lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"][:, 1:]}),
         lambda header, arrays: arrays.update(
@@ -325,6 +339,20 @@ def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage)
     save_arrays(path, "DPSource", header, arrays)
     with pytest.raises(ValueError, match="no working DPSource"):
         DPSource.load(path)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng, epsilon):
+    centres = 0.5 + 0.12 * rng.randn(5, 10)
+    y, y_test = rng.randint(0, 5, 2000), rng.randint(0, 5, 1000)
+    X, X_test = (centres[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
+    settings = {"n_layers": 1, "n_inducing": 20, "n_components": 4, "random_state": 0}
+    noise = RandomizedResponse(epsilon)
+    source = DPSource(20.0, label_noise=noise, **settings).fit(X, y)
+    assert len(source._mixtures.classes) == 5
+    guesses = source._mixtures.log_likelihood(source._subspace.encode(X_test), np.zeros(10))
+    assert np.mean(guesses.argmax(axis=1) == y_test) > 0.7
+    assert len(DPSource(20.0, **settings).fit(X, y)._mixtures.classes) >= 5
 
 
 def test_numpy_numbers_can_be_saved(rng, tmp_path):
