@@ -32,6 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -84,10 +85,18 @@ with TemporaryDirectory() as folder:
 # fewer than by default; :class:`~skdp.LabeledSplit` lets a grid search find such things.
 
 
-def score(X, source, **settings):
-    """Mean accuracy on the test digits over the draws of labels."""
-    model = DPTransferClassifier(source, unlabeled=-1, n_jobs=-1, random_state=0, **settings)
-    return np.mean([model.fit(X[:600], marked).score(X[600:], y[600:]) for marked in draws])
+def accuracy(X, source, marked, settings):
+    """Accuracy on the test digits with one source and one draw of labels."""
+    model = DPTransferClassifier(source, unlabeled=-1, random_state=0, **settings)
+    return model.fit(X[:600], marked).score(X[600:], y[600:])
+
+
+def scores(X, sources, **settings):
+    """Mean accuracy over the draws of labels, for each source."""
+    fits = [
+        delayed(accuracy)(X, source, marked, settings) for source in sources for marked in draws
+    ]
+    return np.reshape(Parallel(n_jobs=-1)(fits), (len(sources), len(draws))).mean(axis=1)
 
 
 def nearest_neighbour(X):
@@ -105,11 +114,11 @@ results = {}
 for name, X in targets.items():
     results[name] = {
         "labels only (1-NN)": nearest_neighbour(X),
-        "no transfer (self-training)": score(X, None),
-        "transfer, noise-aware": [score(X, releases[e, True]) for e in epsilons],
-        "transfer, alignment": [
-            score(X, releases[e, False], strategy="alignment", **papers) for e in epsilons
-        ],
+        "no transfer (self-training)": scores(X, [None]),
+        "transfer, noise-aware": scores(X, [releases[e, True] for e in epsilons]),
+        "transfer, alignment": scores(
+            X, [releases[e, False] for e in epsilons], strategy="alignment", **papers
+        ),
     }
 
 header = "".join(f"{epsilon:>8g}" for epsilon in epsilons)
@@ -117,8 +126,8 @@ print(f"{'epsilon for one pixel':<32}{header}")
 print(f"{'the source by itself, 8 x 8':<32}" + "".join(f"{a:>8.1%}" for a in alone.values()))
 for name, rows in results.items():
     print(f"\n{name}")
-    for label, accuracy in rows.items():
-        values = np.broadcast_to(accuracy, len(epsilons))
+    for label, found in rows.items():
+        values = np.broadcast_to(found, len(epsilons))
         print(f"  {label:<30}" + "".join(f"{value:>8.1%}" for value in values))
 print(f"\nThe release at epsilon = 8:\n{releases[8.0, True].summary()}")
 
@@ -134,8 +143,8 @@ upper, lower = figure.subfigures(2, 1, height_ratios=[3, 1])
 positions = np.arange(len(epsilons))
 ticks = ["∞" if np.isinf(epsilon) else f"{epsilon:g}" for epsilon in epsilons]
 for axes, (name, rows) in zip(upper.subplots(1, 2, sharey=True), results.items(), strict=True):
-    for (label, accuracy), style in zip(rows.items(), ("k:", "k--", "o-", "s-"), strict=True):
-        axes.plot(positions, np.broadcast_to(accuracy, len(epsilons)), style, label=label)
+    for (label, found), style in zip(rows.items(), ("k:", "k--", "o-", "s-"), strict=True):
+        axes.plot(positions, np.broadcast_to(found, len(epsilons)), style, label=label)
     axes.set_xticks(positions, ticks)
     axes.set_xlabel("ε for one pixel; further right is more private")
     axes.set_title(name)
