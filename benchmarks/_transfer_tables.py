@@ -128,14 +128,20 @@ def office():
     )
 
 
+def rows_of(name):
+    """Rows of a result file, if it is there."""
+    return load(name)["rows"] if (HERE / "results" / f"{name}.json").exists() else []
+
+
 def noise_aware(transfer, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = load(f"noise_aware_{transfer}")["rows"]
+    rows = rows_of(f"noise_aware_{transfer}") + rows_of(f"noise_aware_{transfer}_records")
     others = [load(name)["rows"] for name in papers]
     peer, files = f"dpsgd_{transfer}", ", ".join(f"`{name}`" for name in papers)
-    outside = load(peer)["rows"] if (HERE / "results" / f"{peer}.json").exists() else []
+    outside = rows_of(peer)
     body = []
-    for level in [level for level in dict.fromkeys(r["level"] for r in rows) if level != "-"]:
+    found = {r["level"] for r in rows if r["model"] == "noise_aware"}
+    for level in sorted(found, key=strictness):
         ours = {"level": level, "model": "noise_aware"}
         alone = pick(rows, level=level, model="source alone (noise_aware)")
         accuracy = pick(rows, **ours)
@@ -163,6 +169,11 @@ def noise_aware(transfer, *papers):
         "source owner releases, and the same trained further on the labelled rows.\n\n"
         + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
     )
+
+
+def strictness(level):
+    unit, _, epsilon = level.rpartition(" ")
+    return unit, -float(epsilon)
 
 
 def level_name(level):
