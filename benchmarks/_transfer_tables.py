@@ -150,8 +150,8 @@ def noise_aware(transfer, *papers):
         cells += [f"**{mean_spread(accuracy)}**", mean_spread(pick(rows, "transduction", **ours))]
         cells += [f"{sum(weights) / len(weights):.2f}"]
         for model in ("alignment", "multitask"):
-            found = [papers_accuracy(runs, level, model) for runs in others]
-            cells.append(next(filter(None, found), ""))
+            accuracies = (papers_accuracy(runs, level, model) for runs in others)
+            cells.append(next(filter(None, accuracies), ""))
         cells += [mean_spread(pick(outside, key, level=level)) for key in ("alone", "tuned")]
         body.append([*cells, len(accuracy)])
     none = {"level": "-", "model": "no source"}
