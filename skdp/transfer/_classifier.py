@@ -160,7 +160,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     target_classifier_ : WideCDMMAClassifier
         Of the last round; for "multitask" it lives in the space of the source, for
-        "noise_aware" it reads coordinates in the subspace of the target.
+        "noise_aware" it reads coordinates in the subspace of the target, and is one of two.
 
     guarantee_ : PrivacyGuarantee or None
         That of the source, None without one. It says nothing about the target's rows.
