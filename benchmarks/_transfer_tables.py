@@ -67,11 +67,10 @@ def transfer_mnist_folds():
 def transfer_usps(name):
     cells = {}  # what ran again, with more draws or another strategy, takes its place
     for part in (name, f"{name}_multitask", f"{name}_100"):
-        if (HERE / "results" / f"{part}.json").exists():
-            fresh = {}
-            for r in [r for r in load(part)["rows"] if r["model"] != "source fit"]:
-                fresh.setdefault((r["labels"], r["epsilon"], r["model"]), []).append(r)
-            cells |= fresh
+        fresh = {}
+        for r in [r for r in rows_of(part) if r["model"] != "source fit"]:
+            fresh.setdefault((r["labels"], r["epsilon"], r["model"]), []).append(r)
+        cells |= fresh
     rows = [row for cell in cells.values() for row in cell]
     body = []
     for labels in dict.fromkeys(r["labels"] for r in rows):
@@ -133,11 +132,11 @@ def rows_of(name):
     return load(name)["rows"] if (HERE / "results" / f"{name}.json").exists() else []
 
 
-def noise_aware(transfer, *papers):
+def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = rows_of(f"noise_aware_{transfer}") + rows_of(f"noise_aware_{transfer}_records")
+    rows = rows_of(name) + rows_of(f"{name}_records")
     others = [load(name)["rows"] for name in papers]
-    peer, files = f"dpsgd_{transfer}", ", ".join(f"`{name}`" for name in papers)
+    peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{p}`" for p in papers)
     outside = rows_of(peer)
     body = []
     found = {r["level"] for r in rows if r["model"] == "noise_aware"}
@@ -200,9 +199,8 @@ def noise_aware_labels():
     body = []
     for per_class in (10, 20, 30, 40, 50):
         part = "noise_aware_usps_mnist" + ("" if per_class == 10 else f"_{10 * per_class}")
-        if (HERE / "results" / f"{part}.json").exists():
-            here = [r for r in load(part)["rows"] if r["level"] == "0.1"]
-            accuracy = pick(here, model="noise_aware")
-            labels = mean_spread(pick(here, "transduction", model="noise_aware"))
-            body.append([10 * per_class, mean_spread(accuracy), labels, len(accuracy)])
+        ours = {"level": "0.1", "model": "noise_aware"}
+        accuracy = pick(rows_of(part), **ours)
+        labels = mean_spread(pick(rows_of(part), "transduction", **ours))
+        body.append([10 * per_class, mean_spread(accuracy), labels, len(accuracy)])
     return "At ε = 0.1.\n\n" + table(["labels", "noise-aware", "its pseudo-labels", "fits"], body)

@@ -189,36 +189,47 @@ def predict_memory():
     return table(["features", "rows", "peak above input and output"], rows)
 
 
+def section(title, make, *names):
+    """Return a section made from result files; the first says how it was run."""
+    return title, partial(make, *names), names[0]
+
+
 SECTIONS = [
-    (
+    section(
         "Noise-aware transfer, MNIST to MNIST: 9,000 digits, 100 labels",
-        partial(noise_aware, "mnist_mnist", "transfer_mnist", "papers_mnist_mnist"),
+        noise_aware,
         "noise_aware_mnist_mnist",
+        "transfer_mnist",
+        "papers_mnist_mnist",
     ),
-    (
+    section(
         "Noise-aware transfer, MNIST to USPS, 100 labels",
-        partial(noise_aware, "mnist_usps", "transfer_mnist_usps"),
+        noise_aware,
         "noise_aware_mnist_usps",
+        "transfer_mnist_usps",
     ),
-    (
+    section(
         "Noise-aware transfer, USPS to MNIST, 100 labels",
-        partial(noise_aware, "usps_mnist", "transfer_usps_mnist_100"),
+        noise_aware,
         "noise_aware_usps_mnist",
+        "transfer_usps_mnist_100",
     ),
     (
         "Noise-aware transfer, USPS to MNIST, 100 to 500 labels",
         noise_aware_labels,
         "noise_aware_usps_mnist_200",
     ),
-    (
+    section(
         "Noise-aware transfer, human activity: ten people to twenty, 5 labels a class",
-        partial(noise_aware, "activity", "papers_activity"),
+        noise_aware,
         "noise_aware_activity",
+        "papers_activity",
     ),
-    (
+    section(
         "Noise-aware transfer, Office+Caltech with SURF features",
-        partial(noise_aware, "office", "office"),
+        noise_aware,
         "noise_aware_office",
+        "office",
     ),
     (
         "Private transfer, 60,000 MNIST digits to 9,000 with 100 labels, δ = 1e-5, d = 1",
@@ -233,25 +244,13 @@ SECTIONS = [
     ("Private transfer, MNIST to MNIST, folds", transfer_mnist_folds, "transfer_mnist_folds"),
     ("What decides these figures: the target's self-training", transfer_gap, "transfer_gap"),
     ("What decides these figures: the test digits", transfer_blocks, "transfer_blocks"),
-    (
-        "Private transfer, MNIST to USPS",
-        partial(transfer_usps, "transfer_mnist_usps"),
-        "transfer_mnist_usps",
+    section("Private transfer, MNIST to USPS", transfer_usps, "transfer_mnist_usps"),
+    section("Private transfer, USPS to MNIST", transfer_usps, "transfer_usps_mnist"),
+    section(
+        "Private transfer, MNIST to USPS, folds", transfer_usps_folds, "transfer_mnist_usps_folds"
     ),
-    (
-        "Private transfer, USPS to MNIST",
-        partial(transfer_usps, "transfer_usps_mnist"),
-        "transfer_usps_mnist",
-    ),
-    (
-        "Private transfer, MNIST to USPS, folds",
-        partial(transfer_usps_folds, "transfer_mnist_usps_folds"),
-        "transfer_mnist_usps_folds",
-    ),
-    (
-        "Private transfer, USPS to MNIST, folds",
-        partial(transfer_usps_folds, "transfer_usps_mnist_folds"),
-        "transfer_usps_mnist_folds",
+    section(
+        "Private transfer, USPS to MNIST, folds", transfer_usps_folds, "transfer_usps_mnist_folds"
     ),
     ("Private transfer, Office+Caltech with SURF features", office, "office"),
     ("All of MNIST, defaults", mnist, "mnist"),

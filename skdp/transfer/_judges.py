@@ -52,13 +52,15 @@ class MomentJudge:
         )
         means, covariances, noise = moments.project(directions[shared])
         s = 1 / embedding.scale
-        self._model = ClassModel.shrink(
+        model = ClassModel.shrink(
             means * s, covariances * s**2, noise * s**2, moments.counts, self._subspace.variances
         )
+        self._normals = model.predictive()
 
     def scores(self, X):
         """Return log-likelihoods, up to a constant."""
-        return self._model.log_likelihood(self._subspace.project(X))
+        Z = self._subspace.project(X)
+        return self._normals.log_likelihood(Z, np.zeros(Z.shape[1]))
 
 
 class MixtureJudge:

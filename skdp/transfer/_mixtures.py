@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
 
 # What noise hides takes longer to find.
@@ -87,8 +87,7 @@ class Mixtures:
     def _step(self, c, rows, noise):
         """Return expected counts, means and covariances of the parts of a class."""
         here = self._of(c)
-        logs = here._part_likelihoods(rows, noise)
-        shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        shares = here._shares(rows, noise)
         counts = shares.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
         means, covariances = np.empty_like(here.means), np.empty_like(here.covariances)
         for k, (m, S) in enumerate(zip(here.means, here.covariances, strict=True)):
@@ -105,6 +104,10 @@ class Mixtures:
         return Mixtures(
             self.classes[here], self.weights[here], self.means[here], self.covariances[here]
         )
+
+    def _shares(self, Z, noise):
+        """Return the probability of each part for each row."""
+        return softmax(self._part_likelihoods(Z, noise), axis=1)
 
     def _part_likelihoods(self, Z, noise):
         """Return the log-density of each row in each part, up to a constant."""
@@ -152,10 +155,10 @@ class Mixtures:
         for c in np.unique(labels):
             here, members = self._of(c), labels == c
             rows = Z[members]
-            logs = here._part_likelihoods(rows, noise)
-            shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
             expected = np.zeros(rows.shape)
-            for share, m, S in zip(shares.T, here.means, here.covariances, strict=True):
+            for share, m, S in zip(
+                here._shares(rows, noise).T, here.means, here.covariances, strict=True
+            ):
                 gain = np.linalg.solve(S + np.diag(noise), S)
                 expected += share[:, np.newaxis] * (m + (rows - m) @ gain)
             denoised[members] = expected

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
+from skdp.transfer._mixtures import Mixtures
+
 # No direction is all between classes, and no class has less than a quarter of the common
 # covariance in any direction: estimates beyond are noise.
 _LEAST_WITHIN, _LEAST_OF_COMMON = 0.05, 0.25
@@ -123,39 +125,7 @@ class ClassModel:
         prior = flat_prior(deviations[:, *upper], error[:, *upper])
         return deviations * (prior / (prior + error))
 
-    def log_likelihood(self, Z):
-        """Return the log-density of each row in each class, up to a constant.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_samples, n_directions)
-            Rows in the subspace, centred.
-        """
-        scores = []
-        for mean, S, u in zip(self.means, self.covariances, self.uncertainty, strict=True):
-            factor = np.linalg.cholesky(S + np.diag(u))
-            residuals = np.linalg.solve(factor, (Z - mean).T)
-            scores.append(-0.5 * (residuals**2).sum(axis=0) - np.log(np.diag(factor)).sum())
-        return np.stack(scores, axis=1)
-
-    def denoise(self, Z, labels, noise):
-        """Return noisy rows of known class as what is expected behind their noise.
-
-        The linear minimum mean-squared-error estimate m + S(S + diag(v))⁻¹(z − m).
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_samples, n_directions)
-            Noisy rows in the subspace, centred.
-
-        labels : ndarray of shape (n_samples,)
-            Class numbers.
-
-        noise : ndarray of shape (n_directions,)
-            Variance of their noise.
-        """
-        denoised = np.empty_like(Z)
-        for c, (mean, S) in enumerate(zip(self.means, self.covariances, strict=True)):
-            gain = np.linalg.solve(S + np.diag(noise), S)
-            denoised[labels == c] = mean + (Z[labels == c] - mean) @ gain
-        return denoised
+    def predictive(self):
+        """Return the distributions of further rows, whose means are uncertain."""
+        spread = self.uncertainty[:, :, np.newaxis] * np.eye(self.means.shape[1])
+        return Mixtures.single(self.means, self.covariances + spread)
