@@ -40,7 +40,9 @@ PREDICTORS = [
     CDMMAClassifier(inference="empirical"),
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
-    DeepFuzzyClassifier(),
+    # Its squared errors are so small here (1e-8) that 10 decimals, to which one check rounds
+    # them, make ties of 1 fit in 400.
+    DeepFuzzyClassifier(random_state=0),
     DPTransferClassifier(),
     DPTransferClassifier(strategy="alignment"),
     DPTransferClassifier(strategy="multitask", n_folds=2),
