@@ -45,10 +45,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     the labels are guessed again. The source, if any, may have other features than the target.
 
     ``strategy="noise_aware"`` (ours) knows the law of the noise. It has three judges from the
-    source: its classifier, mixtures of normal distributions found behind the noise, and one
-    normal distribution of each class in the principal directions of the target, by empirical
-    Bayes from moments freed of noise. Their scores :math:`s_j` and those of the target, fuzzy
-    sets and mixtures of normal distributions counting alike, add up to log-posteriors,
+    source: its classifier, mixtures of normal distributions found behind the noise and adapted
+    to the unlabelled rows, and one normal distribution of each class in the principal directions
+    of the target, by empirical Bayes from moments freed of noise. Their scores :math:`s_j` and
+    those of the target, fuzzy sets and mixtures of normal distributions counting alike, add up
+    to log-posteriors,
 
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 

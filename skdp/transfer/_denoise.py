@@ -4,13 +4,14 @@ import numpy as np
 
 from skdp.transfer._folds import stratified_folds
 from skdp.transfer._mixtures import Mixtures
+from skdp.transfer._moments import Moments
 from skdp.transfer._shrinkage import ClassModel
 from skdp.transfer._subspace import Subspace
 
 _FOLDS = 10
 
 
-def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
+def denoised_codes(noisy, labels, weights, moments, n_directions, random_state, *, sure):
     """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
 
     Parameters
@@ -20,6 +21,9 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
 
     labels : ndarray of shape (n_samples,)
         Class numbers.
+
+    weights : ndarray of shape (n_samples, n_classes)
+        Membership of each row in each class, see :meth:`Moments.measure`.
 
     moments : Moments
         Of the noisy copy.
@@ -45,28 +49,34 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
         In units of the subspace and the dtype of the copy.
     """
     subspace = Subspace.of_moments(moments, n_directions)
-    means, covariances, noise = moments.project(subspace.components)
-    model = ClassModel.shrink(means, covariances, noise, moments.counts, subspace.variances)
-    scale = subspace.scale
-    codes, noise = subspace.encode(noisy), noise * scale**2
-    normal = Mixtures.single(model.means * scale, model.covariances * scale**2)
-    mixtures = _more_likely(normal, codes, labels, noise, random_state) if sure else normal
+    codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
+    variances = subspace.variances * subspace.scale**2
+    mixtures = None
+    if sure:
+        mixtures = _likely_mixtures(codes, labels, weights, noise, variances, random_state)
+    if mixtures is None:
+        mixtures = _normals(codes, weights, noise, variances)
     return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
 
 
-def _more_likely(normal, codes, labels, noise, random_state):
-    """Return mixtures where they explain held-out noisy rows better than one normal each.
+def _normals(codes, weights, noise, variances):
+    """Return one normal distribution for each class, by empirical Bayes."""
+    moments = Moments.measure(codes, weights, noise)
+    means, covariances, _ = moments.project(np.eye(len(noise)))
+    model = ClassModel.shrink(means, covariances, noise, moments.counts, variances)
+    return Mixtures.single(model.means + moments.mean, model.covariances)
 
-    The normal distributions know the moments of all rows, which makes the choice cautious.
-    """
+
+def _likely_mixtures(codes, labels, weights, noise, variances, random_state):
+    """Return mixtures if they explain held-out noisy rows better than one normal each."""
     held = stratified_folds(labels, _FOLDS, random_state) == 0
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
-        return normal
-    mixtures = Mixtures.fit(codes[~held], labels[~held], noise, random_state)
-    rows = np.arange(held.sum())
+        return None
+    kept, rows = ~held, np.arange(held.sum())
+    mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
     likelihoods = [
         model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
-        for model in (normal, mixtures)
+        for model in (_normals(codes[kept], weights[kept], noise, variances), mixtures)
     ]
-    return mixtures if likelihoods[1] > likelihoods[0] else normal
+    return mixtures if likelihoods[1] > likelihoods[0] else None

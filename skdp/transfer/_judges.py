@@ -64,16 +64,25 @@ class MomentJudge:
 
 
 class MixtureJudge:
-    """Mixtures of normal distributions that the source found behind its noise."""
+    """Mixtures of normal distributions behind the source's noise, adapted to the target's rows."""
 
-    def __init__(self, source, columns, embedding):
-        self._source, self._columns, self._embedding = source, columns, embedding
+    def __init__(self, source, columns, embedding, X):
+        self._subspace, self._embedding = source._subspace, embedding
+        mixtures = source._mixtures.select(columns)
+        if len(mixtures.classes) > len(columns):
+            moments = source.moments_.select(columns)
+            noise = self._subspace.noise(moments.noise)
+            mixtures = mixtures.adapt(self._encode(X), moments.counts, noise)
+        # A single normal distribution is no model of a class: rows would lead it astray.
+        self._mixtures = mixtures
+
+    def _encode(self, X):
+        return self._subspace.encode(self._embedding.rows(X))
 
     def scores(self, X):
         """Return log-likelihoods, up to a constant."""
-        codes = self._source._subspace.encode(self._embedding.rows(X))
-        noise = np.zeros(codes.shape[1])
-        return self._source._mixtures.log_likelihood(codes, noise)[:, self._columns]
+        codes = self._encode(X)
+        return self._mixtures.log_likelihood(codes, np.zeros(codes.shape[1]))
 
 
 class ClassifierJudge:
@@ -96,5 +105,5 @@ def judges_of(source, columns, X, labels, subspace):
     if source.moments_ is not None:
         judges.append(MomentJudge(source, columns, embedding, subspace))
     if source._mixtures is not None:
-        judges.append(MixtureJudge(source, columns, embedding))
+        judges.append(MixtureJudge(source, columns, embedding, X))
     return judges

@@ -1,13 +1,13 @@
 """Classes as mixtures of normal distributions, learned behind noise whose law is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
 
 # What noise hides takes longer to find.
-_STEPS, _NOISY_STEPS = 5, 15
+_STEPS, _NOISY_STEPS, _ADAPTING_STEPS = 5, 15, 3
 _MOST_PARTS, _ROWS_PER_DIRECTION = 10, 2
 # Rows are in units in which the average variance of a direction is 1: no part is flatter.
 _LEAST = 0.1
@@ -86,7 +86,7 @@ class Mixtures:
 
     def _step(self, c, rows, noise):
         """Return expected counts, means and covariances of the parts of a class."""
-        here = self._of(c)
+        here = self.select([c])
         shares = here._shares(rows, noise)
         counts = shares.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
         means, covariances = np.empty_like(here.means), np.empty_like(here.covariances)
@@ -99,11 +99,56 @@ class Mixtures:
             covariances[k] = G.T @ scatter @ G + S - S @ G
         return counts, means, covariances
 
-    def _of(self, c):
-        here = self.classes == c
-        return Mixtures(
-            self.classes[here], self.weights[here], self.means[here], self.covariances[here]
-        )
+    def adapt(self, Z, counts, noise):
+        """Return the mixtures of these rows and of the noisy ones behind this object.
+
+        Few steps of expectation maximisation on rows without labels. Besides the n rows that
+        a part with covariance S gets here, it stands for n′ noisy ones: they know its mean with
+        precision n′(S + V)⁻¹, these with nS⁻¹. In directions in which a share
+        G = (S + V)⁻¹S of what they show is no noise, they are worth n′ tr(G²)/d rows for the
+        covariance, n′ tr(G)/d for the frequency. More steps would follow the rows to where
+        they are not normal.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_samples, n_directions)
+            Rows without noise.
+
+        counts : ndarray of shape (n_classes,)
+            Noisy rows of each class that this object was learned from.
+
+        noise : ndarray of shape (n_directions,)
+            Variances of their noise.
+        """
+        behind, d = counts[self.classes] * self.weights, len(noise)
+        noisy = self.covariances + np.diag(noise)
+        gains = np.linalg.solve(noisy, self.covariances)
+        precisions = behind[:, np.newaxis, np.newaxis] * np.linalg.inv(noisy)
+        worth = behind * np.einsum("kij,kji->k", gains, gains) / d
+        frequent = behind * np.trace(gains, axis1=1, axis2=2) / d
+        adapted = replace(self, weights=behind / behind.sum())
+        for _ in range(_ADAPTING_STEPS):
+            shares = adapted._shares(Z, np.zeros(d))
+            sizes = shares.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
+            means, covariances = np.empty_like(self.means), np.empty_like(self.covariances)
+            for k, n in enumerate(sizes):
+                own = n * np.linalg.inv(adapted.covariances[k])
+                total = precisions[k] @ self.means[k] + own @ (shares[:, k] @ Z / n)
+                means[k] = np.linalg.solve(precisions[k] + own, total)
+                deviations = Z - means[k].astype(Z.dtype)
+                scatter = (deviations.T * shares[:, k]) @ deviations
+                S = (worth[k] * self.covariances[k] + scatter) / (worth[k] + n)
+                covariances[k] = _at_least(S, np.full(d, _LEAST))
+            weights = (frequent + sizes) / (frequent + sizes).sum()
+            adapted = Mixtures(self.classes, weights, means, covariances)
+        return replace(adapted, weights=weights / np.bincount(self.classes, weights)[self.classes])
+
+    def select(self, classes):
+        """Return the mixtures of some of the classes, numbered anew."""
+        parts = [np.flatnonzero(self.classes == c) for c in classes]
+        new = np.repeat(np.arange(len(parts)), [len(numbers) for numbers in parts])
+        here = np.concatenate(parts)
+        return Mixtures(new, self.weights[here], self.means[here], self.covariances[here])
 
     def _shares(self, Z, noise):
         """Return the probability of each part for each row."""
@@ -153,7 +198,7 @@ class Mixtures:
         """
         denoised = np.zeros(Z.shape)
         for c in np.unique(labels):
-            here, members = self._of(c), labels == c
+            here, members = self.select([c]), labels == c
             rows = Z[members]
             expected = np.zeros(rows.shape)
             for share, m, S in zip(

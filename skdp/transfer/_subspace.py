@@ -65,3 +65,7 @@ class Subspace:
     def encode(self, X):
         """Return the coordinates in units of their average variance, in the dtype of X."""
         return (self.project(X) * self.scale).astype(X.dtype, copy=False)
+
+    def noise(self, variances):
+        """Return the variances in codes of independent noise with these in the features."""
+        return self.components**2 @ variances * self.scale**2

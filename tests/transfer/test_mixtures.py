@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 
-from skdp.transfer import _mixtures
-from skdp.transfer._denoise import _more_likely
+from skdp.transfer import _denoise, _mixtures
+from skdp.transfer._denoise import _likely_mixtures
 from skdp.transfer._mixtures import Mixtures, fit_mixtures
 
 
@@ -154,19 +156,98 @@ def test_a_mixture_is_kept_where_it_explains_rows_it_has_not_seen(rng, apart):
     rows = rng.randn(10_000, 10) + labels[:, np.newaxis]
     rows[:, 0] += apart * rng.choice([-1, 1], 10_000)
     noisy = rows + rng.randn(10_000, 10) * np.sqrt(0.3)
-    members = [noisy[labels == c] for c in range(2)]
-    normal = Mixtures.single(
-        np.stack([m.mean(axis=0) for m in members]),
-        np.stack([np.cov(m.T) - 0.3 * np.eye(10) for m in members]),
+    noise, variances = np.full(10, 0.3), rows.var(axis=0)
+    chosen = _likely_mixtures(noisy, labels, np.eye(2)[labels], noise, variances, rng)
+    assert (chosen is None) == (apart == 0)
+
+
+def test_neither_side_of_the_choice_has_seen_the_rows_held_out(rng, monkeypatch):
+    # 60 directions and 80 rows a class: a normal distribution of all rows would explain
+    # them too well.
+    seen = []
+    monkeypatch.setattr(
+        _denoise, "_normals", lambda codes, *rest: seen.append(codes) or Mixtures.single(*one)
     )
-    chosen = _more_likely(normal, noisy, labels, np.full(10, 0.3), rng)
-    assert (chosen is normal) == (apart == 0)
+    one = np.zeros((2, 3)), np.repeat(np.eye(3)[np.newaxis], 2, axis=0)
+    Z, labels = rng.randn(100, 3), np.arange(100) % 2
+    _likely_mixtures(Z, labels, np.eye(2)[labels], np.ones(3), np.ones(3), rng)
+    assert [len(codes) for codes in seen] == [90]
+
+
+def test_without_an_anchor_adapting_is_expectation_maximisation(planted, monkeypatch):
+    rows, _, means, spread = planted
+    monkeypatch.setattr(_mixtures, "_LEAST", 1e-9)
+    covariances = np.stack([np.diag(s**2) for s in spread])
+    start = Mixtures(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]), means + 0.3, covariances)
+    adapted = start.adapt(rows, np.array([1e-9, 1e-9]), np.zeros(2))
+    peer = GaussianMixture(
+        3,
+        reg_covar=0,
+        max_iter=3,
+        tol=0,
+        weights_init=[0.25, 0.25, 0.5],
+        means_init=start.means,
+        precisions_init=np.linalg.inv(covariances),
+    )
+    with pytest.warns(ConvergenceWarning):
+        peer.fit(rows)
+    assert_allclose(adapted.means, peer.means_, rtol=1e-6)
+    assert_allclose(adapted.covariances, peer.covariances_, rtol=1e-6)
+    within = peer.weights_ / np.array([*[peer.weights_[:2].sum()] * 2, peer.weights_[2]])
+    assert_allclose(adapted.weights, within)
+
+
+def test_adapting_weighs_what_each_side_knows(rng, monkeypatch):
+    monkeypatch.setattr(_mixtures, "_ADAPTING_STEPS", 1)
+    Z, S, v, n_source = 0.5 + rng.randn(50, 1), 0.8, 3.0, 200
+    alone = Mixtures.single(np.array([[0.1]]), np.array([[[S]]]))
+    adapted = alone.adapt(Z, np.array([n_source]), np.array([v]))
+    # Independent measurements of a mean count inversely to their variances.
+    variances = np.array([(S + v) / n_source, S / 50])
+    expected = np.average([0.1, Z.mean()], weights=1 / variances)
+    assert_allclose(adapted.means, [[expected]])
+    # So do those of a variance: that of n' noisy rows is 2(S + v)²/n', or 2S²/n.
+    shares = 1 / np.array([2 * (S + v) ** 2 / n_source, 2 * S**2 / 50])
+    measured = [S, np.mean((Z - expected) ** 2)]
+    assert_allclose(adapted.covariances, [[[np.average(measured, weights=shares)]]])
+
+
+def test_many_rows_without_noise_behind_a_mixture_hold_it_fast(planted):
+    rows, _, means, spread = planted
+    covariances = np.stack([np.diag(s**2) for s in spread])
+    start = Mixtures(np.array([0, 0, 1]), np.array([0.6, 0.4, 1.0]), means + 1.0, covariances)
+    adapted = start.adapt(rows, np.array([1e12, 1e12]), np.zeros(2))
+    for name in ("weights", "means", "covariances"):
+        assert_allclose(getattr(adapted, name), getattr(start, name), atol=1e-6)
+
+
+def test_noisy_mixtures_are_better_after_they_have_seen_clean_rows(rng):
+    parts, noise = rng.randint(0, 8, 4000), np.full(10, 4.0)
+    rows = rng.randn(8, 10)[parts] + 0.6 * rng.randn(4000, 10)
+    labels, noisy = parts // 2, rows + 2 * rng.randn(4000, 10)
+    learned = Mixtures.fit(noisy, labels, noise, rng)
+    adapted = learned.adapt(rows[:1000], np.bincount(labels), noise)
+    wrong = [
+        np.mean(m.log_likelihood(rows, np.zeros(10)).argmax(axis=1) != labels)
+        for m in (learned, adapted)
+    ]
+    assert wrong[1] < 2 / 3 * wrong[0]
+
+
+def test_selected_classes_come_in_the_order_asked_for(rng):
+    Z, labels = rng.randn(400, 2), np.repeat([0, 1, 2], [300, 60, 40])
+    mixtures = Mixtures.fit(Z + 3 * labels[:, np.newaxis], labels, np.zeros(2), rng)
+    chosen = mixtures.select([2, 0])
+    assert (np.diff(chosen.classes) >= 0).all()
+    every = mixtures.log_likelihood(Z, np.zeros(2))
+    assert_allclose(chosen.log_likelihood(Z, np.zeros(2)), every[:, [2, 0]])
 
 
 def test_a_class_with_a_single_row_is_no_obstacle(rng):
     Z, labels = rng.randn(25, 3), np.repeat([0, 1, 2], [1, 12, 12])
-    normal = Mixtures.single(np.zeros((3, 3)), np.repeat(np.eye(3)[np.newaxis], 3, axis=0))
-    assert np.isin([0, 1, 2], _more_likely(normal, Z, labels, np.zeros(3), rng).classes).all()
+    rest = np.eye(3)[labels], np.zeros(3), np.ones(3), rng
+    chosen = _likely_mixtures(Z, labels, *rest)
+    assert chosen is None or np.isin([0, 1, 2], chosen.classes).all()
     Z, labels = rng.randn(9, 3), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     mixtures = Mixtures.fit(Z, labels, np.zeros(3), rng)
     assert np.isfinite(mixtures.log_likelihood(Z, np.zeros(3))).all()
