@@ -8,7 +8,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
 # sure as a judge can reasonably be.
-_SCALE, _LEAST = 5.0, 0.1
+_SCALE, _LEAST, _STRAY = 5.0, 0.1, 0.1
 _MOST_OFFSET, _CLOSE = 1.5, 1e-3
 
 
@@ -24,7 +24,9 @@ def fit_weights(scores, labels):
     Bayesian model averaging over all sets of judges. Those of a set are heard equally: few
     labelled rows say who is of use, and hardly how much. How sure they are together is the
     slope of a multinomial logistic regression on the labelled rows, under a normal prior of
-    scale 5. Each set counts by its likelihood at the best slope, prior included.
+    scale 5. Each set counts by its likelihood at the best slope, prior included. A labelled
+    row says nothing with probability 1/10: a single confident error must not make all sets
+    unsure, and so alike.
 
     Parameters
     ----------
@@ -50,10 +52,11 @@ def fit_weights(scores, labels):
 
 
 def _fit_slope(scores, labels):
-    rows = np.arange(len(labels))
+    rows, chance = np.arange(len(labels)), np.log(_STRAY / scores.shape[1])
 
     def loss(slope):
-        return (slope / _SCALE) ** 2 / 2 - log_softmax(slope * scores, axis=1)[rows, labels].sum()
+        logs = log_softmax(slope * scores, axis=1)[rows, labels]
+        return (slope / _SCALE) ** 2 / 2 - np.logaddexp(np.log1p(-_STRAY) + logs, chance).sum()
 
     return minimize_scalar(loss, bounds=(0, 4 * _SCALE), method="bounded")
 

@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
 
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
+from skdp.transfer import _stacking
 from skdp.transfer._folds import stratified_folds
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
@@ -40,7 +41,8 @@ def test_margins_are_a_unit(rng):
     assert mean_margin(np.zeros((5, 3))) == 1.0
 
 
-def test_one_judge_gets_the_weight_of_logistic_regression(rng):
+def test_one_judge_gets_the_weight_of_logistic_regression(rng, monkeypatch):
+    monkeypatch.setattr(_stacking, "_STRAY", 1e-300)
     [scores], labels = judged(rng, 300, [2.0], n_classes=2)
     [weight] = fit_weights(scores[np.newaxis], labels)
     difference = scores[:, 1:] - scores[:, :1]
@@ -55,7 +57,8 @@ def test_weights_average_over_sets_of_judges_who_are_heard_equally(rng):
     for chosen in ([0], [1], [0, 1]):
         together = scores[chosen].mean(axis=0)
         totals = slopes[:, np.newaxis, np.newaxis] * together
-        own = log_softmax(totals, axis=2)[:, np.arange(40), labels].sum(axis=1)
+        own = softmax(totals, axis=2)[:, np.arange(40), labels]
+        own = np.log(0.9 * own + 0.1 / scores.shape[2]).sum(axis=1)
         posterior = own - slopes**2 / 50
         best = posterior.argmax()
         weights = np.zeros(2)
@@ -77,6 +80,17 @@ def test_a_useless_judge_is_ignored_and_two_good_ones_are_both_heard(rng):
     assert np.mean(useless) < 0.03
     assert_allclose(fit_weights(np.zeros((2, 60, 4)), labels[:60]), [0, 0.1], atol=1e-3)
     assert np.mean(both) > 0.6
+
+
+def test_a_single_confident_error_does_not_make_all_unsure(rng, monkeypatch):
+    labels = rng.randint(0, 6, 30)
+    good, useless = np.eye(6)[labels] + 0.1 * rng.randn(30, 6), rng.randn(30, 6)
+    good[0] = 20 * np.eye(6)[(labels[0] + 1) % 6]
+    scores = np.stack([each / mean_margin(each) for each in (useless, good)])
+    weights = fit_weights(scores, labels)
+    assert weights[0] < 0.1 * weights[1]
+    monkeypatch.setattr(_stacking, "_STRAY", 1e-300)
+    assert fit_weights(scores, labels).sum() < 0.25 * weights.sum()
 
 
 def test_offsets_bring_classes_to_their_frequency(rng):
