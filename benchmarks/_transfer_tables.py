@@ -134,8 +134,11 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = rows_of(name) + rows_of(f"{name}_records")
-    others = [load(name)["rows"] for name in papers]
+    both = rows_of(name) + rows_of(f"{name}_records")
+    # What ran again takes its place.
+    rows = list({(r["case"], r["level"], r["model"], r.get("draw")): r for r in both}.values())
+    papers = [part for part in papers if rows_of(part)]
+    others = [rows_of(part) for part in papers]
     peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{p}`" for p in papers)
     outside = rows_of(peer)
     body = []

@@ -201,18 +201,22 @@ SECTIONS = [
         "noise_aware_mnist_mnist",
         "transfer_mnist",
         "papers_mnist_mnist",
+        "papers_mnist_mnist_records",
     ),
     section(
         "Noise-aware transfer, MNIST to USPS, 100 labels",
         noise_aware,
         "noise_aware_mnist_usps",
         "transfer_mnist_usps",
+        "transfer_mnist_usps_multitask",
+        "papers_mnist_usps",
     ),
     section(
         "Noise-aware transfer, USPS to MNIST, 100 labels",
         noise_aware,
         "noise_aware_usps_mnist",
         "transfer_usps_mnist_100",
+        "papers_usps_mnist",
     ),
     (
         "Noise-aware transfer, USPS to MNIST, 100 to 500 labels",
@@ -230,6 +234,7 @@ SECTIONS = [
         noise_aware,
         "noise_aware_office",
         "office",
+        "papers_office",
     ),
     (
         "Private transfer, 60,000 MNIST digits to 9,000 with 100 labels, δ = 1e-5, d = 1",
