@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 
-from skdp import DPSource, PrivacyLeakWarning, RandomizedResponse
+from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
 
 CLASSES = np.array(["a", "b", "c", "d"])
 N = 400_000
@@ -88,8 +88,12 @@ def test_labels_that_make_no_sense_are_refused():
 
 def test_a_release_with_randomised_labels(digits, tmp_path):
     X, y = digits
-    response = RandomizedResponse(3.0, classes=np.arange(10))
-    source = DPSource(16.0, n_layers=1, label_noise=response, random_state=0).fit(X, y)
+    response = RandomizedResponse(
+        3.0, classes=np.arange(10), random_state=np.random.RandomState(0)
+    )
+    noise = OptimalDPNoise(16.0, random_state=np.random.RandomState(0))
+    settings = {"noise": noise, "n_layers": 1, "random_state": 0}
+    source = DPSource(16.0, label_noise=response, **settings).fit(X, y)
     assert source.label_guarantee_.epsilon == 3.0
     assert "(3, 0)-differential privacy per label" in source.summary()
     assert not hasattr(response, "guarantee_")
@@ -98,7 +102,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     assert loaded.label_guarantee_ == source.label_guarantee_
     assert loaded.label_noise is None
     assert pickle.loads(pickle.dumps(source)).label_noise is None
-    plain = DPSource(16.0, n_layers=1, random_state=0).fit(X, y)
+    plain = DPSource(16.0, **settings).fit(X, y)
     assert plain.label_guarantee_ is None
     assert "not protected" in plain.summary()
     assert source.score(X, y) < plain.score(X, y)

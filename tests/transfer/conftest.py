@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp import DPSource, PrivacyLeakWarning
+from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
 
 
@@ -47,7 +47,8 @@ def release(domains):
 
 @pytest.fixture(scope="session")
 def noisy_release(domains):
-    source = DPSource(8.0, denoise=False, n_layers=2, random_state=0)
+    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
+    source = DPSource(8.0, noise=noise, denoise=False, n_layers=2, random_state=0)
     return source.fit(domains.source, domains.source_target)
 
 

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
 
-from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
+from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, OptimalDPNoise
 from skdp.transfer import _stacking
 from skdp.transfer._folds import stratified_folds
 from skdp.transfer._graph import neighbour_graph, spread
@@ -23,7 +23,8 @@ from skdp.transfer._subspace import Subspace
 
 @pytest.fixture(scope="module")
 def denoised(domains):
-    source = DPSource(8.0, n_components=8, n_layers=1, random_state=0)
+    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
+    source = DPSource(8.0, noise=noise, n_components=8, n_layers=1, random_state=0)
     return source.fit(domains.source, domains.source_target)
 
 
@@ -177,7 +178,8 @@ def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, sam
     alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
     assert good.source_weight_ > 0.2
     assert good.score(X_test, y_test) > alone.score(X_test, y_test)
-    source = DPSource(1e-3, n_layers=1, random_state=0)
+    noise = OptimalDPNoise(1e-3, random_state=np.random.RandomState(0))
+    source = DPSource(1e-3, noise=noise, n_layers=1, random_state=0)
     source.fit(domains.source, domains.source_target)
     hopeless = DPTransferClassifier(source, random_state=0).fit(X, marked)
     assert hopeless.source_weight_ < 0.1
@@ -192,7 +194,9 @@ def test_private_rows_of_a_whole_record_still_help(rng):
     rows = means[labels] + rng.randn(12_000, 20) * np.linspace(2, 8, 20)
     X = means[y] + rng.randn(400, 20) * np.linspace(2, 8, 20)
     low, high = np.full(20, -40.0), np.full(20, 40.0)
-    noise = GaussianDPNoise(8.0, privacy_unit="record", bounds=(low, high))
+    noise = GaussianDPNoise(
+        8.0, privacy_unit="record", bounds=(low, high), random_state=np.random.RandomState(0)
+    )
     source = DPSource(8.0, noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
     source.fit(rows, labels)
     assert source.guarantee_.unit == "record"
@@ -263,7 +267,9 @@ def test_source_and_target_meet_at_the_mean_of_the_classes_that_both_have(rng, d
     labels, y = rng.randint(0, 4, 2000), rng.choice(kept, 300)
     rows = means[labels] + 0.2 * rng.randn(2000, 6)
     X = means[y] + 0.2 * rng.randn(300, 6)
-    source = DPSource(50.0, denoise=denoise, n_components=2, n_layers=1, n_inducing=50)
+    noise = OptimalDPNoise(50.0, random_state=np.random.RandomState(0))
+    settings = {"n_components": 2, "n_layers": 1, "n_inducing": 50, "random_state": 0}
+    source = DPSource(50.0, noise=noise, denoise=denoise, **settings)
     source.fit(rows, labels)
     subspace = Subspace.of_rows(X, 6)
     judges = judges_of(source, kept, X, y, subspace)
