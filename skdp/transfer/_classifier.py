@@ -46,7 +46,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     ``strategy="noise_aware"`` (ours) knows the law of the noise. It has three judges from the
     source: its classifier, mixtures of normal distributions found behind the noise and adapted
-    to the unlabelled rows, and one normal distribution of each class in the principal directions
+    to the target's rows, and one normal distribution of each class in the principal directions
     of the target, by empirical Bayes from moments freed of noise. Their scores :math:`s_j` and
     those of the target, fuzzy sets and mixtures of normal distributions counting alike, add up
     to log-posteriors,
@@ -376,9 +376,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     @available_if(lambda self: self.strategy == "noise_aware")
     def predict_proba(self, X):
-        """Return probabilities of the classes, calibrated on the labelled rows.
+        """Return probabilities of the classes, on a scale set by the labelled rows.
 
-        Only with ``strategy="noise_aware"``: the errors of the others have no common scale.
+        A tenth of these may be strays, for which the probabilities do not allow. Only with
+        ``strategy="noise_aware"``: the errors of the others have no common scale.
 
         Parameters
         ----------

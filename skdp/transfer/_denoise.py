@@ -11,7 +11,7 @@ from skdp.transfer._subspace import Subspace
 _FOLDS = 10
 
 
-def denoised_codes(noisy, labels, weights, moments, n_directions, random_state, *, sure):
+def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
     """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
 
     Parameters
@@ -21,9 +21,6 @@ def denoised_codes(noisy, labels, weights, moments, n_directions, random_state, 
 
     labels : ndarray of shape (n_samples,)
         Class numbers.
-
-    weights : ndarray of shape (n_samples, n_classes)
-        Membership of each row in each class, see :meth:`Moments.measure`.
 
     moments : Moments
         Of the noisy copy.
@@ -53,30 +50,32 @@ def denoised_codes(noisy, labels, weights, moments, n_directions, random_state, 
     variances = subspace.variances * subspace.scale**2
     mixtures = None
     if sure:
-        mixtures = _likely_mixtures(codes, labels, weights, noise, variances, random_state)
+        mixtures = _likely_mixtures(codes, labels, noise, variances, random_state)
     if mixtures is None:
-        mixtures = _normals(codes, weights, noise, variances)
+        # From the moments of all features, whose noise is known without correlations.
+        mixtures = _normals(moments, subspace.components * subspace.scale, variances)
     return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
 
 
-def _normals(codes, weights, noise, variances):
+def _normals(moments, directions, variances, centre=0.0):
     """Return one normal distribution for each class, by empirical Bayes."""
-    moments = Moments.measure(codes, weights, noise)
-    means, covariances, _ = moments.project(np.eye(len(noise)))
+    means, covariances, noise = moments.project(directions)
     model = ClassModel.shrink(means, covariances, noise, moments.counts, variances)
-    return Mixtures.single(model.means + moments.mean, model.covariances)
+    return Mixtures.single(model.means + centre, model.covariances)
 
 
-def _likely_mixtures(codes, labels, weights, noise, variances, random_state):
+def _likely_mixtures(codes, labels, noise, variances, random_state):
     """Return mixtures if they explain held-out noisy rows better than one normal each."""
     held = stratified_folds(labels, _FOLDS, random_state) == 0
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
         return None
     kept, rows = ~held, np.arange(held.sum())
+    moments = Moments.measure(codes[kept], np.eye(labels.max() + 1)[labels[kept]], noise)
+    normals = _normals(moments, np.eye(len(noise)), variances, moments.mean)
     mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
     likelihoods = [
         model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
-        for model in (_normals(codes[kept], weights[kept], noise, variances), mixtures)
+        for model in (normals, mixtures)
     ]
     return mixtures if likelihoods[1] > likelihoods[0] else None

@@ -64,7 +64,7 @@ class MomentJudge:
 
 
 class MixtureJudge:
-    """Mixtures of normal distributions behind the source's noise, adapted to the target's rows."""
+    """Mixtures of normal distributions behind the source's noise, adapted to the target rows."""
 
     def __init__(self, source, columns, embedding, X):
         self._subspace, self._embedding = source._subspace, embedding
@@ -73,7 +73,7 @@ class MixtureJudge:
             moments = source.moments_.select(columns)
             noise = self._subspace.noise(moments.noise)
             mixtures = mixtures.adapt(self._encode(X), moments.counts, noise)
-        # A single normal distribution is no model of a class: rows would lead it astray.
+        # Where noise left one normal distribution for each class, rows would lead them astray.
         self._mixtures = mixtures
 
     def _encode(self, X):

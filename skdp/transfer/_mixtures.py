@@ -103,11 +103,11 @@ class Mixtures:
         """Return the mixtures of these rows and of the noisy ones behind this object.
 
         Few steps of expectation maximisation on rows without labels. Besides the n rows that
-        a part with covariance S gets here, it stands for n′ noisy ones: they know its mean with
-        precision n′(S + V)⁻¹, these with nS⁻¹. In directions in which a share
-        G = (S + V)⁻¹S of what they show is no noise, they are worth n′ tr(G²)/d rows for the
-        covariance, n′ tr(G)/d for the frequency. More steps would follow the rows to where
-        they are not normal.
+        a part with covariance S gets here, it stands for n′ noisy ones. If it were known which
+        they are, they would tell its mean with precision n′(S + V)⁻¹, these with nS⁻¹; and
+        with G = (S + V)⁻¹S, they would be worth n′ tr(G²)/d rows for its covariance. For its
+        frequency they count as n′ tr(G)/d, a rule of thumb. More steps would follow the rows
+        to where they are not normal.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ from skdp.transfer._subspace import Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
 _KIND, _LARGEST, _SMALLEST = "DPSource", 1e100, 1e-12
+_FARTHEST = 1e9  # in units of the average deviation of a direction
 
 
 def write_source(source, path):
@@ -75,6 +76,8 @@ def _build(cls, header, arrays):
         require(subspace.mean.shape == (p,) and subspace.variances.min() > 0, "subspace")
         require(subspace.variances.ndim == 1, "subspace")
         require(subspace.components.shape == (n_inputs, p), "subspace")
+        lengths = np.linalg.norm(subspace.components, axis=1)
+        require(np.allclose(lengths, 1, atol=1e-3), "subspace")
         _check_mixtures(mixtures, n_classes, n_inputs)
     require(classifier.n_features_in_ == n_inputs, "features")
     if len(names):
@@ -91,6 +94,7 @@ def _check_mixtures(mixtures, n_classes, d):
     require(weights.shape == (n_parts,) and weights.min() > 0, "weights of mixtures")
     require(np.allclose(np.bincount(classes, weights), 1), "weights of mixtures")
     require(mixtures.means.shape == (n_parts, d), "means of mixtures")
+    require(np.abs(mixtures.means).max() < _FARTHEST, "means of mixtures")
     require(S.shape == (n_parts, d, d), "covariances of mixtures")
     require(np.allclose(S, S.swapaxes(1, 2)), "covariances of mixtures")
     require(np.linalg.eigvalsh(S).min() > _SMALLEST, "covariances of mixtures")

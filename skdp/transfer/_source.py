@@ -248,7 +248,6 @@ class DPSource(BaseEstimator):
                 subspace, mixtures, rows = denoised_codes(
                     noisy,
                     labels,
-                    weights,
                     moments,
                     n_directions,
                     check_random_state(self.random_state),

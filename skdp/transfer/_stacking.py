@@ -58,7 +58,11 @@ def _fit_slope(scores, labels):
         logs = log_softmax(slope * scores, axis=1)[rows, labels]
         return (slope / _SCALE) ** 2 / 2 - np.logaddexp(np.log1p(-_STRAY) + logs, chance).sum()
 
-    return minimize_scalar(loss, bounds=(0, 4 * _SCALE), method="bounded")
+    # Strays make it anything but convex.
+    grid = np.linspace(0, 4 * _SCALE, 81)
+    best = int(np.argmin([loss(slope) for slope in grid]))
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, 80)]
+    return minimize_scalar(loss, bounds=bounds, method="bounded")
 
 
 def frequency_offsets(scores, frequencies):

@@ -8,9 +8,14 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from skdp.transfer import _denoise, _mixtures
-from skdp.transfer._denoise import _likely_mixtures
+from skdp import DPSource, OptimalDPNoise
+from skdp.transfer import _mixtures
+from skdp.transfer._denoise import _likely_mixtures, denoised_codes
+from skdp.transfer._folds import stratified_folds
+from skdp.transfer._judges import judges_of
 from skdp.transfer._mixtures import Mixtures, fit_mixtures
+from skdp.transfer._moments import Moments
+from skdp.transfer._subspace import Subspace
 
 
 @pytest.fixture
@@ -157,21 +162,44 @@ def test_a_mixture_is_kept_where_it_explains_rows_it_has_not_seen(rng, apart):
     rows[:, 0] += apart * rng.choice([-1, 1], 10_000)
     noisy = rows + rng.randn(10_000, 10) * np.sqrt(0.3)
     noise, variances = np.full(10, 0.3), rows.var(axis=0)
-    chosen = _likely_mixtures(noisy, labels, np.eye(2)[labels], noise, variances, rng)
+    chosen = _likely_mixtures(noisy, labels, noise, variances, rng)
     assert (chosen is None) == (apart == 0)
 
 
 def test_neither_side_of_the_choice_has_seen_the_rows_held_out(rng, monkeypatch):
-    # 60 directions and 80 rows a class: a normal distribution of all rows would explain
-    # them too well.
     seen = []
+    measure = Moments.measure.__func__
+    fit = Mixtures.fit.__func__
     monkeypatch.setattr(
-        _denoise, "_normals", lambda codes, *rest: seen.append(codes) or Mixtures.single(*one)
+        Moments,
+        "measure",
+        classmethod(lambda cls, codes, *rest: seen.append(codes) or measure(cls, codes, *rest)),
     )
-    one = np.zeros((2, 3)), np.repeat(np.eye(3)[np.newaxis], 2, axis=0)
+    monkeypatch.setattr(
+        Mixtures,
+        "fit",
+        classmethod(lambda cls, codes, *rest: seen.append(codes) or fit(cls, codes, *rest)),
+    )
     Z, labels = rng.randn(100, 3), np.arange(100) % 2
-    _likely_mixtures(Z, labels, np.eye(2)[labels], np.ones(3), np.ones(3), rng)
-    assert [len(codes) for codes in seen] == [90]
+    state = np.random.RandomState(1)
+    _likely_mixtures(Z, labels, np.ones(3), np.ones(3), state)
+    kept = stratified_folds(labels, 10, np.random.RandomState(1)) != 0
+    for codes in seen:
+        assert_array_equal(codes, Z[kept])
+    assert len(seen) == 2
+
+
+def test_normals_allow_for_noise_that_is_correlated_between_directions(rng):
+    labels = rng.randint(0, 2, 20_000)
+    rows = (rng.randn(20_000, 2) * [2.0, 1.0]) @ [[1, 1], [1, -1]] / np.sqrt(2)
+    rows[:, 0] += labels
+    noise = np.array([0.1, 4.0])
+    noisy = rows + np.sqrt(noise) * rng.randn(20_000, 2)
+    moments = Moments.measure(noisy, np.eye(2)[labels], noise)
+    subspace, normals, _ = denoised_codes(noisy, labels, moments, 2, rng, sure=False)
+    for c in range(2):
+        clean = np.cov(subspace.encode(rows[labels == c]).T)
+        assert_allclose(normals.covariances[c], clean, atol=0.08)
 
 
 def test_without_an_anchor_adapting_is_expectation_maximisation(planted, monkeypatch):
@@ -221,17 +249,76 @@ def test_many_rows_without_noise_behind_a_mixture_hold_it_fast(planted):
         assert_allclose(getattr(adapted, name), getattr(start, name), atol=1e-6)
 
 
-def test_noisy_mixtures_are_better_after_they_have_seen_clean_rows(rng):
-    parts, noise = rng.randint(0, 8, 4000), np.full(10, 4.0)
-    rows = rng.randn(8, 10)[parts] + 0.6 * rng.randn(4000, 10)
-    labels, noisy = parts // 2, rows + 2 * rng.randn(4000, 10)
-    learned = Mixtures.fit(noisy, labels, noise, rng)
-    adapted = learned.adapt(rows[:1000], np.bincount(labels), noise)
-    wrong = [
-        np.mean(m.log_likelihood(rows, np.zeros(10)).argmax(axis=1) != labels)
-        for m in (learned, adapted)
-    ]
-    assert wrong[1] < 2 / 3 * wrong[0]
+def test_adapting_is_what_a_plain_loop_makes_of_it(rng, monkeypatch):
+    monkeypatch.setattr(_mixtures, "_ADAPTING_STEPS", 2)
+    roots = rng.randn(3, 2, 2)
+    S0 = roots @ roots.transpose(0, 2, 1) + np.eye(2)
+    m0, w0 = 2 * rng.randn(3, 2), np.array([0.3, 0.7, 1.0])
+    counts, V, Z = np.array([30.0, 80.0]), np.diag([0.5, 3.0]), 2 * rng.randn(40, 2)
+    adapted = Mixtures(np.array([0, 0, 1]), w0, m0, S0).adapt(Z, counts, np.diag(V))
+    behind = np.array([9.0, 21.0, 80.0])
+    w, m, S = behind / behind.sum(), m0, S0
+    for _ in range(2):
+        p = np.stack([w[k] * multivariate_normal(m[k], S[k]).pdf(Z) for k in range(3)], axis=1)
+        p /= p.sum(axis=1, keepdims=True)
+        means, covariances, sizes = [], [], []
+        for k in range(3):
+            n = p[:, k].sum()
+            A, B = behind[k] * np.linalg.inv(S0[k] + V), n * np.linalg.inv(S[k])
+            mean = np.linalg.inv(A + B) @ (A @ m0[k] + B @ (p[:, k] @ Z / n))
+            G = np.linalg.inv(S0[k] + V) @ S0[k]
+            worth = behind[k] * np.trace(G @ G) / 2
+            scatter = sum(p[i, k] * np.outer(z - mean, z - mean) for i, z in enumerate(Z))
+            means.append(mean)
+            covariances.append((worth * S0[k] + scatter) / (worth + n))
+            sizes.append(behind[k] * np.trace(G) / 2 + n)
+        w, m, S = np.array(sizes) / np.sum(sizes), means, covariances
+    assert_allclose(adapted.means, m)
+    assert_allclose(adapted.covariances, S)
+    assert_allclose(adapted.weights, [w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1]), 1])
+
+
+def test_no_part_becomes_flat_by_adapting():
+    flat = Mixtures.single(np.zeros((1, 3)), 0.1 * np.eye(3)[np.newaxis])
+    adapted = flat.adapt(np.zeros((200, 3)), np.array([2.0]), np.ones(3))
+    assert np.linalg.eigvalsh(adapted.covariances[0]).min() >= 0.1 - 1e-12
+
+
+def test_clean_rows_mend_what_noise_blurred(digits):
+    X, y = digits
+    codes = Subspace.of_rows(X, 12).encode(X)
+    wrong = []
+    for seed in range(4):
+        rng = np.random.RandomState(seed)
+        own, target, queries = np.split(rng.permutation(len(X)), [900, 1400])
+        noisy = codes[own] + rng.randn(900, 12)
+        learned = Mixtures.fit(noisy, y[own], np.ones(12), rng)
+        adapted = learned.adapt(codes[target], np.bincount(y[own]), np.ones(12))
+        guesses = [m.log_likelihood(codes[queries], np.zeros(12)).argmax(axis=1)
+                   for m in (learned, adapted)]  # fmt: skip
+        wrong.append([np.mean(guess != y[queries]) for guess in guesses])
+    before, after = np.mean(wrong, axis=0)
+    assert after < 0.85 * before
+
+
+@pytest.mark.parametrize("apart", [2.0, 0.0])
+def test_the_judge_adapts_mixtures_and_leaves_normals_alone(rng, apart):
+    labels = rng.randint(0, 2, 4000)
+    rows = rng.randn(4000, 6) + 3 * labels[:, np.newaxis]
+    rows[:, 0] += apart * rng.choice([-1, 1], 4000)
+    noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(0))
+    settings = {"n_components": 2, "n_layers": 1, "n_inducing": 20, "random_state": 0}
+    source = DPSource(20.0, noise=noise, **settings).fit(rows[:3000], labels[:3000])
+    own, X = source._mixtures.select([1, 0]), rows[3000:]
+    assert (len(own.classes) > 2) == (apart > 0)
+    subspace = Subspace.of_rows(X, 6)
+    judge = judges_of(source, [1, 0], X, 1 - labels[3000:], subspace)[-1]
+    if apart:
+        counts = np.bincount(labels[:3000])[::-1]
+        codes = source._subspace.encode(X - subspace.mean + source.moments_.mean)
+        own = own.adapt(codes, counts, source._subspace.noise(source.moments_.noise))
+    for name in ("classes", "weights", "means", "covariances"):
+        assert_allclose(getattr(judge._mixtures, name), getattr(own, name))
 
 
 def test_selected_classes_come_in_the_order_asked_for(rng):
@@ -245,8 +332,7 @@ def test_selected_classes_come_in_the_order_asked_for(rng):
 
 def test_a_class_with_a_single_row_is_no_obstacle(rng):
     Z, labels = rng.randn(25, 3), np.repeat([0, 1, 2], [1, 12, 12])
-    rest = np.eye(3)[labels], np.zeros(3), np.ones(3), rng
-    chosen = _likely_mixtures(Z, labels, *rest)
+    chosen = _likely_mixtures(Z, labels, np.zeros(3), np.ones(3), rng)
     assert chosen is None or np.isin([0, 1, 2], chosen.classes).all()
     Z, labels = rng.randn(9, 3), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     mixtures = Mixtures.fit(Z, labels, np.zeros(3), rng)

@@ -328,6 +328,10 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         lambda header, arrays: arrays.update(
             {"mixtures/covariances": -arrays["mixtures/covariances"]}
         ),
+        lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"] + 1e10}),
+        lambda header, arrays: arrays.update(
+            {"subspace/components": arrays["subspace/components"] * 1e60}
+        ),
         lambda header, arrays: [arrays.pop(k) for k in list(arrays) if "mixtures" in k],
     ],
 )
