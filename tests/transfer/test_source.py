@@ -290,6 +290,10 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         DPSource().save(path)
 
 
+def scaled(name, factor):
+    return lambda header, arrays: arrays.update({name: factor * arrays[name]})
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -309,8 +313,8 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         lambda header, arrays: arrays.update(class_medians=arrays["class_medians"] * np.nan),
         lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"][:, 1:]}),
         lambda header, arrays: arrays.pop("mixtures/weights"),
-        lambda header, arrays: arrays.update({"mixtures/weights": -arrays["mixtures/weights"]}),
-        lambda header, arrays: arrays.update({"mixtures/weights": arrays["mixtures/weights"] / 2}),
+        scaled("mixtures/weights", -1),
+        scaled("mixtures/weights", 0.5),
         lambda header, arrays: arrays.update(
             {"mixtures/classes": arrays["mixtures/classes"].astype(float)}
         ),
@@ -320,18 +324,12 @@ def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
         lambda header, arrays: arrays.update(
             {"mixtures/covariances": arrays["mixtures/covariances"] + np.tri(6)}
         ),
-        lambda header, arrays: arrays.update(
-            {"mixtures/covariances": arrays["mixtures/covariances"] * 1e-60}
-        ),
+        scaled("mixtures/covariances", 1e-60),
         lambda header, arrays: arrays.update({"mixtures/classes": arrays["mixtures/classes"] + 1}),
         lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"][:, 1:]}),
-        lambda header, arrays: arrays.update(
-            {"mixtures/covariances": -arrays["mixtures/covariances"]}
-        ),
+        scaled("mixtures/covariances", -1),
         lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"] + 1e10}),
-        lambda header, arrays: arrays.update(
-            {"subspace/components": arrays["subspace/components"] * 1e60}
-        ),
+        scaled("subspace/components", 1e60),
         lambda header, arrays: [arrays.pop(k) for k in list(arrays) if "mixtures" in k],
     ],
 )
