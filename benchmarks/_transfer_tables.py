@@ -134,9 +134,9 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    both = rows_of(name) + rows_of(f"{name}_records")
-    # What ran again takes its place.
-    rows = list({(r["case"], r["level"], r["model"], r.get("draw")): r for r in both}.values())
+    rows = rows_of(f"{name}_records")  # what ran again there takes its place
+    again = {(r["case"], r["level"], r["model"]) for r in rows}
+    rows += [r for r in rows_of(name) if (r["case"], r["level"], r["model"]) not in again]
     papers = [part for part in papers if rows_of(part)]
     others = [rows_of(part) for part in papers]
     peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{p}`" for p in papers)
