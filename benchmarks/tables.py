@@ -210,6 +210,8 @@ SECTIONS = [
         "transfer_mnist_usps",
         "transfer_mnist_usps_multitask",
         "papers_mnist_usps",
+        "papers_mnist_usps_alignment",
+        "papers_mnist_usps_multitask",
     ),
     section(
         "Noise-aware transfer, USPS to MNIST, 100 labels",
