@@ -137,9 +137,8 @@ def noise_aware(name, *papers):
     rows = rows_of(f"{name}_records")  # what ran again there takes its place
     again = {(r["case"], r["level"], r["model"]) for r in rows}
     rows += [r for r in rows_of(name) if (r["case"], r["level"], r["model"]) not in again]
-    papers = [part for part in papers if rows_of(part)]
-    others = [rows_of(part) for part in papers]
-    peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{p}`" for p in papers)
+    others = {part: runs for part in papers if (runs := rows_of(part))}
+    peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in others)
     outside = rows_of(peer)
     body = []
     found = {r["level"] for r in rows if r["model"] == "noise_aware"}
@@ -152,7 +151,7 @@ def noise_aware(name, *papers):
         cells += [f"**{mean_spread(accuracy)}**", mean_spread(pick(rows, "transduction", **ours))]
         cells += [f"{sum(weights) / len(weights):.2f}"]
         for model in ("alignment", "multitask"):
-            accuracies = (papers_accuracy(runs, level, model) for runs in others)
+            accuracies = (papers_accuracy(runs, level, model) for runs in others.values())
             cells.append(next(filter(None, accuracies), ""))
         cells += [mean_spread(pick(outside, key, level=level)) for key in ("alone", "tuned")]
         body.append([*cells, len(accuracy)])

@@ -69,11 +69,11 @@ class MixtureJudge:
     def __init__(self, source, columns, embedding, X):
         self._subspace, self._embedding = source._subspace, embedding
         mixtures = source._mixtures.select(columns)
+        # Where noise left one normal distribution for each class, rows would lead them astray.
         if len(mixtures.classes) > len(columns):
             moments = source.moments_.select(columns)
             noise = self._subspace.noise(moments.noise)
             mixtures = mixtures.adapt(self._encode(X), moments.counts, noise)
-        # Where noise left one normal distribution for each class, rows would lead them astray.
         self._mixtures = mixtures
 
     def _encode(self, X):

@@ -141,7 +141,8 @@ class Mixtures:
                 covariances[k] = _at_least(S, np.full(d, _LEAST))
             weights = (frequent + sizes) / (frequent + sizes).sum()
             adapted = Mixtures(self.classes, weights, means, covariances)
-        return replace(adapted, weights=weights / np.bincount(self.classes, weights)[self.classes])
+        totals = np.bincount(self.classes, adapted.weights)
+        return replace(adapted, weights=adapted.weights / totals[self.classes])
 
     def select(self, classes):
         """Return the mixtures of some of the classes, numbered anew."""

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
 # sure as a judge can reasonably be.
@@ -52,16 +52,18 @@ def fit_weights(scores, labels):
 
 
 def _fit_slope(scores, labels):
-    rows, chance = np.arange(len(labels)), np.log(_STRAY / scores.shape[1])
+    ahead = scores - scores[np.arange(len(labels)), labels][:, np.newaxis]
 
     def loss(slope):
-        logs = log_softmax(slope * scores, axis=1)[rows, labels]
-        return (slope / _SCALE) ** 2 / 2 - np.logaddexp(np.log1p(-_STRAY) + logs, chance).sum()
+        with np.errstate(over="ignore"):  # then the label has probability 0, and is a stray
+            own = 1 / np.exp(slope * ahead).sum(axis=1)
+        likelihoods = (1 - _STRAY) * own + _STRAY / scores.shape[1]
+        return (slope / _SCALE) ** 2 / 2 - np.log(likelihoods).sum()
 
     # Strays make it anything but convex.
     grid = np.linspace(0, 4 * _SCALE, 81)
-    best = int(np.argmin([loss(slope) for slope in grid]))
-    bounds = grid[max(best - 1, 0)], grid[min(best + 1, 80)]
+    best = np.argmin([loss(slope) for slope in grid])
+    bounds = grid[np.clip([best - 1, best + 1], 0, len(grid) - 1)]
     return minimize_scalar(loss, bounds=bounds, method="bounded")
 
 

@@ -347,7 +347,7 @@ def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage)
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng, epsilon):
     centres = 0.5 + 0.12 * rng.randn(5, 10)
-    y, y_test = rng.randint(0, 5, 2000), rng.randint(0, 5, 1000)
+    y, y_test = rng.randint(0, 5, 6000), rng.randint(0, 5, 1000)
     X, X_test = (centres[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
     noise = OptimalDPNoise(20.0, random_state=1)
     settings = {"n_layers": 1, "n_inducing": 20, "n_components": 4, "random_state": 0}
@@ -355,7 +355,7 @@ def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng, epsilon):
     source = DPSource(20.0, noise=noise, label_noise=response, **settings).fit(X, y)
     assert len(source._mixtures.classes) == 5
     guesses = source._mixtures.log_likelihood(source._subspace.encode(X_test), np.zeros(10))
-    assert np.mean(guesses.argmax(axis=1) == y_test) > 0.6
+    assert np.mean(guesses.argmax(axis=1) == y_test) > 0.7
     assert len(DPSource(20.0, noise=noise, **settings).fit(X, y)._mixtures.classes) >= 5
 
 
