@@ -54,10 +54,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
     with weights averaged over all sets of judges, by how likely each makes the labelled rows, so
-    that a useless source is ignored, and offsets that bring classes to their frequency in the
-    source where little is needed. No row is judged by a model that has seen its guess, and a
-    row whose nearest neighbours contradict its guess trains nobody in the next round; the
-    models that remain learn from all.
+    that a useless source is ignored, and offsets that bring classes nearer to their frequency in
+    the source, as far as rows are uncertain. No row is judged by a model that has seen its
+    guess, and a row whose nearest neighbours contradict its guess trains nobody in the next
+    round; the models that remain learn from all.
 
     ``strategy="alignment"`` (004): a target row y enters the space of the source by
     subspace alignment, for each class so that the median of the target's rows of the class

@@ -9,7 +9,7 @@ from scipy.special import logsumexp, softmax
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
 # sure as a judge can reasonably be.
 _SCALE, _LEAST, _STRAY = 5.0, 0.1, 0.1
-_MOST_OFFSET, _CLOSE = 1.5, 1e-3
+_RIDGE = 0.3
 
 
 def mean_margin(scores):
@@ -68,12 +68,18 @@ def _fit_slope(scores, labels):
 
 
 def frequency_offsets(scores, frequencies):
-    """Return what to add to log-posteriors so that classes come as often as expected.
+    r"""Return what to add to log-posteriors to bring classes nearer to their frequencies.
 
-    That needs little where guesses err on the same side, and much where classes really are
-    more frequent or rarer than expected, because rows that are certain would have to change.
-    Where it would take more than 1.5 for any class (odds of two classes change by e^3 at most),
-    the expectation is therefore taken to be wrong, and nothing is added.
+    Where guesses err on the same side, small offsets bring many uncertain rows back. Where
+    classes really are more frequent or rarer than expected, rows that are certain would have to
+    change, and where a class misses its frequency by chance alone, nothing should. Offsets are
+    therefore a compromise,
+
+    .. math:: \min_b \; \frac{1}{N} \sum_i \log \sum_c e^{s_{ic} + b_c} - f^T b
+       + \frac{0.3}{2 C} \|b\|^2,
+
+    whose first two terms alone would reach the frequencies f of the C classes exactly, and they
+    count by the fraction of the deviation that they remove: what they leave is taken to be real.
 
     Parameters
     ----------
@@ -88,16 +94,16 @@ def frequency_offsets(scores, frequencies):
     offsets : ndarray of shape (n_classes,)
         With mean 0.
     """
+    ridge = _RIDGE / len(frequencies)
+
+    def excess(offsets):
+        return softmax(scores + offsets, axis=1).mean(axis=0) - frequencies
 
     def loss(offsets):
-        # Convex; its gradient is what the frequencies are off by.
-        total = scores + offsets
-        value = logsumexp(total, axis=1).mean() - frequencies @ offsets
-        return value, softmax(total, axis=1).mean(axis=0) - frequencies
+        value = logsumexp(scores + offsets, axis=1).mean() - frequencies @ offsets
+        return value + ridge * (offsets @ offsets) / 2, excess(offsets) + ridge * offsets
 
-    start, bounds = np.zeros(len(frequencies)), [(-_MOST_OFFSET, _MOST_OFFSET)] * len(frequencies)
-    fit = minimize(
-        loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12}
-    )
-    reached = np.abs(loss(fit.x)[1]).max() < _CLOSE
-    return fit.x - fit.x.mean() if reached else start
+    start = np.zeros(len(frequencies))
+    offsets = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-12}).x
+    before, after = (np.abs(excess(b)).sum() for b in (start, offsets))
+    return (offsets - offsets.mean()) * max(0.0, 1 - after / max(before, np.finfo(float).tiny))

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import bisect
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import kneighbors_graph
@@ -98,24 +99,48 @@ def test_a_single_confident_error_does_not_make_all_unsure(rng, monkeypatch):
     assert fit_weights(scores, labels).sum() < 0.25 * weights.sum()
 
 
-def test_offsets_bring_classes_to_their_frequency(rng):
+def test_offsets_solve_their_equation(rng):
+    """Two classes: bisection of the gradient, and the fraction that is removed, by hand."""
+    margins, expected = 2 * rng.randn(500) + 0.7, 0.4
+
+    def excess(b):  # offsets b and -b
+        return np.mean(1 / (1 + np.exp(-margins - 2 * b))) - expected
+
+    b = bisect(lambda b: excess(b) + 0.3 / 2 * b, -5, 5)
+    b *= 1 - excess(b) / excess(0)
+    scores = np.stack([margins, np.zeros(500)], axis=1)
+    assert b < -0.1
+    assert_allclose(frequency_offsets(scores, np.array([0.4, 0.6])), [b, -b], rtol=1e-4)
+
+
+def test_offsets_help_rows_that_err_on_the_same_side(rng):
     frequencies = np.array([0.2, 0.3, 0.5])
     labels = rng.choice(3, 5000, p=frequencies)
     scores = 3 * np.eye(3)[labels] + rng.randn(5000, 3) + [0.0, 0.8, 0.0]
     offsets = frequency_offsets(scores, frequencies)
-    assert_allclose(softmax(scores + offsets, axis=1).mean(axis=0), frequencies, atol=1e-3)
     assert_allclose(offsets.sum(), 0, atol=1e-12)
+    assert offsets[1] < -0.1
+    before, after = (softmax(each, axis=1).mean(axis=0) for each in (scores, scores + offsets))
+    assert np.abs(after - frequencies).sum() < 0.8 * np.abs(before - frequencies).sum()
     better = np.mean((scores + offsets).argmax(axis=1) == labels)
-    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.01
+    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.005
 
 
-def test_offsets_stay_away_where_frequencies_are_others(rng):
+@pytest.mark.parametrize("frequencies", [[0.5, 0.3, 0.2], [0.01, 0.39, 0.6], [1e-9, 0.5, 0.5]])
+def test_offsets_stay_away_where_frequencies_are_others(rng, frequencies):
     labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
-    scores = 20 * np.eye(3)[labels] + rng.randn(5000, 3)
-    assert_array_equal(frequency_offsets(scores, np.array([0.5, 0.3, 0.2])), 0)
-    # Nor is a hair's breadth forced upon rows that are certain.
-    scores = 40 * np.eye(2)[np.arange(1000) % 2]
-    assert_array_equal(frequency_offsets(scores, np.array([0.51, 0.49])), 0)
+    scores = 12 * np.eye(3)[labels] + rng.randn(5000, 3)
+    offsets = frequency_offsets(scores, np.array(frequencies))
+    assert np.abs(offsets).max() < 0.05
+    assert np.mean((scores + offsets).argmax(axis=1) != scores.argmax(axis=1)) < 0.001
+
+
+def test_offsets_ignore_what_chance_does_to_frequencies(rng):
+    """Judges that are sure, and a class that is rarer in 2,000 rows than in the source."""
+    labels = rng.choice(3, 2000, p=[0.32, 0.33, 0.35])
+    scores = 6 * np.eye(3)[labels] + 2 * rng.randn(2000, 3)
+    assert np.abs(frequency_offsets(scores, np.full(3, 1 / 3))).max() < 0.1
+    assert_array_equal(frequency_offsets(np.zeros((10, 4)), np.full(4, 1 / 4)), 0)
 
 
 def test_graph_is_that_of_the_nearest_neighbours(rng):
