@@ -267,8 +267,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ------
         ValueError
             When fewer than two classes have a labelled row, a label is not a class of the
-            source, source and target have as many but other columns, or the schedules do
-            not fit together.
+            source, source and target have as many but other columns, the schedules do not
+            fit together, or values are beyond 1e12.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.

@@ -6,6 +6,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.membership._reconstruction import check_magnitude
 from skdp.transfer._source import DPSource
 
 
@@ -63,6 +64,7 @@ def validate_training(owner, X, y):
         X, y = validate_data(owner, X, dtype=dtype), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         hidden = unlabelled_rows(y, owner.unlabeled, classes)
+    check_magnitude(X, "X")
     return X, *encode_labels(owner, y, hidden), owner.unlabeled if may_mark else None
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
-from skdp.membership._reconstruction import principal_directions
+from skdp.membership._reconstruction import check_magnitude, principal_directions
 from skdp.noise import OptimalDPNoise, RandomizedResponse
 from skdp.transfer._alignment import class_medians
 from skdp.transfer._denoise import denoised_codes
@@ -225,7 +225,7 @@ class DPSource(BaseEstimator):
         ------
         ValueError
             When the noise transformer contradicts this object's parameters, changes the
-            shape of the rows or states no guarantee.
+            shape of the rows or states no guarantee, or noisy values are beyond 1e12.
         """
         self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -239,6 +239,7 @@ class DPSource(BaseEstimator):
             )
         noisy, variance, guarantee = perturb_rows(self, X)
         del X, y  # from here on there is only the noisy copy
+        check_magnitude(noisy, "X")
         moments = subspace = mixtures = None
         rows = noisy
         if self.denoise:

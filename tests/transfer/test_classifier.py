@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 
 from skdp import (
     DPSource,
@@ -322,112 +322,6 @@ def test_without_unlabelled_rows_there_is_one_round(release, same):
     seed = np.random.RandomState(0).randint(2**31 - 1)
     plain = WideCDMMAClassifier(10, 0.25, 5, random_state=seed).fit(X, y)
     assert_array_equal(model.target_scores(X_test), plain.decision_function(X_test))
-
-
-def test_without_a_source_minus_one_is_a_class(rng):
-    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
-    model = DPTransferClassifier(random_state=0).fit(X, y)
-    assert list(model.classes_) == [-1, 1]
-    assert_array_equal(model.transduction_, y)
-    assert model.guarantee_ is None
-    assert not hasattr(model, "source_scores")
-
-
-def test_minus_one_stays_a_class_where_the_source_has_it(rng, open_source):
-    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
-    model = DPTransferClassifier(open_source(X, y), random_state=0).fit(X, y)
-    assert list(model.classes_) == [-1, 1]
-    assert model.history_["round"] == [8]
-    assert model.decision_function(X).shape == (60,)
-    assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
-
-
-@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
-def test_text_labels_with_marks(domains, other, open_source, mark):
-    names = np.array([f"digit {c}" for c in range(10)], dtype=object)
-    source = open_source(domains.source, names[domains.source_target], n_layers=1)
-    X, _, marked, X_test, _ = other
-    y = names[marked]
-    y[marked < 0] = mark
-    model = DPTransferClassifier(source, random_state=0).fit(X, y)
-    numbers = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-    assert_array_equal(model.classes_, names)
-    assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
-    # The names change nothing: the target side is the same as with numbers.
-    assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
-    assert_array_equal(
-        DPTransferClassifier(source, random_state=0).fit(X, pd.Series(y)).predict(X_test),
-        model.predict(X_test),
-    )
-
-
-@pytest.mark.parametrize("mark", ["?", 99, np.nan, None])
-def test_any_value_can_be_the_mark(other, mark):
-    X, _, marked, X_test, _ = other
-    y = marked.astype(object)
-    y[marked < 0] = mark
-    named = DPTransferClassifier(unlabeled=mark, random_state=0).fit(X, y)
-    usual = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-    assert_array_equal(named.predict(X_test), usual.predict(X_test))
-    assert named.classes_.dtype.kind == "i"
-
-
-def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
-    X, y, marked, _, _ = same
-    objects = np.array([c if c >= 0 else None for c in marked], dtype=object)
-    model = DPTransferClassifier(release, n_components=4, n_layers=1, random_state=0)
-    model.fit(X, objects)
-    assert model.classes_.dtype == release.classes_.dtype
-    shown = marked >= 0
-    expected = np.mean(model.predict(X[shown]) == y[shown])
-    assert model.score(X[shown], objects[shown]) == expected
-    scores = cross_val_score(model, X, objects, cv=LabeledSplit(2), error_score="raise")
-    assert np.all(scores > 0.5)
-    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabelled"):
-        model.score(X, marked)
-
-
-def test_marks_that_became_text_are_explained(release, same):
-    X, _, marked, _, _ = same
-    with pytest.raises(ValueError, match="make y an array of dtype object"):
-        DPTransferClassifier(release).fit(X, marked.astype(str))
-    with pytest.raises(ValueError, match="set unlabeled=None"):
-        DPTransferClassifier().fit(X, np.array([*"ab" * 249, None, None], dtype=object))
-
-
-def test_a_failed_fit_leaves_no_model(release, same):
-    X, y, _, _, _ = same
-    model = DPTransferClassifier(release, n_components=3, n_layers=1).fit(X, y)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(X, np.full(len(X), 3))
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-
-
-def test_classes_that_only_the_source_has_are_left_out(release, same):
-    X, y, _, X_test, _ = same
-    few = np.isin(y, (3, 7))
-    y = np.where(np.arange(len(y)) < 250, y, -1)
-    model = DPTransferClassifier(release, random_state=0).fit(X[few], y[few])
-    assert list(model.classes_) == [3, 7]
-    assert model.source_scores(X_test).shape == (len(X_test), 2)
-    moved = model.transduction_[y[few] < 0] == same[1][few][y[few] < 0]
-    assert moved.mean() > 0.95
-
-
-def test_classes_that_the_source_lacks_are_refused(release, same):
-    X, _, marked, _, _ = same
-    y = np.where(marked == 4, 44, marked)
-    with pytest.raises(ValueError, match=r"labels \[44\] in y are not among the classes"):
-        DPTransferClassifier(release).fit(X, y)
-
-
-def test_too_few_classes_are_refused(release, same):
-    X, _, marked, _, _ = same
-    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
-        DPTransferClassifier(release).fit(X, np.where(marked == 3, 3, -1))
-    with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
-        DPTransferClassifier(release).fit(X, np.full(len(X), -1))
 
 
 def test_an_unfitted_source_is_refused(same):
