@@ -134,9 +134,7 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = rows_of(f"{name}_records")  # what ran again there takes its place
-    again = {(r["case"], r["level"], r["model"]) for r in rows}
-    rows += [r for r in rows_of(name) if (r["case"], r["level"], r["model"]) not in again]
+    rows = rows_of(name) + rows_of(f"{name}_none")
     others = {part: runs for part in papers if (runs := rows_of(part))}
     peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in others)
     outside = rows_of(peer)

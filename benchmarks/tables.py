@@ -212,6 +212,7 @@ SECTIONS = [
         "papers_mnist_usps",
         "papers_mnist_usps_alignment",
         "papers_mnist_usps_multitask",
+        "papers_mnist_usps_records",
     ),
     section(
         "Noise-aware transfer, USPS to MNIST, 100 labels",

@@ -54,7 +54,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
     with weights averaged over all sets of judges, by how likely each makes the labelled rows, so
-    that a useless source is ignored, and offsets that bring classes nearer to their frequency in
+    that useless judges are ignored, and offsets that bring classes nearer to their frequency in
     the source, as far as rows are uncertain. No row is judged by a model that has seen its
     guess, and a row whose nearest neighbours contradict its guess trains nobody in the next
     round; the models that remain learn from all.
@@ -154,7 +154,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
-        ("noise_aware"), or the last ``source_share``.
+        ("noise_aware"; even at 0 there are its class frequencies), or the last
+        ``source_share``.
 
     n_rounds_ : int
         Rounds that were run, less than the schedule where the pseudo-labels settled.
