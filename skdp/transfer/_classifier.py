@@ -154,8 +154,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
-        ("noise_aware"; even at 0 there are its class frequencies), or the last
-        ``source_share``.
+        ("noise_aware"; even at 0 a denoised source gives its class frequencies), or the
+        last ``source_share``.
 
     n_rounds_ : int
         Rounds that were run, less than the schedule where the pseudo-labels settled.
@@ -269,7 +269,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ValueError
             When fewer than two classes have a labelled row, a label is not a class of the
             source, source and target have as many but other columns, the schedules do not
-            fit together, or values are beyond 1e12.
+            fit together, or the largest magnitude is not between 1e-12 and 1e12.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.

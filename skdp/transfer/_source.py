@@ -225,7 +225,8 @@ class DPSource(BaseEstimator):
         ------
         ValueError
             When the noise transformer contradicts this object's parameters, changes the
-            shape of the rows or states no guarantee, or noisy values are beyond 1e12.
+            shape of the rows or states no guarantee, or the largest magnitude of the
+            noisy rows is not between 1e-12 and 1e12.
         """
         self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -239,7 +240,7 @@ class DPSource(BaseEstimator):
             )
         noisy, variance, guarantee = perturb_rows(self, X)
         del X, y  # from here on there is only the noisy copy
-        check_magnitude(noisy, "X")
+        check_magnitude(noisy, "X (with the noise of 'sensitivity' and 'epsilon')")
         moments = subspace = mixtures = None
         rows = noisy
         if self.denoise:

@@ -9,7 +9,7 @@ from scipy.special import logsumexp, softmax
 # A weight of 1 makes the winner e times as likely as the second, on average: one of 5 is as
 # sure as a judge can reasonably be.
 _SCALE, _LEAST, _STRAY = 5.0, 0.1, 0.1
-_RIDGE = 0.3
+_RIDGE, _MOST_OFFSET = 0.3, 1.5
 
 
 def mean_margin(scores):
@@ -76,10 +76,11 @@ def frequency_offsets(scores, frequencies):
     therefore a compromise,
 
     .. math:: \min_b \; \frac{1}{N} \sum_i \log \sum_c e^{s_{ic} + b_c} - f^T b
-       + \frac{0.3}{2 C} \|b\|^2,
+       + \frac{0.3}{2 C} \|b\|^2, \qquad |b_c| \le 1.5,
 
-    whose first two terms alone would reach the frequencies f of the C classes exactly, and they
-    count by the fraction of the deviation that they remove: what they leave is taken to be real.
+    whose first two terms alone would reach the frequencies f of the C classes exactly. They
+    count by the fraction of the deviation (the sum of its magnitudes) that they remove: what
+    they leave is taken to be real.
 
     Parameters
     ----------
@@ -103,7 +104,10 @@ def frequency_offsets(scores, frequencies):
         value = logsumexp(scores + offsets, axis=1).mean() - frequencies @ offsets
         return value + ridge * (offsets @ offsets) / 2, excess(offsets) + ridge * offsets
 
-    start = np.zeros(len(frequencies))
-    offsets = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-12}).x
-    before, after = (np.abs(excess(b)).sum() for b in (start, offsets))
-    return (offsets - offsets.mean()) * max(0.0, 1 - after / max(before, np.finfo(float).tiny))
+    start, bounds = np.zeros(len(frequencies)), [(-_MOST_OFFSET, _MOST_OFFSET)] * len(frequencies)
+    fit = minimize(
+        loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12}
+    )
+    before, after = (np.abs(excess(offsets)).sum() for offsets in (start, fit.x))
+    removed = max(0.0, 1 - after / max(before, np.finfo(float).tiny))
+    return (fit.x - fit.x.mean()) * removed

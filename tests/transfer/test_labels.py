@@ -121,5 +121,5 @@ def test_absurd_units_are_refused(same, unit):
     X, y = same[0] * unit, same[1]
     with pytest.raises(ValueError, match="Input X must have its largest magnitude between"):
         DPTransferClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="Input X must have its largest magnitude between"):
+    with pytest.raises(ValueError, match="with the noise of 'sensitivity' and 'epsilon'"):
         DPSource(8.0, sensitivity=unit).fit(X, y)
