@@ -134,7 +134,7 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = rows_of(name) + rows_of(f"{name}_none")
+    rows = [r for part in ("", "_rest", "_more", "_none") for r in rows_of(f"{name}{part}")]
     others = {part: runs for part in papers if (runs := rows_of(part))}
     peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in others)
     outside = rows_of(peer)
