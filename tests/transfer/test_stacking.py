@@ -106,7 +106,7 @@ def test_offsets_help_rows_that_err_on_the_same_side(rng):
     before, after = (softmax(each, axis=1).mean(axis=0) for each in (scores, scores + offsets))
     assert np.abs(after - frequencies).sum() < 0.8 * np.abs(before - frequencies).sum()
     better = np.mean((scores + offsets).argmax(axis=1) == labels)
-    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.005
+    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.01
 
 
 @pytest.mark.parametrize("frequencies", [[0.5, 0.3, 0.2], [0.01, 0.39, 0.6], [1e-9, 0.5, 0.5]])
