@@ -44,10 +44,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
     the labels are guessed again. The source, if any, may have other features than the target.
 
-    ``strategy="noise_aware"`` (ours) knows the law of the noise. It has three judges from the
-    source: its classifier, mixtures of normal distributions found behind the noise and adapted
-    to the target's rows, and one normal distribution of each class in the principal directions
-    of the target, by empirical Bayes from moments freed of noise. Their scores :math:`s_j` and
+    ``strategy="noise_aware"`` (ours) knows the law of the noise. Its judges from the source are
+    the classifier, mixtures of normal distributions found behind the noise and adapted to the
+    target's rows, and, where noise leaves nothing finer, one normal distribution of each class in
+    the target's directions, by empirical Bayes from its moments. Their scores :math:`s_j` and
     those of the target, fuzzy sets and mixtures of normal distributions counting alike, add up
     to log-posteriors,
 

@@ -102,8 +102,18 @@ def judges_of(source, columns, X, labels, subspace):
         return []
     embedding = Embedding(source, columns, X, labels, subspace)
     judges: list = [ClassifierJudge(source, columns, embedding)]
-    if source.moments_ is not None:
+    if _nothing_finer_than_moments(source):
         judges.append(MomentJudge(source, columns, embedding, subspace))
     if source._mixtures is not None:
         judges.append(MixtureJudge(source, columns, embedding, X))
     return judges
+
+
+def _nothing_finer_than_moments(source):
+    """Return whether noise, of rows or labels, left single normals the best view of classes.
+
+    If not, these would be heard besides judges who see more, and err where the target errs.
+    """
+    if source._mixtures is not None:
+        return len(source._mixtures.classes) == len(source.classes_)
+    return source.moments_ is not None and source.label_guarantee_ is not None

@@ -10,7 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.neighbors import kneighbors_graph
 
-from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, OptimalDPNoise
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    RandomizedResponse,
+)
 from skdp.transfer._folds import stratified_folds
 from skdp.transfer._graph import neighbour_graph, spread
 from skdp.transfer._judges import judges_of
@@ -189,6 +195,27 @@ def test_source_and_target_meet_at_the_mean_of_the_classes_that_both_have(rng, d
         for judge in judges:
             guesses = np.array(kept)[judge.scores(X).argmax(axis=1)]
             assert np.mean(guesses == y) > 0.95
+
+
+@pytest.mark.parametrize("epsilon", [20.0, np.inf])
+@pytest.mark.parametrize("response", [None, 3.0])
+@pytest.mark.parametrize("apart", [2.0, 0.0])
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_moments_are_heard_where_noise_left_nothing_finer(rng, epsilon, response, apart):
+    y = rng.randint(0, 2, 4000)
+    X = rng.randn(4000, 6) + 3 * y[:, np.newaxis]
+    X[:, 0] += apart * rng.choice([-1, 1], 4000)
+    settings = {"n_components": 2, "n_layers": 1, "n_inducing": 20, "random_state": 0}
+    settings["noise"] = OptimalDPNoise(epsilon, random_state=np.random.RandomState(0))
+    if response:
+        draws = np.random.RandomState(0)
+        settings["label_noise"] = RandomizedResponse(response, random_state=draws)
+    source = DPSource(epsilon, **settings).fit(X, y)
+    judges = judges_of(source, [0, 1], X, y, Subspace.of_rows(X, 6))
+    finer = response is None and (epsilon == np.inf or apart > 0)
+    behind = epsilon < np.inf
+    names = ["Classifier", *["Moment"] * (not finer), *["Mixture"] * behind]
+    assert [type(judge).__name__ for judge in judges] == [f"{name}Judge" for name in names]
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 4])
