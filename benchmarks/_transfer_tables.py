@@ -134,9 +134,14 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows = [r for part in ("", "_rest", "_more", "_none") for r in rows_of(f"{name}{part}")]
-    others = {part: runs for part in papers if (runs := rows_of(part))}
-    peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in others)
+    rows, older = rows_of(name), ""
+    for part in (f"{name}_rest", f"{name}_none"):  # what ran again counts
+        if new := rows_of(part):
+            seen = {r["level"] for r in rows}
+            rows = rows + [r for r in new if r["level"] not in seen]
+            older += f", others from `{part}`"
+    others = papers_runs(papers)
+    peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in papers)
     outside = rows_of(peer)
     body = []
     found = {r["level"] for r in rows if r["model"] == "noise_aware"}
@@ -149,7 +154,7 @@ def noise_aware(name, *papers):
         cells += [f"**{mean_spread(accuracy)}**", mean_spread(pick(rows, "transduction", **ours))]
         cells += [f"{sum(weights) / len(weights):.2f}"]
         for model in ("alignment", "multitask"):
-            accuracies = (papers_accuracy(runs, level, model) for runs in others.values())
+            accuracies = (papers_accuracy(runs, level, model) for runs in others)
             cells.append(next(filter(None, accuracies), ""))
         cells += [mean_spread(pick(outside, key, level=level)) for key in ("alone", "tuned")]
         body.append([*cells, len(accuracy)])
@@ -163,8 +168,9 @@ def noise_aware(name, *papers):
         "weight of the source",
     ]
     return (
-        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. The papers' "
-        f"strategies are from {files or 'no run'}, DP-SGD from `{peer}`: the network that the "
+        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. Noise-aware "
+        f"levels are from the command below{older}. The papers' "
+        f"strategies are from {files}, DP-SGD from `{peer}`: the network that the "
         "source owner releases, and the same trained further on the labelled rows.\n\n"
         + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
     )
@@ -178,6 +184,14 @@ def strictness(level):
 def level_name(level):
     unit, _, epsilon = level.rpartition(" ")
     return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
+
+
+def papers_runs(papers):
+    """Rows of each result file; those of ``bench_noise_aware`` together, every draw once."""
+    files, draws = [rows_of(part) for part in papers], {}
+    for r in [r for rows in files for r in rows if "level" in r]:
+        draws.setdefault((r["case"], r["level"], r["model"], r.get("draw")), r)
+    return [rows for rows in files if rows and "level" not in rows[0]] + [list(draws.values())]
 
 
 def papers_accuracy(rows, level, model):

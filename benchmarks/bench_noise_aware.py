@@ -7,7 +7,8 @@ people to twenty, 5 labels a class), office (12 pairs, its canonical labels). Fe
 in [0, 1]; those of activity are clipped to the 1st and 99th percentile of the target, those of
 office are z-scores, see ``bench_office.py``. ``--levels`` are budgets: "8" is epsilon for an
 element (optimal noise), "record 8" for a whole record (Gaussian noise), "-" is no source.
-``--fresh 1`` draws new noise for every draw of labels, in place of one source for all.
+``--fresh 1`` draws new noise for every draw of labels, in place of one source for all;
+``--first 3`` leaves out the first three draws, which another run has.
 """
 
 import os
@@ -28,6 +29,7 @@ args = parse(
     levels="-,inf,8,2,1,0.5,0.1,0.05,record 16,record 8,record 4,record 1",
     strategies="noise_aware",
     draws=5,
+    first=0,
     labels=0,
     source_layers=1,
     fresh=0,
@@ -59,8 +61,8 @@ for case, source_rows, draws in task(args.transfer, args.draws, args.labels):
     for level in args.levels.split(","):
         for strategy in args.strategies.split(","):
             source, label = None, "no source"
-            for draw, data in enumerate(draws):
-                if level != "-" and (draw == 0 or args.fresh):
+            for draw, data in list(enumerate(draws))[args.first :]:
+                if level != "-" and (source is None or args.fresh):
                     with Timer() as timer:
                         source = make_source(level, source_rows, strategy == "noise_aware")
                     label, alone = strategy, None
