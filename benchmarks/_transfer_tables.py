@@ -134,12 +134,12 @@ def rows_of(name):
 
 def noise_aware(name, *papers):
     """One row for each privacy level; the papers' strategies from runs of their own."""
-    rows, older = rows_of(name), ""
+    rows, older = rows_of(name), []
     for part in (f"{name}_rest", f"{name}_none"):  # what ran again counts
         if new := rows_of(part):
             seen = {r["level"] for r in rows}
             rows = rows + [r for r in new if r["level"] not in seen]
-            older += f", others from `{part}`"
+            older.append(f"`{part}`")
     others = papers_runs(papers)
     peer, files = name.replace("noise_aware", "dpsgd"), ", ".join(f"`{part}`" for part in papers)
     outside = rows_of(peer)
@@ -160,6 +160,7 @@ def noise_aware(name, *papers):
         body.append([*cells, len(accuracy)])
     none = {"level": "-", "model": "no source"}
     alone = [mean_spread(pick(rows, key, **none)) for key in ("accuracy", "transduction")]
+    rest = f"Levels that the command below does not name: {', '.join(older)}. " if older else ""
     header = [
         "privacy",
         "source alone",
@@ -168,8 +169,7 @@ def noise_aware(name, *papers):
         "weight of the source",
     ]
     return (
-        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. Noise-aware "
-        f"levels are from the command below{older}. The papers' "
+        f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. {rest}The papers' "
         f"strategies are from {files}, DP-SGD from `{peer}`: the network that the "
         "source owner releases, and the same trained further on the labelled rows.\n\n"
         + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
