@@ -64,8 +64,8 @@ def train(model, X, y, epsilon):
     for _ in range(args.epochs):
         for some, labels in loader:
             optimizer.zero_grad()
-            if len(some):
-                nn.functional.cross_entropy(model(some), labels).backward()
+            losses = nn.functional.cross_entropy(model(some), labels, reduction="sum")
+            (losses / max(len(some), 1)).backward()  # a draw without rows gets its noise too
             optimizer.step()
     released = model._module if np.isfinite(epsilon) else model
     return {name: value.detach().clone() for name, value in released.state_dict().items()}
