@@ -170,7 +170,7 @@ def noise_aware(name, *papers):
     ]
     return (
         f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. {rest}The papers' "
-        f"strategies are from {files}, DP-SGD from `{peer}`: the network that the "
+        f"strategies, fits in brackets, are from {files}, DP-SGD from `{peer}`: the network that the "
         "source owner releases, and the same trained further on the labelled rows.\n\n"
         + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
     )
@@ -198,14 +198,18 @@ def papers_accuracy(rows, level, model):
     """Accuracy in the result files of the papers' strategies, which differ in form."""
     if "level" in rows[0]:
         values = pick(rows, level=level, model=model)
-        return mean_spread(values) if values else ""
+        return counted(values)
     if any("source" in r for r in rows):
         name = f"{model}, epsilon={level}"
         values = [r["accuracy"] for r in rows if r["model"] == name]
         return f"{sum(values) / len(values):.1f} %" if values else ""
     names = (level, f"{level}.0")
     values = [r["accuracy"] for r in rows if r["model"] == model and r.get("epsilon") in names]
-    return mean_spread(values) if values else ""
+    return counted(values)
+
+
+def counted(values):
+    return f"{mean_spread(values)} ({len(values)})" if values else ""
 
 
 def noise_aware_labels():

@@ -211,7 +211,9 @@ SECTIONS = [
         "transfer_mnist_usps_multitask",
         "papers_mnist_usps",
         "papers_mnist_usps_alignment",
+        "papers_mnist_usps_alignment_more",
         "papers_mnist_usps_multitask",
+        "papers_mnist_usps_multitask_more",
         "papers_mnist_usps_records",
     ),
     section(
@@ -220,6 +222,7 @@ SECTIONS = [
         "noise_aware_usps_mnist",
         "transfer_usps_mnist_100",
         "papers_usps_mnist",
+        "papers_usps_mnist_more",
     ),
     (
         "Noise-aware transfer, USPS to MNIST, 100 to 500 labels",
