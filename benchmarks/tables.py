@@ -202,6 +202,7 @@ SECTIONS = [
         "transfer_mnist",
         "papers_mnist_mnist",
         "papers_mnist_mnist_records",
+        "papers_mnist_mnist_more",
     ),
     section(
         "Noise-aware transfer, MNIST to USPS, 100 labels",
