@@ -170,8 +170,8 @@ def noise_aware(name, *papers):
     ]
     return (
         f"The same without a source: {alone[0]}, its pseudo-labels {alone[1]}. {rest}The papers' "
-        f"strategies, fits in brackets, are from {files}, DP-SGD from `{peer}`: the network that the "
-        "source owner releases, and the same trained further on the labelled rows.\n\n"
+        f"strategies, fits in brackets, are from {files}, DP-SGD from `{peer}`: the network that "
+        "the source owner releases, and the same trained further on the labelled rows.\n\n"
         + table([*header, "alignment", "multitask", "DP-SGD", "and tuned", "fits"], body)
     )
 

@@ -213,9 +213,12 @@ SECTIONS = [
         "papers_mnist_usps",
         "papers_mnist_usps_alignment",
         "papers_mnist_usps_alignment_more",
+        "papers_mnist_usps_alignment_8",
         "papers_mnist_usps_multitask",
         "papers_mnist_usps_multitask_more",
+        "papers_mnist_usps_multitask_8",
         "papers_mnist_usps_records",
+        "papers_mnist_usps_records_more",
     ),
     section(
         "Noise-aware transfer, USPS to MNIST, 100 labels",
