@@ -70,7 +70,7 @@ class MixtureJudge:
         self._subspace, self._embedding = source._subspace, embedding
         mixtures = source._mixtures.select(columns)
         # Where noise left one normal distribution for each class, rows would lead them astray.
-        if len(mixtures.classes) > len(columns):
+        if mixtures.has_parts:
             moments = source.moments_.select(columns)
             noise = self._subspace.noise(moments.noise)
             mixtures = mixtures.adapt(self._encode(X), moments.counts, noise)
@@ -115,5 +115,5 @@ def _nothing_finer_than_moments(source):
     If not, these would be heard besides judges who see more, and err where the target errs.
     """
     if source._mixtures is not None:
-        return len(source._mixtures.classes) == len(source.classes_)
+        return not source._mixtures.has_parts
     return source.moments_ is not None and source.label_guarantee_ is not None

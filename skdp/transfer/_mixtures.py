@@ -42,6 +42,11 @@ class Mixtures:
         n_classes = len(means)
         return cls(np.arange(n_classes), np.ones(n_classes), means, covariances)
 
+    @property
+    def has_parts(self):
+        """Whether a class has more than one part."""
+        return len(self.classes) > self.classes[-1] + 1
+
     @classmethod
     def fit(cls, Z, labels, noise, random_state):
         """Estimate from noisy rows by expectation maximisation; their noise is hidden too.
