@@ -12,7 +12,7 @@ from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.fuzzy._rules import FiredRule, FuzzyRule
 from skdp.membership._nearest_class import ReconstructionClassifier
 from skdp.membership._parts import fit_parts
-from skdp.noise._training import perturb_training_rows
+from skdp.noise import perturb_training_rows
 from skdp.privacy import joint_guarantee
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 

@@ -1,4 +1,4 @@
-"""The gate that data passes on the way out of its owner's hands."""
+"""What all additive-noise transformers share."""
 
 from numbers import Real
 
@@ -9,20 +9,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import add_noise, grid_step
 from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
-from skdp.noise._words import random_words
+from skdp.noise._random_bits import random_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 
-# The sampler keeps the logarithms of ratios of probabilities to within this, see IntegerNoise;
-# a point mass leaves it fewer of its bits.
-_PRECISION = 2.0**-30
+# The sampler keeps the logarithms of ratios of probabilities to within this (argued at
+# IntegerNoise, tested in tests/noise/test_sampler.py); a point mass leaves it fewer of its bits.
+PRECISION = 2.0**-30
+# Least ε of one element, a thousand times the precision of the sampler: nothing of the data is
+# left long before (rule of thumb).
 _LEAST_EPSILON = 1e-6
-# Variances are squares.
-_SMALLEST, _LARGEST = 1e-140, 1e140
+# Smallest sensitivity, in the units of the data: its square, a variance, is a float64.
+_SMALLEST = 1e-140
+# Largest sensitivity, for the same reason.
+_LARGEST = 1e140
 
 
 class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
-    """What every additive-noise transformer shares; a subclass supplies its law."""
+    """Base of every additive-noise transformer; a subclass supplies the noise distribution."""
 
     _mechanism: str
 
@@ -66,7 +70,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data to be protected. Only its number of columns, their names and its dtype
+            Data to be protected. Only the number and names of its features and its dtype
             matter here, unless ``bounds="data"`` asks for its extremes.
 
         y : None
@@ -135,16 +139,16 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self._always = self.perturb == "always"
         self._random_state = self.random_state
         sensitivity, width = self._check_sensitivity(X)
-        law = self._make_law(sensitivity)
+        distribution = self._make_distribution(sensitivity)
         self._noise = None
         if np.isfinite(self.epsilon):
             # Rounding to the grid can move two values apart by one more step.
-            self._step = grid_step(sensitivity, law.expected_magnitude)
-            law = self._make_law(sensitivity + self._step)
-            self._noise = law.on_grid(self._step)
-        self.expected_magnitude_ = law.expected_magnitude * width
-        self.variance_ = law.variance * width**2
-        self.guarantee_ = self._make_guarantee(law)
+            self._step = grid_step(sensitivity, distribution.expected_magnitude)
+            distribution = self._make_distribution(sensitivity + self._step)
+            self._noise = distribution.on_grid(self._step)
+        self.expected_magnitude_ = distribution.expected_magnitude * width
+        self.variance_ = distribution.variance * width**2
+        self.guarantee_ = self._make_guarantee(distribution)
         return X
 
     def _check_sensitivity(self, X):
@@ -175,7 +179,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
     def _element_budget(self):
-        """Return the share (ε, δ) of one element, independent of the others.
+        """Return (ε, δ) of one element, independent of the others.
 
         p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
         independent point masses fires.
@@ -194,7 +198,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return epsilon, delta
 
     def _shared_loss(self, kind):
-        """Return the loss of a budget that is shared out by elements."""
+        """Return the loss of a budget that is split evenly between elements."""
         epsilon, delta = self._element_budget()
         return PrivacyLoss(kind, epsilon, delta, count=self._n_moving())
 
@@ -205,10 +209,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def _perturb(self, X):
         if self._noise is None:
             return X.copy()
-        words = random_words(self._random_state)
-        return add_noise(X, self._noise, self._step, words, self._bounds)
+        bits = random_bits(self._random_state)
+        return add_noise(X, self._noise, self._step, bits, self._bounds)
 
-    def _make_guarantee(self, law):
+    def _make_guarantee(self, distribution):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
             covers = "the features of the training rows (what fit_transform returns)"
@@ -224,7 +228,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             covers=covers,
             excludes=excludes,
             unit=self.privacy_unit,
-            losses=(self._make_loss(law),),
+            losses=(self._make_loss(distribution),),
         )
 
     def _sk_visual_block_(self):

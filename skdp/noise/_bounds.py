@@ -13,6 +13,13 @@ class Bounds:
     ----------
     low, high : ndarray of shape (n_features,)
         Finite, low below high.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bounds = Bounds(np.array([0.0, -1.0]), np.array([2.0, 1.0]))
+    >>> bounds.to_unit(np.array([[1.0, 5.0]])).tolist()
+    [[0.5, 1.0]]
     """
 
     low: np.ndarray
@@ -32,12 +39,12 @@ class Bounds:
         return self.low + self.width * Z
 
 
-def check_bounds(owner, bounds, X):
+def check_bounds(estimator, bounds, X):
     """Return the bounds that a parameter stands for.
 
     Parameters
     ----------
-    owner : estimator
+    estimator : estimator
         Named in errors.
 
     bounds : "data" or pair of array-like
@@ -62,15 +69,15 @@ def check_bounds(owner, bounds, X):
         try:
             low, high = (np.broadcast_to(b, X.shape[1]).astype(np.float64) for b in bounds)
         except (TypeError, ValueError) as error:
-            raise _wrong(owner, bounds, X) from error
+            raise _wrong(estimator, bounds, X) from error
     if not (np.isfinite(high - low).all() and (low < high).all()):
-        raise _wrong(owner, bounds, X)
+        raise _wrong(estimator, bounds, X)
     return Bounds(low, high)
 
 
-def _wrong(owner, bounds, X):
+def _wrong(estimator, bounds, X):
     return ValueError(
-        f"The 'bounds' parameter of {type(owner).__name__} must be a pair (low, high) of finite "
-        f"numbers, or of one for each of the {X.shape[1]} features, low below high, got "
+        f"The 'bounds' parameter of {type(estimator).__name__} must be a pair (low, high) of "
+        f"finite numbers, or of one for each of the {X.shape[1]} features, low below high, got "
         f"{bounds!r}. Use what is publicly known about the features, such as (0, 255)."
     )

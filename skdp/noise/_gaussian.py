@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from skdp.noise._base import _PRECISION, DPNoise
-from skdp.noise._laws import GaussianLaw
+from skdp.noise._base import PRECISION, DPNoise
+from skdp.noise._distributions import GaussianDistribution
 from skdp.privacy import PrivacyLoss, gaussian_sigma
 from skdp.utils._sklearn import StrOptions
 
-# Probability of the outputs, beyond 32σ, that the sampler's tables have no room for.
+# Probability of the outputs, beyond 32σ, that the sampler's tables have no room for:
+# 2Φ(−32) < 2^-730.
 _CUT = 2.0**-730
-# More noise by this factor outweighs that sums over a grid of 2^-24 are not integrals.
+# More noise by this factor outweighs that sums over a grid of 2^-24 are not integrals
+# (argued, not measured).
 _LATTICE = 1 + 2.0**-24
 
 
@@ -21,7 +23,8 @@ class GaussianDPNoise(DPNoise):
     - ``calibration="analytic"``: the least σ that is (ε, δ)-private, exact for every ε
       (Balle & Wang, 2018); or
     - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, the formula that
-      the papers compare with, proven for ε < 1 only and refused above.
+      Kumar and Moser compare with (SERUMS D3.1, section 2.1.3), proven for ε < 1 only and
+      refused above.
 
     **What is guaranteed.** By default ε and δ are *per element*, as for
     :class:`OptimalDPNoise`. For a whole record of p entries the sensitivity grows to √p·d:
@@ -40,8 +43,8 @@ class GaussianDPNoise(DPNoise):
         probability that the privacy loss exceeds ε, which is larger.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element that must be hidden, in the units of the data;
-        1.0 suits columns scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ hold for: one entry of the matrix, or one row with all its entries,
@@ -107,6 +110,9 @@ class GaussianDPNoise(DPNoise):
     Balle, B. and Wang, Y.-X., "Improving the Gaussian mechanism for differential
     privacy: analytical calibration and optimal denoising", ICML 2018.
 
+    SERUMS project, deliverable D3.1, "Report on initial distributed differential privacy deep
+    learning models", 2019.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -148,7 +154,7 @@ class GaussianDPNoise(DPNoise):
         )
         self.calibration = calibration
 
-    def _make_law(self, sensitivity):
+    def _make_distribution(self, sensitivity):
         # p elements that may each move by d are one vector that may move by √p·d.
         distance = sensitivity * np.sqrt(self._n_moving())
         epsilon, delta = float(self.epsilon), float(self.delta)
@@ -166,10 +172,10 @@ class GaussianDPNoise(DPNoise):
                 "epsilon."
             )
         if np.isinf(epsilon):
-            return GaussianLaw(0.0)
+            return GaussianDistribution(0.0)
         # What the sampler needs for itself.
         p = self._n_moving()
-        epsilon -= p * _PRECISION
+        epsilon -= p * PRECISION
         delta -= (1 + np.exp(min(epsilon, 700.0))) * p * _CUT
         if delta <= 0 or epsilon <= 0:
             raise ValueError(
@@ -178,14 +184,14 @@ class GaussianDPNoise(DPNoise):
                 "exact enough for. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
             )
         if self.calibration == "classical":
-            return GaussianLaw(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
-        return GaussianLaw(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
+            return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+        return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
 
-    def _make_loss(self, law):
-        if not law.scale:
+    def _make_loss(self, distribution):
+        if not distribution.scale:
             return PrivacyLoss("gaussian", np.inf)
         p = self._n_moving()
         distance = np.sqrt(p) * (float(self.sensitivity) + self._step)
         return PrivacyLoss(
-            "gaussian", float(distance / law.scale), slack=p * _PRECISION, cut=p * _CUT
+            "gaussian", float(distance / distribution.scale), slack=p * PRECISION, cut=p * _CUT
         )

@@ -3,15 +3,16 @@
 import numpy as np
 
 # Elements perturbed at a time. The workspace stays small for any size of data, and each of its
-# arrays below the 128 KiB from which malloc asks the system for fresh pages every time.
+# arrays below the 128 KiB from which malloc asks the system for fresh pages every time (argued;
+# benchmarks/bench_noise.py measures speed and memory).
 _BLOCK = 15_000
 
 
 def grid_step(sensitivity, magnitude):
-    """Return a power of two that is fine against the sensitivity and the noise.
+    """Return a power of two that is small against the sensitivity and the noise.
 
     It is 2^-25 to 2^-24 of the lesser of both, but not below 2^-35 of the noise, so that
-    enough bits of a random word remain for the rejection.
+    enough of 64 random bits remain for the rejection.
 
     Parameters
     ----------
@@ -21,12 +22,17 @@ def grid_step(sensitivity, magnitude):
     Returns
     -------
     step : float
+
+    Examples
+    --------
+    >>> grid_step(sensitivity=1.0, magnitude=4.0) == 2.0**-24
+    True
     """
     finest = max(min(sensitivity, magnitude) * 2.0**-24, magnitude * 2.0**-34)
     return float(2.0 ** np.floor(np.log2(finest)))
 
 
-def add_noise(X, noise, step, words, bounds=None):
+def add_noise(X, noise, step, bits, bounds=None):
     """Return a noisy copy of X, in its dtype, with one copy's memory and a small workspace.
 
     Rounding to the grid is exact, and moves two values apart by less than one more step.
@@ -44,7 +50,7 @@ def add_noise(X, noise, step, words, bounds=None):
     step : float
         A power of two.
 
-    words : RandomWords
+    bits : RandomBits
         Source of randomness.
 
     bounds : Bounds or None, default=None
@@ -63,7 +69,7 @@ def add_noise(X, noise, step, words, bounds=None):
         with np.errstate(over="ignore"):
             block /= step
         np.rint(block, out=block)
-        block += noise.sample(block.size, words).reshape(block.shape)
+        block += noise.sample(block.size, bits).reshape(block.shape)
         block *= step
         beyond = np.isinf(block)
         if beyond.any():

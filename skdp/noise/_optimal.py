@@ -1,15 +1,15 @@
-"""The papers' noise: Laplace with a point mass."""
+"""The optimal noise of Kumar and Moser: Laplace with a point mass."""
 
-from skdp.noise._base import _PRECISION, DPNoise
-from skdp.noise._laws import OptimalLaw
+from skdp.noise._base import PRECISION, DPNoise
+from skdp.noise._distributions import OptimalDistribution
 
 
 class OptimalDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private with the papers' least-magnitude noise.
+    r"""Make data (ε, δ)-private with the least-magnitude noise of Kumar and Moser.
 
     To each element it adds, independently, 0 with probability δ and otherwise Laplace
-    noise of scale ``sensitivity / epsilon`` (Algorithm 5 of 004; δ = 0 is the Laplace
-    mechanism):
+    noise of scale ``sensitivity / epsilon`` (Kumar and Moser, Algorithm 5; δ = 0 is the
+    Laplace mechanism):
 
     .. math:: E|v| = (1-δ)\,\frac{d}{ε}, \qquad \mathrm{Var}\,v = 2(1-δ)\frac{d^2}{ε^2}
 
@@ -36,8 +36,8 @@ class OptimalDPNoise(DPNoise):
         Probability δ in [0, 1) that an element is released as it is.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element that must be hidden, in the units of the data;
-        1.0 suits columns scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ hold for: one entry of the matrix, or one row with all its entries,
@@ -94,7 +94,7 @@ class OptimalDPNoise(DPNoise):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Result 3 and Algorithm 5 (004).
+    deep autoencoders", Result 3 and Algorithm 5.
 
     Examples
     --------
@@ -113,9 +113,9 @@ class OptimalDPNoise(DPNoise):
 
     _mechanism = "optimal"
 
-    def _make_law(self, sensitivity):
+    def _make_distribution(self, sensitivity):
         epsilon, delta = self._element_budget()
-        return OptimalLaw(sensitivity / (epsilon - _PRECISION / (1 - delta)), delta)
+        return OptimalDistribution(sensitivity / (epsilon - PRECISION / (1 - delta)), delta)
 
-    def _make_loss(self, law):
+    def _make_loss(self, distribution):
         return self._shared_loss("laplace")

@@ -7,12 +7,18 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.noise._base import _PRECISION
+from skdp.noise._base import PRECISION
 from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
+from skdp.noise._random_bits import random_bits
 from skdp.noise._sampler import AliasTable
-from skdp.noise._words import random_words
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, fit_context
+
+# Least ε of a label, as of an element of the features (rule of thumb).
+_LEAST_EPSILON = 1e-6
+# Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
+# more surely than that gains nothing.
+_GREATEST_EPSILON = 20.0
 
 
 class RandomizedResponse(PrivateRandomness):
@@ -78,7 +84,7 @@ class RandomizedResponse(PrivateRandomness):
     """
 
     _parameter_constraints: dict = {
-        "epsilon": [Interval(Real, 1e-6, None, closed="both")],
+        "epsilon": [Interval(Real, _LEAST_EPSILON, None, closed="both")],
         "classes": ["array-like", None],
         "random_state": ["random_state"],
     }
@@ -112,7 +118,7 @@ class RandomizedResponse(PrivateRandomness):
         check_classification_targets(y)
         warn_of_leaks(self, stacklevel=3)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
-        self._positions(y)  # refuses what is not among the classes
+        self._class_indices(y)  # refuses what is not among the classes
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
@@ -121,9 +127,9 @@ class RandomizedResponse(PrivateRandomness):
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
-        # Odds 1 : e^−ε : … : e^−ε. The table holds them to 2^-30 up to ε = 20, and a label
-        # that is kept more surely than that gains nothing.
-        others = np.exp(-min(epsilon - _PRECISION, 20.0)) if np.isfinite(epsilon) else 0.0
+        # Odds 1 : e^−ε : … : e^−ε.
+        spent = min(epsilon - PRECISION, _GREATEST_EPSILON)
+        others = np.exp(-spent) if np.isfinite(epsilon) else 0.0
         self.keep_probability_ = float(1 / (1 + (k - 1) * others))
         self._table = AliasTable(np.append(1.0, np.full(k - 1, others)))
         self.guarantee_ = PrivacyGuarantee(
@@ -153,12 +159,12 @@ class RandomizedResponse(PrivateRandomness):
         """
         check_is_fitted(self)
         y = column_or_1d(y, warn=True)
-        found = self._positions(y)
-        moves = self._table.draw(random_words(self._random_state).draw(len(y)))
+        found = self._class_indices(y)
+        moves = self._table.draw(random_bits(self._random_state).draw(len(y)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
-    def _positions(self, y):
-        """Return the position of each label among the classes."""
+    def _class_indices(self, y):
+        """Return the index of each label among the classes."""
         found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[found] != y
         if unknown.any():
@@ -183,10 +189,55 @@ class RandomizedResponse(PrivateRandomness):
         """
         return self.fit(y).transform(y)
 
+    def unbiased_memberships(self, y_noisy):
+        r"""Return weights that tell, without bias, which class each label was of.
+
+        With :math:`π' = (1 - π)/(k - 1)` the probability to become any one of the other
+        classes, a label reported as class r gets, for each class c,
+
+        .. math:: w_c = \frac{[r = c] - π'}{π - π'}
+
+        whose expectation is 1 for the true class and 0 for every other one, since r = c has
+        probability π for the former and π′ for the latter. Sums over samples with these
+        weights, such as counts or moments of a class, are therefore unbiased.
+
+        Parameters
+        ----------
+        y_noisy : array-like of shape (n_samples,)
+            What :meth:`transform` returned.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_samples, n_classes)
+            One column for each of ``classes_``. Each row sums to 1, and all but one of its
+            weights are negative, or 0 for an infinite ε.
+
+        Raises
+        ------
+        ValueError
+            When a label is not among the classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> y = np.repeat([0, 1], [9000, 1000])
+        >>> response = RandomizedResponse(epsilon=np.log(3), classes=[0, 1]).fit(y)
+        >>> response.unbiased_memberships([0, 1]).round(6).tolist()
+        [[1.5, -0.5], [-0.5, 1.5]]
+        >>> weights = response.unbiased_memberships(response.transform(y))
+        >>> bool(abs(weights[y == 1].mean(axis=0)[1] - 1) < 0.2)
+        True
+        """
+        check_is_fitted(self)
+        indices = self._class_indices(column_or_1d(y_noisy))
+        return self._without_bias(np.eye(len(self.classes_))[indices], 1)
+
     def unbiased_counts(self, y_noisy):
         r"""Return unbiased estimates of how many labels each class had.
 
-        With :math:`π' = (1 - π)/(k - 1)` the chance to become any one of the other classes,
+        The sums of :meth:`unbiased_memberships`: with :math:`n^+_c` labels of class c among
+        the n reported ones and π′ as there,
 
         .. math:: \hat n_c = \frac{n^+_c - π' n}{π - π'}
 
@@ -199,13 +250,30 @@ class RandomizedResponse(PrivateRandomness):
         -------
         counts : ndarray of shape (n_classes,)
             They sum to n, and may be negative.
+
+        Raises
+        ------
+        ValueError
+            When a label is not among the classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> response = RandomizedResponse(epsilon=np.log(3), classes=[0, 1]).fit([0, 1])
+        >>> response.unbiased_counts([0, 0, 0, 0, 1]).round(6).tolist()
+        [5.5, -0.5]
         """
         check_is_fitted(self)
-        y_noisy = column_or_1d(y_noisy)
-        counts = np.array([np.count_nonzero(y_noisy == c) for c in self.classes_])
+        indices = self._class_indices(column_or_1d(y_noisy))
+        counts = np.bincount(indices, minlength=len(self.classes_))
+        return self._without_bias(counts, len(indices))
+
+    def _without_bias(self, counts, n):
+        """Return what counts of n reported labels are for n true ones, on average."""
         keep = self.keep_probability_
         other = (1 - keep) / (len(self.classes_) - 1)
-        return (counts - other * len(y_noisy)) / (keep - other)
+        return (counts - other * n) / (keep - other)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

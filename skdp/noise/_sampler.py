@@ -1,4 +1,4 @@
-"""Integer noise whose law can be read off a table, and a grid to put it on.
+"""Integer noise whose distribution can be read off a table.
 
 Adding a float64 noise to a float64 value is not private for any ε: which float64 numbers
 such a sum can reach depends on the value (Mironov, 2012). Here a value is first rounded to
@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_WORD = 64
-_FURTHER = -1  # an outcome: look into the next table
+# Random bits of one draw, and the binary digits of a table's weights.
+_BITS = 64
+# Outcome of a table that says: look into the next one.
+_FURTHER = -1
+# A table holds weights down to this fraction of its largest, so that each keeps a relative error
+# of 2^-33 at most (argued at IntegerNoise).
+_SMALLEST_WEIGHT = 2.0**-24
+# The point mass is rounded down by this, so that it never exceeds the δ that is claimed.
+_ROUNDING = 2.0**-30
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Cells:
 
 
 class AliasTable:
-    """Draw an index with given weights, from one 64-bit word (Walker's alias method).
+    """Draw an index with given weights, from 64 random bits (Walker's alias method).
 
     The weights become integers that sum to 2^64, so that the probabilities are known
     exactly: :attr:`weights` / 2^64.
@@ -57,16 +64,25 @@ class AliasTable:
     weights : array-like of shape (n,)
         Non-negative, not all zero. Each is rounded down, and what is lost goes to the
         largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = AliasTable([3.0, 1.0])
+    >>> [weight / 2**64 for weight in table.weights]
+    [0.75, 0.25]
+    >>> table.draw(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
+    [0, 1, 0]
     """
 
     def __init__(self, weights):
         weights = np.asarray(weights, dtype=np.float64)
-        scaled = weights / weights.sum() * 2.0**_WORD
+        scaled = weights / weights.sum() * 2.0**_BITS
         self.weights = [int(weight) for weight in scaled]
-        self.weights[int(weights.argmax())] += (1 << _WORD) - sum(self.weights)
+        self.weights[int(weights.argmax())] += (1 << _BITS) - sum(self.weights)
         bits = (len(weights) - 1).bit_length()
-        self._shift = _WORD - max(bits, 1)
-        capacity = 1 << self._shift  # of each column; all of them hold 2^64
+        self._shift = _BITS - max(bits, 1)
+        capacity = 1 << self._shift  # of each column of the table; all of them hold 2^64
         left = self.weights + [0] * ((1 << max(bits, 1)) - len(weights))
         alias = list(range(len(left)))
         keep = [capacity] * len(left)
@@ -84,15 +100,25 @@ class AliasTable:
         self._keep = np.array([min(k, capacity - 1) for k in keep], dtype=np.uint64)
         self._alias = np.array(alias, dtype=np.int64)
 
-    def draw(self, words):
-        """Return an index for each word."""
-        column = (words >> np.uint64(self._shift)).view(np.int64)
-        rest = words & np.uint64((1 << self._shift) - 1)
+    def draw(self, integers):
+        """Return an index for each integer of 64 random bits.
+
+        Parameters
+        ----------
+        integers : ndarray of shape (n,), dtype uint64
+            From :meth:`RandomBits.draw`.
+
+        Returns
+        -------
+        index : ndarray of shape (n,), dtype int64
+        """
+        column = (integers >> np.uint64(self._shift)).view(np.int64)
+        rest = integers & np.uint64((1 << self._shift) - 1)
         return np.where(rest < self._keep[column], column, self._alias[column])
 
 
 class IntegerNoise:
-    """Draw from a law on the integers: a cell by a table, a place in it by rejection.
+    """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
 
     A table holds weights down to 2^-24 of its largest; one more outcome stands for all that
     is less, and leads to a further table. So each cell gets its weight up to a relative error
@@ -102,7 +128,7 @@ class IntegerNoise:
     Parameters
     ----------
     cells : Cells
-        The law without its point mass.
+        The weights without the point mass.
 
     log_ratio : callable
         ``log_ratio(starts, offsets)`` returns by how much the logarithm of the weight at
@@ -131,7 +157,7 @@ class IntegerNoise:
         self._starts = np.append(cells.starts, [0, 0])
         self._widths = np.append(cells.widths, [1, 1])
         self._masks = np.append(sizes - 1, [0, 0]).astype(np.uint64)
-        point = atom / (1 - atom) * (1 - 2.0**-30) * cells.total
+        point = atom / (1 - atom) * (1 - _ROUNDING) * cells.total
         self._build_tables(np.append(2 * sizes * cells.heights, [cells.tail, point]))
 
     def _build_tables(self, weights):
@@ -142,7 +168,7 @@ class IntegerNoise:
         self._tables, self.proposals = [], np.zeros(n_cells + 2)
         start, reached = 0, 1.0
         while start <= n_cells and rest[start] > 0:
-            small = falling[start:n_cells] < falling[start] * 2.0**-24
+            small = falling[start:n_cells] < falling[start] * _SMALLEST_WEIGHT
             stop = start + int(small.argmax()) if small.any() else n_cells + 1
             outcomes = list(range(start, stop))
             own = list(falling[start:stop])
@@ -154,25 +180,25 @@ class IntegerNoise:
                 own.append(weights[self._atom])
             table = AliasTable(own)
             self._tables.append((table, np.array(outcomes)))
-            shares = reached * np.array(table.weights, dtype=np.float64) / 2.0**_WORD
-            for outcome, share in zip(outcomes, shares, strict=True):
+            probabilities = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
+            for outcome, probability in zip(outcomes, probabilities, strict=True):
                 if outcome == _FURTHER:
-                    reached = share
+                    reached = probability
                 else:
-                    self.proposals[outcome] = share
+                    self.proposals[outcome] = probability
             start = stop
 
-    def _draw_cells(self, n, words):
+    def _draw_cells(self, n, bits):
         table, outcomes = self._tables[0]
-        cell = outcomes[table.draw(words.draw(n))]
+        cell = outcomes[table.draw(bits.draw(n))]
         for table, outcomes in self._tables[1:]:
             further = np.flatnonzero(cell == _FURTHER)
             if not len(further):
                 break
-            cell[further] = outcomes[table.draw(words.draw(len(further)))]
+            cell[further] = outcomes[table.draw(bits.draw(len(further)))]
         return cell
 
-    def sample(self, n, words):
+    def sample(self, n, bits):
         """Draw independent values.
 
         Parameters
@@ -180,26 +206,26 @@ class IntegerNoise:
         n : int
             How many.
 
-        words : RandomWords
+        bits : RandomBits
             Source of randomness.
 
         Returns
         -------
         noise : ndarray of shape (n,), dtype int64
         """
-        noise, done, tail = self._attempt(n, 0, words)
+        noise, done, tail = self._attempt(n, 0, bits)
         left = np.flatnonzero(~done)
         base = self._length * tail[left]
         while len(left):
-            again, done, tail = self._attempt(len(left), base, words)
+            again, done, tail = self._attempt(len(left), base, bits)
             noise[left[done]] = again[done]
             base = (base + self._length * tail)[~done]
             left = left[~done]
         return noise
 
-    def _attempt(self, n, base, words):
+    def _attempt(self, n, base, bits):
         """Propose n values of magnitudes from base on; tell which are accepted, which further."""
-        cell, second = self._draw_cells(n, words), words.draw(n)
+        cell, second = self._draw_cells(n, bits), bits.draw(n)
         start = self._starts[cell]
         place = (second & self._masks[cell]).view(np.int64)
         magnitude = start + place
@@ -225,10 +251,28 @@ class IntegerNoise:
 
 
 def split_steps(widths, n_pieces):
-    """Return starts, widths and step numbers of pieces that nearly all are powers of two.
+    """Split steps into pieces whose widths nearly all are powers of two.
 
     Places in such a piece need no rejection. Each step gives off its largest powers of two
     first; what is left after the last piece but one is one more, of any width.
+
+    Parameters
+    ----------
+    widths : sequence of int
+        Of adjacent steps, from zero on.
+
+    n_pieces : int
+        Most pieces of one step.
+
+    Returns
+    -------
+    starts, widths, steps : ndarray of shape (n_cells,)
+        Of each piece, and the number of the step that it belongs to.
+
+    Examples
+    --------
+    >>> [array.tolist() for array in split_steps([7, 4], n_pieces=2)]
+    [[0, 4, 7], [4, 3, 4], [0, 0, 1]]
     """
     starts, pieces, steps = [], [], []
     start = 0
@@ -246,7 +290,27 @@ def split_steps(widths, n_pieces):
 
 
 def equal_cells(scale, n_cells):
-    """Return starts and widths of cells that are at most a 128th of a scale wide."""
+    """Return starts and widths of cells that are at most a 128th of a scale wide.
+
+    Parameters
+    ----------
+    scale : float
+        Of the noise, in steps of the grid.
+
+    n_cells : int
+        How many.
+
+    Returns
+    -------
+    starts, widths : ndarray of shape (n_cells,), dtype int64
+        Widths are one power of two.
+
+    Examples
+    --------
+    >>> starts, widths = equal_cells(1000.0, 3)
+    >>> starts.tolist(), widths.tolist()
+    ([0, 4, 8], [4, 4, 4])
+    """
     width = 1 << max(0, int(np.floor(np.log2(scale / 128))))
     starts = np.arange(n_cells, dtype=np.int64) * width
     return starts, np.full(n_cells, width, dtype=np.int64)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from skdp.noise._base import _PRECISION, DPNoise
-from skdp.noise._laws import OptimalLaw, StaircaseLaw
+from skdp.noise._base import PRECISION, DPNoise
+from skdp.noise._distributions import OptimalDistribution, StaircaseDistribution
 
-# Beyond, a table of 64 bits no longer holds the steps to within the precision.
+# Largest ε of one element: beyond, a table of 64 bits no longer holds the steps to within the
+# precision of the sampler.
 _GREATEST_EPSILON = 20
 
 
@@ -21,8 +22,8 @@ class StaircaseDPNoise(DPNoise):
 
     **What is guaranteed.** The same as by :class:`OptimalDPNoise`, element by element or for
     a record, whose elements then get the p-th part of ε each. With δ > 0 no noise is known
-    to be the least; this one is (ε, δ)-private since a mixture of δ parts without and
-    1 − δ parts with ε-private noise is.
+    to be the least; this one is (ε, δ)-private because it is a mixture of no noise, with
+    weight δ, and of ε-private noise, with weight 1 − δ.
 
     Parameters
     ----------
@@ -34,8 +35,8 @@ class StaircaseDPNoise(DPNoise):
         Probability δ in [0, 1) that an element is released as it is.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element that must be hidden, in the units of the data;
-        1.0 suits columns scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ hold for: one entry of the matrix, or one row with all its entries,
@@ -83,7 +84,7 @@ class StaircaseDPNoise(DPNoise):
 
     See Also
     --------
-    OptimalDPNoise : The papers' noise, a Laplace distribution in its place.
+    OptimalDPNoise : The noise of Kumar and Moser, a Laplace distribution in its place.
 
     Notes
     -----
@@ -109,17 +110,17 @@ class StaircaseDPNoise(DPNoise):
 
     _mechanism = "staircase"
 
-    def _make_law(self, sensitivity):
+    def _make_distribution(self, sensitivity):
         epsilon, delta = self._element_budget()
         if np.isinf(epsilon):
-            return OptimalLaw(0.0)  # no noise at all
+            return OptimalDistribution(0.0)  # no noise at all
         if epsilon > _GREATEST_EPSILON:
             raise ValueError(
                 f"The 'epsilon' parameter of StaircaseDPNoise leaves {epsilon:g} for one element, "
                 f"got {self.epsilon!r}; the most is {_GREATEST_EPSILON}. Use OptimalDPNoise, or a "
                 "smaller epsilon."
             )
-        return StaircaseLaw(epsilon - _PRECISION / (1 - delta), sensitivity, delta)
+        return StaircaseDistribution(epsilon - PRECISION / (1 - delta), sensitivity, delta)
 
-    def _make_loss(self, law):
+    def _make_loss(self, distribution):
         return self._shared_loss("pure")

@@ -1,4 +1,4 @@
-"""Noise in front of a model that learns."""
+"""Noise on the training rows of a model."""
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +23,17 @@ def perturb_training_rows(noise, X):
 
     noise : transformer
         The fitted clone: its ``guarantee_``, if it has one, holds for that copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.noise import OptimalDPNoise, perturb_training_rows
+    >>> X = np.linspace(0, 1, 12).reshape(4, 3)
+    >>> noisy, noise = perturb_training_rows(OptimalDPNoise(epsilon=2.0), X)
+    >>> noisy.shape, noise.guarantee_.covers
+    ((4, 3), 'the features of the training rows (what fit_transform returns)')
+    >>> bool((noise.transform(X) == X).all())  # queries pass
+    True
     """
     given = noise.get_params(deep=False)
     noise = clone(noise)

@@ -5,8 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
-from skdp.noise._training import perturb_training_rows
+from skdp.noise import (
+    GaussianDPNoise,
+    OptimalDPNoise,
+    StaircaseDPNoise,
+    perturb_training_rows,
+)
 
 NOISES = {
     "optimal": OptimalDPNoise,

@@ -59,9 +59,9 @@ def test_the_step_is_a_small_power_of_two(epsilon, sensitivity):
 @pytest.mark.parametrize("cls", NOISES)
 def test_the_step_is_counted_in_the_sensitivity(cls):
     noise = cls(1.0, sensitivity=3.0).fit(np.zeros((2, 1)))
-    law = noise._make_law(3.0 + noise._step)
-    assert noise.expected_magnitude_ == law.expected_magnitude
-    assert noise.expected_magnitude_ > noise._make_law(3.0).expected_magnitude
+    distribution = noise._make_distribution(3.0 + noise._step)
+    assert noise.expected_magnitude_ == distribution.expected_magnitude
+    assert noise.expected_magnitude_ > noise._make_distribution(3.0).expected_magnitude
 
 
 @pytest.mark.parametrize("cls", NOISES)
@@ -168,8 +168,8 @@ def test_laplace_like_noise_pays_for_the_sampler_too(delta):
     step = OptimalDPNoise(0.01, delta).fit(np.zeros((2, 1)))._step
     scale = OptimalDPNoise(0.01, delta)
     scale.n_features_in_ = 1
-    law = scale._make_law(1 + step)
-    assert (1 + step) / law.scale <= 0.01 - 2.0**-30 / (1 - delta) * (1 - 1e-6)
+    distribution = scale._make_distribution(1 + step)
+    assert (1 + step) / distribution.scale <= 0.01 - 2.0**-30 / (1 - delta) * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

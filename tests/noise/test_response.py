@@ -18,18 +18,18 @@ def transition_counts(epsilon, label):
     return np.array([np.sum(noisy == c) for c in CLASSES])
 
 
-def expected_shares(epsilon, label):
+def expected_probabilities(epsilon, label):
     odds = np.where(label == CLASSES, np.exp(epsilon), 1.0)
     return odds / odds.sum()
 
 
 @pytest.mark.parametrize("label", ["a", "c"])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_labels_follow_the_law_and_not_its_neighbours(epsilon, label):
+def test_labels_follow_the_distribution_and_not_its_neighbours(epsilon, label):
     counts = transition_counts(epsilon, label)
-    assert stats.chisquare(counts, N * expected_shares(epsilon, label)).pvalue > 1e-6
+    assert stats.chisquare(counts, N * expected_probabilities(epsilon, label)).pvalue > 1e-6
     for wrong in (0.8 * epsilon, 1.2 * epsilon):
-        assert stats.chisquare(counts, N * expected_shares(wrong, label)).pvalue < 1e-6
+        assert stats.chisquare(counts, N * expected_probabilities(wrong, label)).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 19.0, 50.0])
@@ -51,6 +51,46 @@ def test_counts_are_unbiased():
     assert_allclose(estimates.sum(axis=1), 100)
     # The counts of the noisy labels themselves are far off.
     assert abs(60 * response.keep_probability_ + 40 * 0.17 - 60) > 20 * error[0]
+
+
+def repeated_memberships(factor=1.0):
+    """Mean weights of 100,000 draws of each label, and their standard errors."""
+    y = np.repeat(CLASSES, 100_000)
+    response = RandomizedResponse(1.0, classes=CLASSES).fit(y)
+    noisy = response.transform(y)
+    response.keep_probability_ *= factor
+    weights = response.unbiased_memberships(noisy).reshape(4, 100_000, 4)
+    return weights.mean(axis=1), weights.std(axis=1) / np.sqrt(100_000)
+
+
+def test_memberships_are_unbiased():
+    mean, error = repeated_memberships()
+    assert np.all(np.abs(mean - np.eye(4)) < 5.5 * error)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_memberships_of_a_wrong_keep_probability_are_biased(factor):
+    mean, error = repeated_memberships(factor)
+    assert np.all(np.abs(mean - np.eye(4)) > 5.5 * error)
+
+
+def test_memberships_are_two_values_and_sum_to_counts():
+    response = RandomizedResponse(1.5, classes=CLASSES).fit(CLASSES)
+    noisy = response.transform(np.repeat(CLASSES, [60, 30, 10, 0]))
+    weights = response.unbiased_memberships(noisy)
+    keep = np.exp(1.5) / (np.exp(1.5) + 3)
+    other = (1 - keep) / 3
+    reported = noisy[:, np.newaxis] == CLASSES
+    assert_allclose(weights[reported], (1 - other) / (keep - other), rtol=1e-8)
+    assert_allclose(weights[~reported], -other / (keep - other), rtol=1e-8)
+    assert_allclose(weights.sum(axis=1), 1)
+    assert_allclose(weights.sum(axis=0), response.unbiased_counts(noisy), rtol=1e-12, atol=1e-12)
+
+
+def test_without_noise_memberships_are_the_labels_themselves():
+    with pytest.warns(PrivacyLeakWarning):
+        response = RandomizedResponse(np.inf, classes=CLASSES).fit(CLASSES)
+    assert_array_equal(response.unbiased_memberships(["b", "d"]), np.eye(4)[[1, 3]])
 
 
 def test_what_it_states():
@@ -84,6 +124,10 @@ def test_labels_that_make_no_sense_are_refused():
         RandomizedResponse(classes=CLASSES).fit(["a", "b"]).transform(["e"])
     with pytest.raises(ValueError, match="'epsilon' parameter"):
         RandomizedResponse(0.0).fit(["a", "b"])
+    fitted = RandomizedResponse(classes=CLASSES).fit(["a", "b"])
+    for method in (fitted.unbiased_memberships, fitted.unbiased_counts):
+        with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+            method(["a", "e"])
 
 
 def test_a_release_with_randomised_labels(digits, tmp_path):

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from skdp.noise import GaussianLaw, OptimalLaw, StaircaseLaw
+from skdp.noise import GaussianDistribution, OptimalDistribution, StaircaseDistribution
+from skdp.noise._random_bits import RandomBits, random_bits
 from skdp.noise._sampler import AliasTable, Cells, IntegerNoise
-from skdp.noise._words import RandomWords, random_words
 
 
 @pytest.mark.parametrize("weights", [[1.0], [0.5, 0.5], [1, 0, 3, 1e-9], np.arange(1, 38)])
@@ -24,15 +24,15 @@ def test_alias_table_is_exact(weights):
     assert not any(found[len(weights) :])
     assert sum(table.weights) == 2**64
     exact = [Fraction(float(w)) / sum(map(Fraction, map(float, weights))) for w in weights]
-    for weight, share in zip(table.weights, exact, strict=True):
-        lost = abs(Fraction(weight, 2**64) - share)
-        assert lost <= Fraction(len(weights), 2**52) * share + Fraction(1, 2**64)
+    for weight, probability in zip(table.weights, exact, strict=True):
+        lost = abs(Fraction(weight, 2**64) - probability)
+        assert lost <= Fraction(len(weights), 2**52) * probability + Fraction(1, 2**64)
 
 
 def test_alias_table_draws_what_it_says():
     table = AliasTable([1, 2, 5])
-    words = np.linspace(0, 2**64 - 2**12, 8000).astype(np.uint64)
-    assert_allclose(np.bincount(table.draw(words)) / 8000, [1 / 8, 2 / 8, 5 / 8], atol=1e-3)
+    integers = np.linspace(0, 2**64 - 2**12, 8000).astype(np.uint64)
+    assert_allclose(np.bincount(table.draw(integers)) / 8000, [1 / 8, 2 / 8, 5 / 8], atol=1e-3)
 
 
 def exact_probabilities(noise, largest):
@@ -63,47 +63,48 @@ def exact_probabilities(noise, largest):
 
 
 SCALE = 3000.0  # small enough that all integers can be listed
-LAWS = [
-    (OptimalLaw(SCALE, 0.0), 1.0),
-    (OptimalLaw(SCALE, 0.1), 1.0),
-    (StaircaseLaw(0.5, 0.5 * SCALE), 0.5),
-    (StaircaseLaw(4.0, SCALE, 0.1), 4.0),
+DISTRIBUTIONS = [
+    (OptimalDistribution(SCALE, 0.0), 1.0),
+    (OptimalDistribution(SCALE, 0.1), 1.0),
+    (StaircaseDistribution(0.5, 0.5 * SCALE), 0.5),
+    (StaircaseDistribution(4.0, SCALE, 0.1), 4.0),
 ]
 
 
-@pytest.mark.parametrize(("law", "epsilon"), LAWS)
-def test_every_ratio_of_the_tables_is_private(law, epsilon):
-    noise = law.on_grid(1.0)
+@pytest.mark.parametrize(("distribution", "epsilon"), DISTRIBUTIONS)
+def test_every_ratio_of_the_tables_is_private(distribution, epsilon):
+    noise = distribution.on_grid(1.0)
     magnitudes, atom = exact_probabilities(noise, 3 * noise._length)
-    assert abs(atom - law.delta) <= 2e-9 * law.delta
-    assert atom <= law.delta
+    assert abs(atom - distribution.delta) <= 2e-9 * distribution.delta
+    assert atom <= distribution.delta
     assert_allclose(magnitudes[0] + magnitudes[1:].sum() + atom, 1, rtol=1e-4)
     pmf = np.concatenate([magnitudes[:0:-1] / 2, magnitudes[:1], magnitudes[1:] / 2])
-    shift = round(law.scale * epsilon) if isinstance(law, OptimalLaw) else int(law.sensitivity)
+    laplace = isinstance(distribution, OptimalDistribution)
+    shift = round(distribution.scale * epsilon) if laplace else int(distribution.sensitivity)
     loss = np.log(pmf[shift:] / pmf[:-shift])
     assert np.abs(loss).max() <= epsilon + 2.0**-30
     assert np.abs(loss).max() >= epsilon - 1e-4  # and no more noise than needed
 
 
 def test_the_discrete_laplace_is_its_closed_form():
-    magnitudes, _ = exact_probabilities(OptimalLaw(SCALE).on_grid(1.0), 50_000)
+    magnitudes, _ = exact_probabilities(OptimalDistribution(SCALE).on_grid(1.0), 50_000)
     q = np.exp(-1 / SCALE)
     expected = (1 - q) / (1 + q) * q ** np.arange(50_001) * np.where(np.arange(50_001), 2, 1)
     assert_allclose(magnitudes, expected, rtol=2.0**-31)
 
 
 def test_the_discrete_gaussian_is_its_closed_form():
-    magnitudes, _ = exact_probabilities(GaussianLaw(SCALE).on_grid(1.0), 40_000)
+    magnitudes, _ = exact_probabilities(GaussianDistribution(SCALE).on_grid(1.0), 40_000)
     k = np.arange(40_001)
     expected = np.exp(-0.5 * (k / SCALE) ** 2) * np.where(k, 2, 1)
     expected /= expected[0] + expected[1:].sum()
     assert_allclose(magnitudes, expected, rtol=2.0**-31)  # to 13σ, where it is 1e-41
 
 
-@pytest.mark.parametrize("law", [law for law, _ in LAWS])
-def test_sampling_follows_the_tables(law):
-    noise = law.on_grid(1.0)
-    drawn = noise.sample(400_000, RandomWords(bytes(32)))
+@pytest.mark.parametrize("distribution", [distribution for distribution, _ in DISTRIBUTIONS])
+def test_sampling_follows_the_tables(distribution):
+    noise = distribution.on_grid(1.0)
+    drawn = noise.sample(400_000, RandomBits(bytes(32)))
     magnitudes, atom = exact_probabilities(noise, 60_000)
     magnitudes[0] += atom
     edges = np.unique(np.searchsorted(np.cumsum(magnitudes), np.linspace(0.01, 0.99, 40))) + 1
@@ -116,10 +117,10 @@ def test_sampling_follows_the_tables(law):
 
 
 def test_far_tails_are_reached():
-    # Beyond the table's end, at 8 to 16 scales, the law goes on: 1 in 3,000 or fewer.
-    law = OptimalLaw(4095.0)
-    noise = law.on_grid(1.0)
-    drawn = np.abs(noise.sample(3_000_000, RandomWords(bytes(32))))
+    # Beyond the table's end, at 8 to 16 scales, the distribution goes on: 1 in 3,000 or fewer.
+    distribution = OptimalDistribution(4095.0)
+    noise = distribution.on_grid(1.0)
+    drawn = np.abs(noise.sample(3_000_000, RandomBits(bytes(32))))
     beyond = int(np.sum(drawn >= noise._length))
     expected = np.exp(-noise._length / 4095)
     assert stats.binomtest(beyond, len(drawn), expected).pvalue > 1e-6
@@ -136,7 +137,7 @@ def test_a_short_table_goes_on_without_atoms(atom):
     tail = 2 * np.exp(-104 / scale) * one_sided
     cells = Cells(starts, np.full(26, 4), heights, 2 * one_sided - 1, tail)
     noise = IntegerNoise(cells, lambda starts, places: places / scale, atom)
-    drawn = np.abs(noise.sample(1_000_000, RandomWords(bytes(32))))
+    drawn = np.abs(noise.sample(1_000_000, RandomBits(bytes(32))))
     q = np.exp(-1 / scale)
     k = np.arange(320)
     expected = (1 - atom) * (1 - q) / (1 + q) * q**k * np.where(k, 2, 1)
@@ -146,17 +147,17 @@ def test_a_short_table_goes_on_without_atoms(atom):
     assert stats.chisquare(counts, len(drawn) * expected).pvalue > 1e-6
 
 
-def test_words_are_the_cipher_and_never_repeat():
+def test_random_bits_are_the_cipher_and_never_repeat():
     # The first block of AES-256-CTR with a zero key and counter, NIST's well-known answer.
-    words = RandomWords(bytes(32)).draw(2)
-    assert words.tobytes().hex() == "dc95c078a2408989ad48a21492842087"
-    assert not np.array_equal(RandomWords().draw(4), RandomWords().draw(4))
-    stream = RandomWords(bytes(32))
-    assert_array_equal(np.append(stream.draw(3), stream.draw(2)), RandomWords(bytes(32)).draw(5))
+    integers = RandomBits(bytes(32)).draw(2)
+    assert integers.tobytes().hex() == "dc95c078a2408989ad48a21492842087"
+    assert not np.array_equal(RandomBits().draw(4), RandomBits().draw(4))
+    stream = RandomBits(bytes(32))
+    assert_array_equal(np.append(stream.draw(3), stream.draw(2)), RandomBits(bytes(32)).draw(5))
 
 
-def test_seeds_fix_the_words_and_nothing_else_does():
-    assert_array_equal(random_words(3).draw(4), random_words(3).draw(4))
-    assert not np.array_equal(random_words(3).draw(4), random_words(4).draw(4))
+def test_seeds_fix_the_random_bits_and_nothing_else_does():
+    assert_array_equal(random_bits(3).draw(4), random_bits(3).draw(4))
+    assert not np.array_equal(random_bits(3).draw(4), random_bits(4).draw(4))
     generator = np.random.RandomState(0)
-    assert not np.array_equal(random_words(generator).draw(4), random_words(generator).draw(4))
+    assert not np.array_equal(random_bits(generator).draw(4), random_bits(generator).draw(4))

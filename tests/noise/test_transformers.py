@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp.noise import perturb_training_rows
 
 NOISES = [OptimalDPNoise(), StaircaseDPNoise(), GaussianDPNoise()]
 CLASSES = [type(noise) for noise in NOISES]
@@ -132,7 +133,7 @@ def test_non_finite_input_is_refused(bad, rng):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_copies_keep_law_and_guarantee(noise, rng, tmp_path):
+def test_copies_keep_distribution_and_guarantee(noise, rng, tmp_path):
     noise = clone(noise).fit(rng.rand(5, 2))
     joblib.dump(noise, tmp_path / "noise.joblib")
     for copy in (
@@ -192,3 +193,18 @@ def test_units_whose_squares_are_no_numbers_are_refused(cls):
             cls(bounds=(0.0, size)).fit(X)
     noise = cls(sensitivity=3.0).fit(X)
     assert abs(noise.variance_ / cls().fit(X).variance_ - 9) < 1e-5
+
+
+def test_training_rows_are_perturbed_by_a_clone_that_lets_queries_pass(rng):
+    X = rng.rand(30, 3).astype(np.float32)
+    noise = OptimalDPNoise()
+    noisy, fitted = perturb_training_rows(noise, X)
+    assert noisy.dtype == np.float32
+    assert (noisy != X).all()
+    assert_array_equal(fitted.transform(X), X)
+    assert "queries" in fitted.guarantee_.excludes
+    assert not hasattr(noise, "guarantee_")
+    # A generator goes on from one data set to the next.
+    seeded = OptimalDPNoise(random_state=np.random.RandomState(0))
+    first, second = (perturb_training_rows(seeded, X)[0] for _ in range(2))
+    assert (first != second).all()

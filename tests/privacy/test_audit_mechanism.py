@@ -55,15 +55,15 @@ class Naive(OptimalDPNoise):
 class Thin(OptimalDPNoise):
     """Nine tenths of the scale."""
 
-    def _make_law(self, sensitivity):
-        return super()._make_law(0.9 * sensitivity)
+    def _make_distribution(self, sensitivity):
+        return super()._make_distribution(0.9 * sensitivity)
 
 
 class ForHalf(StaircaseDPNoise):
     """Calibrated for half the sensitivity."""
 
-    def _make_law(self, sensitivity):
-        return super()._make_law(sensitivity / 2)
+    def _make_distribution(self, sensitivity):
+        return super()._make_distribution(sensitivity / 2)
 
 
 class Showing(OptimalDPNoise):

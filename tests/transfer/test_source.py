@@ -21,7 +21,7 @@ from skdp import (
     RandomizedResponse,
     WideCDMMAClassifier,
 )
-from skdp.noise._training import perturb_training_rows
+from skdp.noise import perturb_training_rows
 from skdp.utils._storage import load_arrays, save_arrays
 
 

@@ -1,4 +1,4 @@
-"""Is a noise transformer as private as it says? A black box is asked very often."""
+"""Audit of a noise transformer from its outputs alone."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -6,12 +6,14 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 
-from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._intervals import epsilon_lower_bound
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
+# Thresholds of half-lines that are tried as events (rule of thumb).
 _THRESHOLDS = 400
-# Multiples of 2^-k, in units of the sensitivity: where float numbers of a certain size lie.
+# Exponents k of the multiples of 2^-k, in units of the sensitivity, that are tried as events:
+# where float64 numbers of a certain size lie.
 _LATTICES = range(20, 64)
 
 
@@ -35,6 +37,14 @@ class MechanismAudit:
 
     n_trials : int
         Outputs for each neighbour on which the bound rests.
+
+    Examples
+    --------
+    >>> from skdp import OptimalDPNoise
+    >>> from skdp.privacy.audit import audit_mechanism
+    >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0), n_trials=10_000)
+    >>> audit.passed, audit.n_trials
+    (True, 5000)
     """
 
     guarantee: PrivacyGuarantee
@@ -81,7 +91,7 @@ def audit_mechanism(
     alone is tested. Candidates are half-lines, the exact return of the input, and whether
     an output is a multiple of a power of two, which gives naive floating-point samplers
     away (Mironov, 2012). Noise that repeats from call to call, row to row, half to half or
-    column to column is looked for first; other dependence between elements is not.
+    feature to feature is looked for first; other dependence between elements is not.
 
     An audit can refute a guarantee and never prove one.
 
@@ -124,8 +134,8 @@ def audit_mechanism(
     A mechanism that says 1 and has 2:
 
     >>> class Halved(OptimalDPNoise):
-    ...     def _make_law(self, sensitivity):
-    ...         return super()._make_law(sensitivity / 2)
+    ...     def transform(self, X):
+    ...         return (X + super().transform(X)) / 2
     >>> audit_mechanism(Halved(epsilon=1.0), n_trials=100_000).passed
     False
     """
@@ -177,7 +187,7 @@ def _neighbours(transformer, guarantee, n_features, value):
 
 
 def _repeats(outputs, again):
-    """Tell whether noise comes twice; none at all is another matter."""
+    """Tell whether noise comes twice; no noise at all is left to the events."""
     half = len(outputs) // 2
     pairs = [
         (outputs, again),
@@ -197,7 +207,7 @@ def _best_event(outputs, others, names, delta, confidence):
     events: list[_Event] = []
     hits: list[int] = []
     other_hits: list[int] = []
-    # In one column, sums tell nothing else.
+    # Of one feature, sums tell nothing else.
     for statistic in _STATISTICS if outputs.shape[1] > 1 else ("output",):
         trains = [np.sort(_STATISTICS[statistic](x[:half])) for x in (outputs, others)]
         levels = np.unique(np.quantile(np.concatenate(trains), np.linspace(0, 1, _THRESHOLDS)))

@@ -6,16 +6,24 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from sklearn.utils import check_random_state
 
-_KEY_BYTES, _WORD_BYTES = 32, 8
+# Length of a key of AES-256.
+_KEY_BYTES = 32
+# Length of an integer of 64 bits.
+_INTEGER_BYTES = 8
 
 
-class RandomWords:
-    """A stream of independent, uniform 64-bit words.
+class RandomBits:
+    """A stream of independent, uniform random bits, drawn 64 at a time.
 
     Parameters
     ----------
     key : bytes of length 32, default=None
-        Where the stream starts. By default, entropy of the operating system.
+        Key of the cipher. By default, entropy of the operating system.
+
+    Examples
+    --------
+    >>> hex(RandomBits(key=bytes(32)).draw(1)[0])
+    '0x898940a278c095dc'
     """
 
     def __init__(self, key=None):
@@ -23,23 +31,23 @@ class RandomWords:
         # The key is used for this one stream, so that a counter from zero never repeats.
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
-    def draw(self, n_words):
-        """Return the next words.
+    def draw(self, n):
+        """Return the next integers of 64 random bits.
 
         Parameters
         ----------
-        n_words : int
+        n : int
             How many.
 
         Returns
         -------
-        words : ndarray of shape (n_words,), dtype uint64
+        integers : ndarray of shape (n,), dtype uint64
         """
-        zeros = bytes(n_words * _WORD_BYTES)
+        zeros = bytes(n * _INTEGER_BYTES)
         return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
 
 
-def random_words(random_state):
+def random_bits(random_state):
     """Return the stream that a ``random_state`` stands for.
 
     None is fresh entropy of the operating system, never NumPy's global state, which a
@@ -52,8 +60,13 @@ def random_words(random_state):
 
     Returns
     -------
-    words : RandomWords
+    bits : RandomBits
+
+    Examples
+    --------
+    >>> (random_bits(0).draw(2) == random_bits(0).draw(2)).tolist()
+    [True, True]
     """
     if random_state is None:
-        return RandomWords()
-    return RandomWords(check_random_state(random_state).bytes(_KEY_BYTES))
+        return RandomBits()
+    return RandomBits(check_random_state(random_state).bytes(_KEY_BYTES))

@@ -1,8 +1,8 @@
-"""Noise laws: plain objects that describe a distribution, no estimator in sight.
+"""Noise distributions: plain objects, no estimators.
 
-A law has ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``, which
-makes of it a law on the multiples of a step that can be sampled. A further noise is one
-more small class here.
+Each has ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``, which
+returns the sampler of its discrete counterpart on the multiples of a step. A further noise is
+one more small class here.
 """
 
 from dataclasses import dataclass
@@ -14,30 +14,49 @@ from scipy.special import ndtr
 
 from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 
+# Cells of a Laplace table, each a 256th to a 128th of the scale wide: it reaches 8 to 16 scales,
+# and one draw in 3,000 or fewer needs another round (rule of thumb).
+_LAPLACE_CELLS = 2048
+# Cells of a Gaussian table, as wide: it reaches 32σ or more, so that what lies beyond, which is
+# never drawn, has a probability below 2^-730 (see ``_CUT`` of the Gaussian mechanism).
+_GAUSSIAN_CELLS = 8192
+# Privacy losses that a staircase table spans: beyond is a probability of e^-12 (rule of thumb).
+_STAIRCASE_LOSSES = 12
+# Most cells of one of both kinds of steps in a staircase table (rule of thumb, as for Laplace).
+_STAIRCASE_CELLS = 2048
+# Most cells of one step, nearly all of them powers of two wide, where no draw is rejected. That
+# doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
+_STAIRCASE_PIECES = 8
+
 
 @dataclass(frozen=True)
-class OptimalLaw:
-    r"""Zero with probability δ, Laplace otherwise: the papers' optimal noise.
+class OptimalDistribution:
+    r"""Zero with probability δ, Laplace otherwise: the optimal noise of Kumar and Moser.
 
-    Among the noises made of one point mass and a density that meets the papers' pointwise
+    Among the noises made of one point mass and a density that meets their pointwise
     sufficient condition for (ε, δ)-privacy, this one has the least expected magnitude
-    (Result 3 of 004). With b the scale,
+    (Kumar and Moser, Result 3). With b the scale,
 
     .. math:: f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,\frac{1}{2b} e^{-|v|/b}
 
     Parameters
     ----------
     scale : float
-        Scale b = sensitivity / ε of the Laplace part, in the units of the data.
+        Scale b = sensitivity / ε of the Laplace noise, in the units of the data.
 
     delta : float
         Probability of the point mass at zero, in [0, 1).
 
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Result 3 and equations (115)–(116).
+
     Examples
     --------
-    >>> from skdp.noise import OptimalLaw
-    >>> law = OptimalLaw(scale=2.0, delta=0.25)
-    >>> float(law.cdf(0.0)), law.expected_magnitude, law.variance
+    >>> from skdp.noise import OptimalDistribution
+    >>> noise = OptimalDistribution(scale=2.0, delta=0.25)
+    >>> float(noise.cdf(0.0)), noise.expected_magnitude, noise.variance
     (0.625, 1.5, 6.0)
     """
 
@@ -45,7 +64,7 @@ class OptimalLaw:
     delta: float = 0.0
 
     def cdf(self, v):
-        """Return P(noise ≤ v), equation (115) of 004.
+        """Return P(noise ≤ v) (Kumar and Moser, equation (115)).
 
         Parameters
         ----------
@@ -63,7 +82,7 @@ class OptimalLaw:
         return np.where(v < 0, tail, 1 - tail)
 
     def on_grid(self, step):
-        """Return the law with P(k·step) ∝ exp(−|k|·step/b) and the same point mass.
+        """Return a sampler of P(k·step) ∝ exp(−|k|·step/b) with the same point mass.
 
         Parameters
         ----------
@@ -76,7 +95,7 @@ class OptimalLaw:
             In units of the step.
         """
         scale = self.scale / step
-        starts, widths = equal_cells(scale, 2048)
+        starts, widths = equal_cells(scale, _LAPLACE_CELLS)
         one_sided = -1 / expm1(-1 / scale)
         tail = 2 * exp(-(starts[-1] + widths[-1]) / scale) * one_sided
         cells = Cells(starts, widths, np.exp(-starts / scale), 2 * one_sided - 1, tail)
@@ -94,7 +113,7 @@ class OptimalLaw:
 
 
 @dataclass(frozen=True)
-class GaussianLaw:
+class GaussianDistribution:
     """Normal noise of mean zero.
 
     Parameters
@@ -104,9 +123,9 @@ class GaussianLaw:
 
     Examples
     --------
-    >>> from skdp.noise import GaussianLaw
-    >>> law = GaussianLaw(scale=2.0)
-    >>> float(law.cdf(0.0)), round(law.expected_magnitude, 4), law.variance
+    >>> from skdp.noise import GaussianDistribution
+    >>> noise = GaussianDistribution(scale=2.0)
+    >>> float(noise.cdf(0.0)), round(noise.expected_magnitude, 4), noise.variance
     (0.5, 1.5958, 4.0)
     """
 
@@ -128,7 +147,7 @@ class GaussianLaw:
         return ndtr(np.asarray(v, dtype=np.float64) / self.scale)
 
     def on_grid(self, step):
-        """Return the law with P(k·step) ∝ exp(−(k·step)²/2σ²).
+        """Return a sampler of P(k·step) ∝ exp(−(k·step)²/2σ²).
 
         Parameters
         ----------
@@ -138,11 +157,11 @@ class GaussianLaw:
         Returns
         -------
         noise : IntegerNoise
-            In units of the step. Its tables end at 32σ or later, beyond which the law has
-            less than 2^-730.
+            In units of the step. Its tables end at 32σ or later, beyond which there is a
+            probability of less than 2^-730.
         """
         scale = self.scale / step
-        starts, widths = equal_cells(scale, 8192)
+        starts, widths = equal_cells(scale, _GAUSSIAN_CELLS)
         cells = Cells(starts, widths, np.exp(-0.5 * (starts / scale) ** 2), scale * sqrt(2 * pi))
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
 
@@ -158,7 +177,7 @@ class GaussianLaw:
 
 
 @dataclass(frozen=True)
-class StaircaseLaw:
+class StaircaseDistribution:
     r"""Zero with probability δ, a staircase otherwise: the least noise that is ε-private.
 
     A density that falls by a factor of e^ε from step to step, two steps to each sensitivity
@@ -182,11 +201,15 @@ class StaircaseLaw:
     delta : float
         Probability of the point mass at zero, in [0, 1).
 
+    References
+    ----------
+    Geng, Q. and Viswanath, P., "The optimal mechanism in differential privacy", ISIT 2014.
+
     Examples
     --------
-    >>> from skdp.noise import StaircaseLaw
-    >>> law = StaircaseLaw(epsilon=8.0, sensitivity=1.0)
-    >>> float(law.cdf(0.0)), round(law.expected_magnitude, 4), round(law.variance, 4)
+    >>> from skdp.noise import StaircaseDistribution
+    >>> noise = StaircaseDistribution(epsilon=8.0, sensitivity=1.0)
+    >>> float(noise.cdf(0.0)), round(noise.expected_magnitude, 4), round(noise.variance, 4)
     (0.5, 0.0183, 0.0066)
     """
 
@@ -220,15 +243,15 @@ class StaircaseLaw:
         v = np.asarray(v, dtype=np.float64)
         steps = np.abs(v) / self.sensitivity
         k = np.floor(steps)
-        part = steps - k
-        within = np.minimum(part, self.gamma)
-        within += exp(-self.epsilon) * np.maximum(part - self.gamma, 0)
+        fraction = steps - k
+        within = np.minimum(fraction, self.gamma)
+        within += exp(-self.epsilon) * np.maximum(fraction - self.gamma, 0)
         tail = np.exp(-k * self.epsilon) * (0.5 - self._height * within)
         tail *= 1 - self.delta
         return np.where(v < 0, tail, 1 - tail)
 
     def on_grid(self, step):
-        """Return the law whose steps are whole numbers of grid steps wide.
+        """Return a sampler of the staircase whose steps are whole numbers of grid steps wide.
 
         Parameters
         ----------
@@ -245,8 +268,9 @@ class StaircaseLaw:
         upper = max(1, round(self.gamma * period))
         lower = period - upper
         ratio = exp(-self.epsilon)
-        n_periods = int(np.clip(np.ceil(12 / self.epsilon), 1, 2048))
-        n_pieces = int(np.clip(2048 // n_periods, 1, 8))
+        spanned = np.ceil(_STAIRCASE_LOSSES / self.epsilon)
+        n_periods = int(np.clip(spanned, 1, _STAIRCASE_CELLS))
+        n_pieces = int(np.clip(_STAIRCASE_CELLS // n_periods, 1, _STAIRCASE_PIECES))
         starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)
         one_sided = (upper + ratio * lower) / -expm1(-self.epsilon)
         cells = Cells(
@@ -275,6 +299,7 @@ class StaircaseLaw:
 
 
 def _laplace_ratio(scale, starts, offsets):
+    """Return the logarithm of the weight at a start over that at start + offset."""
     return offsets / scale
 
 
