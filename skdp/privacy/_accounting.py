@@ -5,9 +5,16 @@ from math import exp, expm1, inf, log1p, sqrt
 
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
 
-# Privacy losses are rounded up to multiples of this share of the smallest one composed, or of
-# that share of their whole range, whichever is more: the cost of a composition stays bounded.
-_RESOLUTION, _RANGE_SHARE = 1e-3, 1e-5
+# Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
+# that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
+_RESOLUTION = 1e-3
+# ... or of this fraction of their whole range, where that is more: the cost of a composition stays
+# bounded (rule of thumb).
+_RANGE_RESOLUTION = 1e-5
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+# Rounds in which ε and what the cut takes of δ agree; a few suffice (rule of thumb).
+_MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -28,11 +35,18 @@ class PrivacyLoss:
         Probability with which the mechanism shows the data instead: its δ.
 
     slack, cut : float, default=0.0
-        How far a sampler is from its law: ratios of probabilities within e^slack, but for a
-        set of outputs of this probability.
+        How far a sampler is from its distribution: ratios of probabilities within e^slack, but
+        for a set of outputs of probability ``cut``.
 
     count : int, default=1
         How often it is used on the same data.
+
+    Examples
+    --------
+    >>> from skdp.noise import OptimalDPNoise
+    >>> guarantee = OptimalDPNoise(epsilon=0.5, delta=0.01).fit([[0.0, 1.0]]).guarantee_
+    >>> guarantee.to_record().losses
+    (PrivacyLoss(kind='laplace', parameter=0.5, atom=0.01, slack=0.0, cut=0.0, count=2),)
     """
 
     kind: str
@@ -47,6 +61,22 @@ def gaussian_distance(losses):
     """Return sensitivity/σ of the one Gaussian mechanism that equals them all, or None.
 
     Gaussian mechanisms of distances μ_i compose to one of distance √(Σ μ_i²), exactly.
+
+    Parameters
+    ----------
+    losses : sequence of PrivacyLoss
+        What was spent on the same data.
+
+    Returns
+    -------
+    distance : float or None
+        None where there is none, or another mechanism among them.
+
+    Examples
+    --------
+    >>> from skdp.privacy import PrivacyLoss
+    >>> gaussian_distance([PrivacyLoss("gaussian", 3.0), PrivacyLoss("gaussian", 2.0, count=4)])
+    5.0
     """
     if not losses or any(loss.kind != "gaussian" or loss.atom for loss in losses):
         return None
@@ -75,13 +105,19 @@ def composed_delta(losses, epsilon):
     delta : float
         An upper bound. It is tight where all are Gaussian or a single one is pure, and
         otherwise up to a thousandth of the smallest loss or a 100,000th of all of them.
+
+    Examples
+    --------
+    >>> from skdp.privacy import PrivacyLoss
+    >>> round(composed_delta([PrivacyLoss("laplace", 1.0, atom=0.25)], epsilon=1.0), 12)
+    0.25
     """
     if any(loss.parameter == inf for loss in losses):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(losses)
     delta = _ideal_delta(losses, max(epsilon - slack, 0.0))
-    # Each neighbour's outputs are within the cut of those of the law.
-    return min(1.0, delta + (1 + exp(min(epsilon, 700.0))) * cut) if cut else delta
+    # Each neighbour's outputs are within the cut of those of the distribution.
+    return min(1.0, delta + (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut) if cut else delta
 
 
 def _ideal_delta(losses, epsilon):
@@ -90,7 +126,7 @@ def _ideal_delta(losses, epsilon):
         return gaussian_delta(1 / distance, epsilon) if distance else 0.0
     if _most_epsilon(losses) <= epsilon:
         return _shown(losses)
-    return max(0.0, _distribution(losses).get_delta_for_epsilon(epsilon))
+    return max(0.0, _loss_distribution(losses).get_delta_for_epsilon(epsilon))
 
 
 def _most_epsilon(losses):
@@ -121,14 +157,20 @@ def composed_epsilon(losses, delta):
     epsilon : float
         As exact as :func:`composed_delta`; infinite where δ is below what the point masses
         alone need.
+
+    Examples
+    --------
+    >>> from skdp.privacy import PrivacyLoss
+    >>> composed_epsilon([PrivacyLoss("pure", 0.5, count=3)], delta=0.0)
+    1.5
     """
     slack, cut = _sampler_error(losses)
     if any(loss.parameter == inf for loss in losses) or delta < _shown(losses):
         return inf
     epsilon, left = 0.0, delta
     # What the cut takes of δ grows with ε: both grow until they agree.
-    for _ in range(100):
-        left = delta - (1 + exp(min(epsilon, 700.0))) * cut if cut else delta
+    for _ in range(_MAX_ROUNDS):
+        left = delta - (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut if cut else delta
         if left < 0:
             return inf
         found = _ideal_epsilon(losses, left) + slack
@@ -147,10 +189,10 @@ def _ideal_epsilon(losses, delta):
     most = _most_epsilon(losses)
     if most == 0 or delta == _shown(losses):
         return most
-    return min(most, _distribution(losses).get_epsilon_for_delta(delta))
+    return min(most, _loss_distribution(losses).get_epsilon_for_delta(delta))
 
 
-def _distribution(losses):
+def _loss_distribution(losses):
     try:
         from dp_accounting.pld import common, privacy_loss_distribution
     except ImportError as error:
@@ -162,7 +204,7 @@ def _distribution(losses):
 
     losses = [loss for loss in losses if loss.parameter > 0 or loss.atom]
     smallest = min((loss.parameter for loss in losses if loss.parameter > 0), default=1.0)
-    interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_SHARE * _range(losses))
+    interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_RESOLUTION * _range(losses))
     total = None
     for loss in losses:
         if loss.parameter == 0:

@@ -10,7 +10,8 @@ from skdp.utils._sklearn import Interval, validate_params
 
 # Calibrated values are nudged by this relative amount towards more noise, so that the
 # root finder's last digit does not land on the wrong side of the guarantee. (Below ε of
-# about 1e-6 δ itself is a difference of nearly equal numbers, known to fewer digits.)
+# about 1e-6 δ itself is a difference of nearly equal numbers, known to fewer digits.) A rule of
+# thumb, far above the rounding error and far below what matters.
 _SAFETY = 1e-10
 
 _EPSILON = [Interval(Real, 0, None, closed="both")]

@@ -39,7 +39,7 @@ class PrivacyGuarantee:
     Parameters
     ----------
     mechanism : str
-        Name of the noise law.
+        Name of the noise distribution, or of the whole mechanism where it adds none.
 
     epsilon, delta : float
         The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
@@ -53,7 +53,7 @@ class PrivacyGuarantee:
         Number of elements in a record.
 
     covers : str
-        What the guarantee speaks about.
+        What the guarantee is about.
 
     excludes : str
         What it does not protect.
@@ -137,7 +137,7 @@ class PrivacyGuarantee:
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
                     f"Guarantees with {name}={getattr(self, name)!r} and "
-                    f"{name}={getattr(other, name)!r} speak about different neighbours and "
+                    f"{name}={getattr(other, name)!r} are about different neighbours and "
                     "cannot be added. Keep an account for each, or bring elements to records with "
                     "to_record()."
                 )
@@ -218,7 +218,7 @@ class PrivacyGuarantee:
 
     @property
     def neighbours(self):
-        """The neighbouring relation, in words."""
+        """The neighbouring relation, as a text."""
         where = f"one {self.unit}"
         if self.unit == "label":
             return "two lists of labels that differ in one label"
@@ -252,7 +252,7 @@ def joint_guarantee(guarantees):
 
     Each data set went through its own mechanism once, so nothing adds up: the largest ε and
     δ and the smallest sensitivity hold for everybody (parallel composition). None where one
-    of the data sets has no guarantee at all, or they speak about different units.
+    of the data sets has no guarantee at all, or they are about different units.
 
     Parameters
     ----------
@@ -263,6 +263,16 @@ def joint_guarantee(guarantees):
     -------
     guarantee : PrivacyGuarantee or None
         The weakest of each number.
+
+    Examples
+    --------
+    >>> from skdp.noise import OptimalDPNoise, StaircaseDPNoise
+    >>> from skdp.privacy import joint_guarantee
+    >>> first = OptimalDPNoise(epsilon=0.5).fit([[0.0, 1.0]]).guarantee_
+    >>> second = StaircaseDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
+    >>> joint = joint_guarantee([first, second])
+    >>> joint.epsilon, joint.mechanism
+    (2.0, 'optimal/staircase')
     """
     guarantees = list(guarantees)
     if not guarantees or None in guarantees:

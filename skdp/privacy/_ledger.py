@@ -13,7 +13,12 @@ import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee
 
-_PATIENCE = 10.0  # seconds to wait for another process
+# Seconds to wait for another process (rule of thumb).
+_PATIENCE = 10.0
+# Seconds between two looks at the lock (rule of thumb).
+_PAUSE = 0.01
+# A sum of floats may miss its limit by a rounding, relative to the limit.
+_ROUNDING = 1e-12
 
 
 class BudgetExceededError(RuntimeError):
@@ -110,15 +115,14 @@ class PrivacyLedger:
             When the total would exceed the budget; the release is not entered.
 
         ValueError
-            When it speaks about other neighbours than the entries do.
+            When it is about other neighbours than the entries are.
         """
         with self._account() as write:
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
             for what in ("epsilon", "delta"):
                 limit, value = getattr(self, what), getattr(total, what)
-                # A sum of floats may miss its limit by a rounding.
-                if limit is not None and value > limit * (1 + 1e-12):
+                if limit is not None and value > limit * (1 + _ROUNDING):
                     raise BudgetExceededError(
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."
@@ -196,7 +200,7 @@ class PrivacyLedger:
                     raise TimeoutError(
                         f"Another process holds {str(lock)!r}. If none does any more, delete it."
                     ) from None
-                time.sleep(0.01)
+                time.sleep(_PAUSE)
         try:
             yield
         finally:

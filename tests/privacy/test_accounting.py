@@ -70,7 +70,7 @@ def test_gaussian_releases_compose_exactly(k):
     one = GaussianDPNoise(0.3, 1e-6).fit(X)
     sigma = one.expected_magnitude_ / np.sqrt(2 / np.pi)
     together = one.guarantee_.compose(k)
-    # The sampler's own share of ε is 2^-30 for each of them.
+    # The sampler needs 2^-30 of ε for each of them.
     assert_allclose(
         gaussian_delta(sigma / np.sqrt(k), together.epsilon), 1e-6, rtol=1e-7 * k + 1e-5
     )
@@ -101,7 +101,7 @@ def test_tight_composition_is_below_the_basic_one():
     assert tight > 784 * mean
 
 
-def test_a_mixture_of_mechanisms_is_the_sum_of_its_parts():
+def test_mechanisms_together_are_their_sum():
     laplace, gaussian = OptimalDPNoise(0.5, 0.0).fit(X), GaussianDPNoise(0.5).fit(X)
     both = laplace.guarantee_ + gaussian.guarantee_
     assert_allclose([both.epsilon, both.delta], [1.0, 1e-5])
@@ -113,13 +113,13 @@ def test_a_mixture_of_mechanisms_is_the_sum_of_its_parts():
 
 
 @pytest.mark.parametrize("first", [OptimalDPNoise(0.5, 0.0), OptimalDPNoise(0.3, 0.01)])
-def test_a_mixture_is_never_better_than_a_part(first):
-    parts = [first.fit(X).guarantee_, GaussianDPNoise(1.0).fit(X).guarantee_]
+def test_mechanisms_together_are_never_better_than_one_of_them(first):
+    mechanisms = [first.fit(X).guarantee_, GaussianDPNoise(1.0).fit(X).guarantee_]
     epsilons = [0.0, 0.5, 0.78, 1.0, 1.5, 3.0]
-    together = [(parts[0] + parts[1]).delta_at(epsilon) for epsilon in epsilons]
+    together = [(mechanisms[0] + mechanisms[1]).delta_at(epsilon) for epsilon in epsilons]
     assert np.all(np.diff(together) <= 0)
-    for part in parts:
-        alone = [part.delta_at(epsilon) for epsilon in epsilons]
+    for one in mechanisms:
+        alone = [one.delta_at(epsilon) for epsilon in epsilons]
         assert np.all(np.array(together) >= np.array(alone) * (1 - 1e-9))
     assert together[-1] > 0
 

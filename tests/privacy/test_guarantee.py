@@ -25,7 +25,7 @@ def test_gaussian_record_level(X):
     sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
     at_record = gaussian_delta(sigma, record.epsilon, 2.0 * np.sqrt(7))
     assert record.delta == 1e-5
-    assert_allclose(at_record, 1e-5, rtol=1e-5)  # the sampler's own 7 parts in 2^30 of ε
+    assert_allclose(at_record, 1e-5, rtol=1e-5)  # the sampler's own 7·2^-30 of ε
     assert 0.5 < record.epsilon < 3.5
 
 

@@ -1,8 +1,8 @@
-"""Checks from outside: of a mechanism against its promise, of a model against attacks."""
+"""Audits: of a mechanism against its guarantee, of a model by membership inference."""
 
 from skdp.privacy.audit._intervals import clopper_pearson, epsilon_lower_bound
 from skdp.privacy.audit._mechanism import MechanismAudit, audit_mechanism
-from skdp.privacy.audit._membership import MembershipReport, audit_membership
+from skdp.privacy.audit._membership_inference import MembershipReport, audit_membership
 from skdp.privacy.audit._metrics import membership_scores
 from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
 

@@ -1,4 +1,4 @@
-"""Confidence: of a share, of an area under a curve, of a privacy loss."""
+"""Confidence intervals: of a probability, an area under a curve, a privacy loss."""
 
 import numpy as np
 from scipy.stats import beta, norm, rankdata
@@ -93,6 +93,17 @@ def area_under_curve(members, others, confidence=0.95):
     -------
     area, low, high : float
         By the normal approximation of DeLong et al. (1988), clipped to [0, 1].
+
+    References
+    ----------
+    DeLong, E., DeLong, D. and Clarke-Pearson, D., "Comparing the areas under two or more
+    correlated receiver operating characteristic curves", Biometrics 44, 1988.
+
+    Examples
+    --------
+    >>> area, low, high = area_under_curve([1, 2, 3, 4], [0, 1, 2, 3])
+    >>> area, low < area < high
+    (0.71875, True)
     """
     m, n = len(members), len(others)
     joint = rankdata(np.concatenate([members, others]))

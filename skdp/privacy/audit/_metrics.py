@@ -5,14 +5,15 @@ from scipy.special import softmax
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
-LEAST = 1e-9  # a probability of zero is as surprising as this one
+# Floor of probabilities: one of zero is as surprising as this one (rule of thumb).
+LEAST = 1e-9
 
 
 def membership_scores(model, X, y, attack="loss"):
     r"""Return how much each record looks like one that a classifier was trained on.
 
-    Models tend to do better on what they have seen (003, chapter 3). With p the vector of
-    predicted probabilities, the higher of these the more likely a member:
+    Models tend to do better on what they have seen (SERUMS D3.3 (2022), chapter 3). With p
+    the vector of predicted probabilities, the higher of these the more likely a member:
 
     - ``"correctness"``: whether the predicted class is y,
     - ``"loss"``: :math:`\log p_y`,
@@ -37,6 +38,16 @@ def membership_scores(model, X, y, attack="loss"):
     Returns
     -------
     scores : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        When the attack is unknown, or the model has no probabilities to look at.
+
+    References
+    ----------
+    SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
+    and homomorphic encryption", 2022.
 
     Examples
     --------
@@ -65,7 +76,20 @@ def membership_scores(model, X, y, attack="loss"):
 
 
 def class_probabilities(model, X):
-    """Return predicted probabilities, none of them zero."""
+    """Return predicted probabilities, none of them zero.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function``.
+
+    X : array-like of shape (n_samples, n_features)
+        Records.
+
+    Returns
+    -------
+    p : ndarray of shape (n_samples, n_classes)
+    """
     if hasattr(model, "predict_proba"):
         return np.clip(model.predict_proba(X), LEAST, 1)
     if not hasattr(model, "decision_function"):
@@ -80,15 +104,47 @@ def class_probabilities(model, X):
 
 
 def probability_of_label(model, p, y):
-    """Return p_y, the least probability where the model does not know the class."""
+    """Return p_y, the least probability where the model does not know the class.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Has ``classes_``.
+
+    p : ndarray of shape (n_samples, n_classes)
+        Of :func:`class_probabilities`.
+
+    y : array-like of shape (n_samples,)
+        True labels.
+
+    Returns
+    -------
+    p_y : ndarray of shape (n_samples,)
+    """
     y = np.asarray(y)
-    columns = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
-    known = model.classes_[columns] == y
-    return np.where(known, p[np.arange(len(y)), columns], LEAST)
+    class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
+    known = model.classes_[class_indices] == y
+    return np.where(known, p[np.arange(len(y)), class_indices], LEAST)
 
 
 def log_odds(model, X, y):
-    """Return log p_y/(1 − p_y)."""
+    """Return the log-odds log p_y/(1 − p_y) of the true class.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function``.
+
+    X : array-like of shape (n_samples, n_features)
+        Records.
+
+    y : array-like of shape (n_samples,)
+        Their true labels.
+
+    Returns
+    -------
+    odds : ndarray of shape (n_samples,)
+    """
     p = probability_of_label(model, class_probabilities(model, X), y)
     return np.log(p) - np.log(np.maximum(1 - p, LEAST))
 

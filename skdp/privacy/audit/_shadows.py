@@ -21,8 +21,12 @@ from skdp.privacy.audit._metrics import (
 )
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
+# Seeds of shadow models are below this, the most that any random_state takes.
 _SEEDS = np.iinfo(np.int32).max
-_N_LEADING = 3  # probabilities that an attack classifier sees
+# Number of largest probabilities of a prediction that an attack classifier sees (rule of thumb).
+_N_LEADING = 3
+# Floor of the standard deviation of log-odds: some models never change their mind (rule of thumb).
+_LEAST_DEVIATION = 0.1
 
 
 class _ShadowTraining(BaseEstimator):
@@ -64,12 +68,12 @@ def _fit_seeded(estimator, X, y, seed):
 
 
 class ShadowAttack(_ShadowTraining):
-    """Learn from shadow models what membership looks like (Shokri et al., 2017; 003, ch. 3).
+    """Learn from shadow models how predictions of members differ (Shokri et al., 2017).
 
-    The attacker has rows of the same kind as the private ones, but none of them. Shadow
-    models are trained on halves of these; another classifier learns to tell, from the three
-    largest probabilities, the loss, the entropy and the correctness of a prediction, whether
-    a model saw the row.
+    SERUMS D3.3 (2022), chapter 3, attacks in this way. The attacker has rows of the same kind
+    as the private ones, but none of them. Shadow models are trained on halves of these;
+    another classifier learns to tell, from the three largest probabilities, the loss, the
+    entropy and the correctness of a prediction, whether a model saw the row.
 
     Parameters
     ----------
@@ -97,6 +101,14 @@ class ShadowAttack(_ShadowTraining):
     ----------
     attack_classifiers_ : dict
         By class label; for None, that of all classes.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V., "Membership inference attacks against
+    machine learning models", IEEE S&P 2017.
+
+    SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
+    and homomorphic encryption", 2022.
 
     Examples
     --------
@@ -197,16 +209,16 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = class_probabilities(model, X)
-    # As many columns for each model, whatever classes its training rows happened to have.
+    # As many features for each model, whatever classes its training rows happened to have.
     leading = np.full((len(p), _N_LEADING), LEAST)
     leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
-    columns = [
+    features = [
         leading,
         np.log(probability_of_label(model, p, y)),
         (p * np.log(p)).sum(axis=1),
         model.predict(X) == y,
     ]
-    return np.column_stack(columns)
+    return np.column_stack(features)
 
 
 def _positive(classifier, features):
@@ -219,9 +231,9 @@ class LikelihoodRatioAttack(_ShadowTraining):
     r"""Compare each record with models that saw it and models that did not (LiRA).
 
     With φ the log-odds of the true class, the score of a record is the log-likelihood ratio
-    of the model's φ under two normal laws, whose means are those of the shadow models with
-    and without this record and whose variances are common to all records (Carlini et al.,
-    2022):
+    of the model's φ under two normal distributions, whose means are those of the shadow
+    models with and without this record and whose variances are common to all records
+    (Carlini et al., 2022):
 
     .. math:: \log\frac{N(φ; μ_{in}, σ_{in}^2)}{N(φ; μ_{out}, σ_{out}^2)}
 
@@ -289,7 +301,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         y = np.asarray(y)
         shadows, seen = self._train(X, y)
         odds = np.array([log_odds(shadow, X, y) for shadow in shadows])
-        self._laws = [_normal(odds, seen), _normal(odds, ~seen)]
+        self._distributions = [_normal(odds, seen), _normal(odds, ~seen)]
         return self
 
     def score_members(self, model, X, y):
@@ -310,7 +322,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         -------
         scores : ndarray of shape (n_samples,)
         """
-        (mean_in, sd_in), (mean_out, sd_out) = self._laws
+        (mean_in, sd_in), (mean_out, sd_out) = self._distributions
         if len(y) != len(mean_in):
             raise ValueError(
                 f"score_members got {len(y)} records, but fit had {len(mean_in)}. Pass the "
@@ -320,7 +332,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         return norm.logpdf(odds, mean_in, sd_in) - norm.logpdf(odds, mean_out, sd_out)
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "_laws")
+        return hasattr(self, "_distributions")
 
 
 def _normal(odds, chosen):
@@ -328,4 +340,4 @@ def _normal(odds, chosen):
     count = np.maximum(chosen.sum(axis=0), 1)
     mean = np.where(chosen, odds, 0).sum(axis=0) / count
     variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
-    return mean, max(np.sqrt(variance), 0.1)  # some models never change their mind
+    return mean, max(np.sqrt(variance), _LEAST_DEVIATION)

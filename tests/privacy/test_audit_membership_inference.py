@@ -28,14 +28,14 @@ ALL = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
 
 @pytest.fixture(scope="module")
 def data():
-    """Two overlapping classes: whoever gets all of the training rows right has learned them."""
+    """Two overlapping classes: a model that gets all training rows right has memorised them."""
     rng = np.random.RandomState(0)
     y = rng.randint(2, size=1800)
     X = rng.standard_normal((1800, 5)) + 0.5 * y[:, np.newaxis]
     return X, y
 
 
-def parts(data):
+def thirds(data):
     X, y = data
     return [(X[k : k + 600], y[k : k + 600]) for k in (0, 600, 1200)]
 
@@ -48,8 +48,8 @@ def overall(report, attack):
 @pytest.mark.parametrize(
     "model", [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(1)], ids=str
 )
-def test_attacks_succeed_on_models_that_learn_by_heart(data, model):
-    members, others, own = parts(data)
+def test_attacks_succeed_on_models_that_memorise(data, model):
+    members, others, own = thirds(data)
     model.fit(*members)
     settings = {"attacks": ALL, "shadow_data": own, "n_shadows": 6, "random_state": 0}
     report = audit_membership(model, members, others, **settings)
@@ -63,7 +63,7 @@ def test_attacks_succeed_on_models_that_learn_by_heart(data, model):
 
 
 def test_no_attack_succeeds_where_nothing_is_learned(data):
-    members, others, own = parts(data)
+    members, others, own = thirds(data)
     model = DummyClassifier(strategy="prior").fit(*members)
     report = audit_membership(
         model, members, others, attacks=ALL, shadow_data=own, n_shadows=4, random_state=0
@@ -75,7 +75,7 @@ def test_no_attack_succeeds_where_nothing_is_learned(data):
 
 
 def test_success_fades_with_epsilon(data):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     auc = []
     for epsilon in (0.05, 1000.0):
         model = make_pipeline(
@@ -90,7 +90,7 @@ def test_success_fades_with_epsilon(data):
 
 
 def test_metrics_are_their_formulas(data):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     model = LogisticRegression().fit(*members)
     X, y = others
     p = model.predict_proba(X)
@@ -105,7 +105,7 @@ def test_metrics_are_their_formulas(data):
 
 
 def test_decision_functions_do_for_probabilities(data):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     model = LinearSVC().fit(*members)
     d = model.decision_function(others[0])
     expected = -np.log1p(np.exp(-np.where(others[1] == 1, d, -d)))
@@ -113,7 +113,7 @@ def test_decision_functions_do_for_probabilities(data):
 
 
 def test_labels_that_the_model_does_not_know_count_as_surprises(data):
-    members, _, _ = parts(data)
+    members, _, _ = thirds(data)
     model = LogisticRegression().fit(*members)
     scores = membership_scores(model, members[0][:3], np.array([7, -1, 0]), "loss")
     assert_allclose(scores[:2], np.log(1e-9))
@@ -160,7 +160,7 @@ def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance(rng):
 
 
 def test_table_has_classes_rates_and_limits(data):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     model = KNeighborsClassifier(3).fit(*members)
     frame = audit_membership(model, members, others, random_state=0).to_frame()
     assert isinstance(frame, pd.DataFrame)
@@ -176,7 +176,7 @@ def test_table_has_classes_rates_and_limits(data):
 
 
 def test_a_granted_delta_lowers_the_bound(data):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     model = KNeighborsClassifier(1).fit(*members)
     bounds = []
     for delta in (0.0, 0.05, 0.9):
@@ -202,7 +202,7 @@ def test_the_claim_of_a_transfer_model_is_about_other_rows(digits):
 
 def test_frames_and_rare_classes(data):
     (X_in, y_in), (X_out, y_out), (X_own, y_own) = (
-        (pd.DataFrame(X, columns=list("abcde")), np.where(y, "yes", "no")) for X, y in parts(data)
+        (pd.DataFrame(X, columns=list("abcde")), np.where(y, "yes", "no")) for X, y in thirds(data)
     )
     y_own[0] = "perhaps"  # in one half of the attacker's rows only, and not in the model
     model = make_pipeline(
@@ -237,7 +237,7 @@ def test_rates_at_few_false_positives():
 
 
 def test_shadow_models_are_seeded_paired_and_parallel(data):
-    members, _, own = parts(data)
+    members, _, own = thirds(data)
     tree = DecisionTreeClassifier().fit(*members)
     one, two = (
         ShadowAttack(tree, n_shadows=5, n_jobs=n, random_state=3).fit(*own) for n in (1, 2)
@@ -247,8 +247,8 @@ def test_shadow_models_are_seeded_paired_and_parallel(data):
     assert (seen.sum(axis=0) == 3).all()
 
 
-def test_the_likelihood_ratio_is_that_of_two_normal_laws(data):
-    members, others, _ = parts(data)
+def test_the_likelihood_ratio_is_that_of_two_normal_distributions(data):
+    members, others, _ = thirds(data)
     model = LogisticRegression().fit(*members)
     attack = LikelihoodRatioAttack(LogisticRegression(), n_shadows=8, random_state=0)
     attack.fit(*others)
@@ -261,20 +261,20 @@ def test_the_likelihood_ratio_is_that_of_two_normal_laws(data):
 
     table = np.array([odds(m) for m in shadows])
     record = 17
-    laws = []
+    distributions = []
     for chosen in (seen, ~seen):
         residuals = [table[chosen[:, i], i] - table[chosen[:, i], i].mean() for i in range(len(y))]
         dof = sum(len(r) - 1 for r in residuals)
         sd = max(np.sqrt(sum(np.sum(r**2) for r in residuals) / dof), 0.1)
-        laws.append(norm(table[chosen[:, record], record].mean(), sd))
+        distributions.append(norm(table[chosen[:, record], record].mean(), sd))
     phi = odds(model)[record]
-    expected = laws[0].logpdf(phi) - laws[1].logpdf(phi)
+    expected = distributions[0].logpdf(phi) - distributions[1].logpdf(phi)
     assert_allclose(attack.score_members(model, X, y)[record], expected, rtol=1e-6)
 
 
 def test_plot_has_a_curve_for_each_attack(data):
     plt = pytest.importorskip("matplotlib.pyplot")
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     model = make_pipeline(OptimalDPNoise(1.0, perturb="fit"), KNeighborsClassifier(1))
     report = audit_membership(model.fit(*members), members, others)
     ax = report.plot()
@@ -285,7 +285,7 @@ def test_plot_has_a_curve_for_each_attack(data):
 
 
 def test_wrong_calls_are_named(data):
-    members, others, own = parts(data)
+    members, others, own = thirds(data)
     model = KNeighborsClassifier().fit(*members)
     with pytest.raises(ValueError, match=r"'attacks'.*\['magic'\]"):
         audit_membership(model, members, others, attacks=["magic"])
@@ -300,6 +300,6 @@ def test_wrong_calls_are_named(data):
 
 
 def test_progress_is_printed(data, capsys):
-    members, others, _ = parts(data)
+    members, others, _ = thirds(data)
     audit_membership(KNeighborsClassifier().fit(*members), members, others, verbose=1)
     assert "[audit_membership] entropy: AUC" in capsys.readouterr().out

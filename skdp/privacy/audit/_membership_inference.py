@@ -1,4 +1,4 @@
-"""A report on what attacks on a trained classifier reach."""
+"""Membership inference on a trained classifier: the attacks, and a report."""
 
 from dataclasses import dataclass, field
 from numbers import Real
@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
 
-from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._intervals import (
     area_under_curve,
     clopper_pearson,
@@ -20,8 +20,13 @@ from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
 from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
 _ATTACKS = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
+# Thresholds of the scores that are tried (rule of thumb).
 _THRESHOLDS = 200
-_FEWEST = 4  # members and others of a class, for a row of its own
+# Fewest members, and others, of a class that has a row of its own: two of each choose thresholds,
+# two of each test them.
+_FEWEST = 4
+# Greatest ε of a claim whose bound is drawn: a larger one is above all curves.
+_GREATEST_DRAWN = 50
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,20 @@ class MembershipReport:
         Of the intervals, and of ``epsilon_lower``.
 
     guarantee : PrivacyGuarantee or None
-        What is claimed, for whole records: membership is about those.
+        What is claimed, for whole records, which membership inference is about.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skdp.privacy.audit import audit_membership
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier(1).fit(X[::2], y[::2])
+    >>> report = audit_membership(model, (X[::2], y[::2]), (X[1::2], y[1::2]), attacks=["loss"])
+    >>> report.claim
+    'nothing'
+    >>> report.to_frame()["class"].tolist()
+    ['all', 0, 1, 2]
     """
 
     table: pd.DataFrame
@@ -66,7 +84,7 @@ class MembershipReport:
 
     @property
     def claim(self):
-        """What is claimed for a record, in words."""
+        """What is claimed for a record, as a text."""
         if self.guarantee is None:
             return "nothing"
         return (
@@ -104,7 +122,7 @@ class MembershipReport:
             ax.plot(np.maximum(fpr, least), np.maximum(tpr, least), label=attack)
         rates = np.geomspace(least, 1, 200)
         ax.plot(rates, rates, "k:", label="guessing")
-        if self.guarantee is not None and self.guarantee.epsilon < 50:
+        if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
             bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
             ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
         ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
@@ -192,6 +210,11 @@ def audit_membership(
     -------
     report : MembershipReport
 
+    Raises
+    ------
+    ValueError
+        When an attack is unknown, or lacks ``shadow_data``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -257,9 +280,20 @@ def _check_attacks(attacks, shadow_data):
 
 
 def find_guarantee(model):
-    """Return the guarantee of a model, of a step of its pipeline, or None."""
+    """Return the guarantee of a model, of a step of its pipeline, or None.
+
+    Parameters
+    ----------
+    model : estimator
+        Perhaps a pipeline.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee or None
+        None for a model with a ``source``, whose guarantee is about other rows.
+    """
     if getattr(model, "source", None) is not None:
-        return None  # it speaks about the rows of the source
+        return None
     guarantee = getattr(model, "guarantee_", None)
     for _, step in getattr(model, "steps", ()):
         guarantee = guarantee or find_guarantee(step)
@@ -293,7 +327,7 @@ def _evaluate(scores, is_member, chooses, confidence, delta):
         "auc_high": auc_high,
     }
     for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
-        # Strictly above all but this share of the others, where these are enough to tell.
+        # Strictly above all but this fraction of the others, where these are enough to tell.
         threshold = np.quantile(others, 1 - rate, method="higher")
         hits = int(np.sum(members > threshold))
         low, high = clopper_pearson(hits, len(members), confidence)
