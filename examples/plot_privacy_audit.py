@@ -1,12 +1,12 @@
 """
-Does it keep its promise?
-=========================
+Auditing guarantees
+===================
 
-Two checks from outside. First, a noise transformer is asked very often, and ε is bounded from
+Two checks from outside. First, two neighbours are perturbed very often, and ε is bounded from
 below by what comes out: skdp's sampler passes, and the usual one, floating-point noise added
-to floating-point numbers, is found out. Then a tree that learns its training rows by heart is
-attacked: who was in the training data? The attacks succeed without noise, and fade as ε
-falls, long before the guarantee for whole records means anything.
+to floating-point numbers, is refuted. Then membership inference is tried on a tree that
+memorises its training rows. The attacks succeed without noise, and fade as ε falls, long
+before the guarantee for whole records means anything.
 
 An attack that fails proves nothing; the guarantee does.
 """
@@ -35,7 +35,7 @@ options = parser.parse_args()
 class Naive(OptimalDPNoise):
     """Laplace noise in floating point."""
 
-    def _perturb(self, X):
+    def transform(self, X):
         return X + np.random.default_rng().laplace(scale=1 / self.epsilon, size=X.shape)
 
 
@@ -43,7 +43,7 @@ for noise in (OptimalDPNoise(epsilon=1.0, delta=0.0), Naive(epsilon=1.0, delta=0
     print(f"{type(noise).__name__}\n{audit_mechanism(noise, n_trials=options.trials)}\n")
 
 # %%
-# A classifier. Half of the labels are drawn by lot: only learning by heart gets them right.
+# A classifier. Half of the labels are random: only a model that memorises gets them right.
 
 X, y = load_digits(return_X_y=True)
 X, rng = X / 16, np.random.RandomState(0)

@@ -7,7 +7,9 @@ from sklearn.utils import Bunch
 
 from skdp.datasets._digits import local_file
 
+# Made from the raw signals of the UCI archive.
 _FILE = "uci_har_features_derived.npz"
+# In the order of the labels 0…5.
 _ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
 

@@ -1,4 +1,4 @@
-"""MNIST and USPS: from a local folder first, from their public home otherwise."""
+"""MNIST and USPS, from a local folder or downloaded."""
 
 import os
 import zipfile
@@ -9,7 +9,7 @@ from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
 _SUBSETS = ("train", "test", "all")
-# Both public copies list the training digits first.
+# Number of training digits, which both public copies list first.
 _N_TRAIN = {"mnist": 60_000, "usps": 7_291}
 _ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
@@ -139,7 +139,23 @@ def _scaled(X, rows):
 
 
 def local_file(file_name):
-    """Return the path of a file in the folder that SKDP_DATA names, None if not there."""
+    """Return the path of a file in the folder that SKDP_DATA names.
+
+    Parameters
+    ----------
+    file_name : str
+        Such as ``"mnist.npz"``.
+
+    Returns
+    -------
+    path : pathlib.Path or None
+        None where no folder is named, or the file is not in it.
+
+    Examples
+    --------
+    >>> local_file("no such file") is None
+    True
+    """
     folder = os.environ.get("SKDP_DATA")
     if not folder:
         return None

@@ -23,8 +23,8 @@ class GaussianDPNoise(DPNoise):
     - ``calibration="analytic"``: the least σ that is (ε, δ)-private, exact for every ε
       (Balle & Wang, 2018); or
     - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, the formula that
-      Kumar and Moser compare with (SERUMS D3.1, section 2.1.3), proven for ε < 1 only and
-      refused above.
+      SERUMS D3.1 (2019), section 2.1.3, compares the optimal noise with, proven for ε < 1
+      only and refused above.
 
     **What is guaranteed.** By default ε and δ are *per element*, as for
     :class:`OptimalDPNoise`. For a whole record of p entries the sensitivity grows to √p·d:

@@ -1,4 +1,4 @@
-"""The privacy statement that travels with everything made from noisy data."""
+"""The privacy guarantee that goes with everything made from noisy data."""
 
 from dataclasses import dataclass, replace
 from math import expm1, log1p
@@ -22,11 +22,11 @@ class PrivacyLeakWarning(UserWarning):
 
 @dataclass(frozen=True)
 class PrivacyGuarantee:
-    r"""What was promised, to whom, about which values.
+    r"""What is guaranteed, for which unit and which values.
 
     An immutable value made by a noise transformer when it is fitted; it holds for **one**
-    noisy copy of the data. :meth:`compose` and ``+`` say what several copies amount to, and
-    :meth:`to_record` what a promise for single elements means for a whole row. Their
+    noisy copy of the data. :meth:`compose` and ``+`` give the guarantee of several copies, and
+    :meth:`to_record` what one for single elements means for a whole row. Their
     ``epsilon`` and ``delta`` come from closed forms:
 
     .. math::

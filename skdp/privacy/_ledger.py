@@ -1,4 +1,4 @@
-"""What one data set has spent so far, kept outside any estimator."""
+"""The privacy budget that one data set has spent, kept outside any estimator."""
 
 import json
 import os
@@ -232,9 +232,9 @@ class PrivacyLedger:
 
 
 def _sum(guarantees):
-    """Return what guarantees amount to, None if there are none.
+    """Return what guarantees hold together, None if there are none.
 
-    Those of Gaussian noise first: among themselves they add up to less.
+    Those of Gaussian noise are added first: among themselves they add up to less.
     """
     ordered = sorted(guarantees, key=lambda g: any(loss.kind != "gaussian" for loss in g.losses))
     return sum(ordered[1:], ordered[0]) if ordered else None
