@@ -6,13 +6,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.membership._reconstruction import (
-    BaseAutoencoder,
-    check_magnitude,
-    principal_directions,
-)
+from skdp.membership import BaseAutoencoder, check_codes, error_sums
 from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
+from skdp.utils._validation import check_magnitude
 
 
 class DeepFuzzyAutoencoder(BaseAutoencoder):
@@ -79,6 +77,9 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
     n_iter_ : int
         Most iterations that a layer took.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -168,12 +169,12 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             random_state=check_random_state(self.random_state),
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        self._set_training_errors(X, fitted)
+        self.training_error_sums_ = error_sums(X, fitted)
         return self._assemble(V, layers, X.dtype)
 
     def _assemble(self, V, layers, dtype):
         """Take arrays, fitted or loaded, as the state of this autoencoder."""
-        self._dtype = np.dtype(dtype)
+        self.dtype_ = np.dtype(dtype)
         self.components_ = V.astype(dtype, copy=False)
         self.n_components_, self.n_features_in_ = V.shape
         self._n_features_out = self.n_components_
@@ -212,13 +213,35 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             Rows in the space of the training data.
         """
         check_is_fitted(self)
-        return propagate(self._layers, self.components_, self._check_codes(X))[0]
+        return propagate(self._layers, self.components_, check_codes(self, X))[0]
 
-    def _candidates(self, Y):
+    def candidates(self, Y):
+        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Yields
+        ------
+        code : ndarray of shape (n_rows, n_coordinates)
+            Coordinates Vᵀy; there is one candidate.
+
+        reconstruction : ndarray of shape (n_rows, n_features)
+            Output of the last layer.
+        """
         code = Y @ self.components_.T
         yield code, propagate(self._layers, self.components_, code)[0]
 
-    def _values_per_row(self):
+    def values_per_row(self):
+        """Return how many numbers :meth:`candidates` holds at once for each row.
+
+        Returns
+        -------
+        n_values : int
+            By which predictions size their blocks.
+        """
         return 4 * self.n_features_in_ + 2 * len(self.centers_) + 4 * self.n_components_
 
 
@@ -227,14 +250,14 @@ def error_membership(errors, n_features):
     return np.exp(-0.5 * errors / n_features)
 
 
-def fuzzy_part(owner, seed):
+def make_fuzzy_autoencoder(estimator, seed):
     """Return an unfitted autoencoder with the parameters of a classifier."""
     return DeepFuzzyAutoencoder(
-        owner.n_components,
-        owner.n_inducing,
-        max_layers=owner.max_layers,
-        membership_function=owner.membership_function,
-        tol=owner.tol,
-        max_iter=owner.max_iter,
+        estimator.n_components,
+        estimator.n_inducing,
+        max_layers=estimator.max_layers,
+        membership_function=estimator.membership_function,
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
         random_state=seed,
     )

@@ -3,15 +3,25 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from skdp.fuzzy._autoencoder import error_membership, fuzzy_part
-from skdp.fuzzy._exchange import check_mergeable, read_model, write_model
+from skdp.fuzzy._autoencoder import error_membership, make_fuzzy_autoencoder
+from skdp.fuzzy._exchange import read_model, write_model
+from skdp.fuzzy._merging import merge_models
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.fuzzy._rules import FiredRule, FuzzyRule
-from skdp.membership._nearest_class import ReconstructionClassifier
-from skdp.membership._parts import fit_parts
+from skdp.membership import (
+    ReconstructionClassifier,
+    fit_autoencoders,
+    group_errors,
+    group_temperature,
+    validate_training,
+)
 from skdp.noise import perturb_training_rows
 from skdp.privacy import joint_guarantee
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
@@ -102,6 +112,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     n_iter_ : int
         Most iterations that a layer took.
 
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
+
+    temperature_ : float
+        T in :meth:`predict_proba`, in squared units of X.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
@@ -143,8 +159,6 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     >>> print(merged.explain(X_test[0])[0].rule)
     if a row is like class 1 of participant 'ward 2', then it is of class 1
     """
-
-    _min_classes = 1  # a participant may have rows of a single class
 
     _parameter_constraints: dict = {
         **ReconstructionClassifier._parameter_constraints,
@@ -203,7 +217,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self : object
             The fitted classifier.
         """
-        X, labels = self._validate_training(X, y)
+        # A participant may have rows of a single class.
+        X, class_indices = validate_training(self, X, y, min_classes=1)
         names, owners = [None], np.zeros(len(X), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)
@@ -218,25 +233,34 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             if self.noise is not None:
                 rows, noise = perturb_training_rows(self.noise, rows)
                 guarantees[name] = getattr(noise, "guarantee_", None)
-            for c in np.unique(labels[members]):
+            for c in np.unique(class_indices[members]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
-                sets.append(rows[labels[members] == c])
-        parts = fit_parts(self, fuzzy_part, sets, self.subset_size, self.verbose)
-        return self._assemble(rules, parts, guarantees)
+                sets.append(rows[class_indices[members] == c])
+        autoencoders = fit_autoencoders(
+            self, make_fuzzy_autoencoder, sets, self.subset_size, self.verbose
+        )
+        return self._assemble(rules, autoencoders, guarantees)
 
-    def _assemble(self, rules, parts, guarantees):
+    def _assemble(self, rules, autoencoders, guarantees):
         """Take rules and their autoencoders, fitted, loaded or merged, as this model."""
-        self.rules_, self.autoencoders_, self.guarantees_ = rules, parts, guarantees
+        self.rules_, self.autoencoders_, self.guarantees_ = rules, autoencoders, guarantees
         self.participants_ = list(guarantees)
         self.guarantee_ = joint_guarantee(guarantees.values())
-        self.n_iter_ = max(part.n_iter_ for group in parts for part in group)
-        self._set_temperature()
+        self.n_iter_ = max(a.n_iter_ for group in autoencoders for a in group)
+        self.temperature_ = group_temperature(self.autoencoders_by_class())
         return self
 
-    def _class_parts(self):
+    def autoencoders_by_class(self):
+        """Return the fitted autoencoders of each class, in one list for each.
+
+        Returns
+        -------
+        groups : list of list of DeepFuzzyAutoencoder
+            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+        """
         by_class: dict = {label: [] for label in self.classes_.tolist()}
-        for rule, parts in zip(self.rules_, self.autoencoders_, strict=True):
-            by_class[rule.label].extend(parts)
+        for rule, autoencoders in zip(self.rules_, self.autoencoders_, strict=True):
+            by_class[rule.label].extend(autoencoders)
         return list(by_class.values())
 
     def reconstruction_errors(self, X):
@@ -260,7 +284,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             voters = [np.sort(errors[:, rules], axis=1)[:, : self.n_voters] for rules in columns]
             return np.stack([errors.mean(axis=1) for errors in voters], axis=1)
 
-        return self._errors_of(self.autoencoders_, X, reduce)
+        return self._rule_errors(X, reduce)
+
+    def _rule_errors(self, X, reduce=None):
+        """Return the squared reconstruction error of each rule, or what is made of them."""
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        return group_errors(
+            self.autoencoders_, X, dtype=self.dtype_, n_jobs=self.n_jobs, reduce=reduce
+        )
 
     def memberships(self, X):
         """Return the degree to which each row fires each rule.
@@ -276,7 +307,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             Between 0 and 1; columns are in the order of ``rules_``.
         """
         check_is_fitted(self)
-        return error_membership(self._errors_of(self.autoencoders_, X), self.n_features_in_)
+        return error_membership(self._rule_errors(X), self.n_features_in_)
 
     def explain(self, x, n_rules=5):
         """Return the rules that decide a row, the strongest first.
@@ -321,23 +352,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             When there are no models, when they differ in their features or in the type of
             their labels, or when two of them name the same participant.
         """
-        models = list(models)
-        check_mergeable(models)
-        merged = clone(models[0])
-        merged.classes_ = np.unique(np.concatenate([model.classes_ for model in models]))
-        merged.n_features_in_ = models[0].n_features_in_
-        if hasattr(models[0], "feature_names_in_"):
-            merged.feature_names_in_ = models[0].feature_names_in_
-        merged._dtype = np.result_type(*(model._dtype for model in models))
-        rules, parts, guarantees = [], [], {}
-        for position, model in enumerate(models):
-            for name, guarantee in model.guarantees_.items():
-                guarantees[position if name is None else name] = guarantee
-            for rule in model.rules_:
-                name = position if rule.participant is None else rule.participant
-                rules.append(FuzzyRule(name, rule.label))
-            parts += model.autoencoders_
-        return merged._assemble(rules, parts, guarantees)
+        return merge_models(list(models))
 
     def save(self, path):
         """Write the fitted model to a file that holds arrays and text, and no code.

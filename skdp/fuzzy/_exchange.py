@@ -1,12 +1,11 @@
-"""What passes between participants: files without code, and the check before merging."""
+"""What passes between participants: files without code."""
 
 from dataclasses import asdict
 from itertools import chain
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skdp.fuzzy._autoencoder import fuzzy_part
+from skdp.fuzzy._autoencoder import make_fuzzy_autoencoder
 from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
@@ -31,7 +30,7 @@ def write_model(model, path):
         ],
         "n_parts": [len(parts) for parts in model.autoencoders_],
         "feature_names": getattr(model, "feature_names_in_", np.array([])).tolist(),
-        "dtype": model._dtype.str,
+        "dtype": model.dtype_.str,
     }
     arrays = {}
     for r, parts in enumerate(model.autoencoders_):
@@ -60,7 +59,7 @@ def _build(cls, header, arrays):
     dtype = np.dtype(header["dtype"])
 
     def part(key):
-        autoencoder = fuzzy_part(model, None)
+        autoencoder = make_fuzzy_autoencoder(model, None)
         shared = (arrays[f"{key}/centres"], arrays[f"{key}/weights"], "gaussian")
         layers = [
             FuzzyLayer(*shared, arrays[f"{key}/coef{depth}"], float(precision))
@@ -83,44 +82,5 @@ def _build(cls, header, arrays):
     (model.n_features_in_,) = n_features
     if header["feature_names"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    model._dtype = dtype
+    model.dtype_ = dtype
     return model._assemble(rules, parts, guarantees)
-
-
-def check_mergeable(models):
-    """Raise ValueError unless the models of several participants fit together."""
-    if not models:
-        raise ValueError("The 'models' parameter of merge must hold at least one model, got none.")
-    first = models[0]
-    seen: set = set()
-    for position, model in enumerate(models):
-        if type(model).__name__ != _KIND:
-            raise ValueError(
-                f"models[{position}] must be a DeepFuzzyClassifier, got "
-                f"{type(model).__name__}. Take the classifier out of its pipeline first."
-            )
-        check_is_fitted(model)
-        if model.n_features_in_ != first.n_features_in_:
-            raise ValueError(
-                f"models[{position}] has {model.n_features_in_} features, models[0] has "
-                f"{first.n_features_in_}. Fit all participants on the same features."
-            )
-        names = [list(getattr(m, "feature_names_in_", [])) for m in (model, first)]
-        if names[0] != names[1]:
-            raise ValueError(
-                f"models[{position}] and models[0] have different feature names. Fit all "
-                "participants on the same columns in the same order."
-            )
-        if (model.classes_.dtype.kind in "OUS") != (first.classes_.dtype.kind in "OUS"):
-            raise ValueError(
-                f"models[{position}] has labels of type {model.classes_.dtype}, models[0] of "
-                f"type {first.classes_.dtype}. Fit all participants on the same kind of labels."
-            )
-        own = {position if name is None else name for name in model.participants_}
-        if own & seen:
-            raise ValueError(
-                f"models[{position}] names a participant that another model names too: "
-                f"{sorted(own & seen, key=str)}. Give each participant a name of its own in "
-                "groups; what one participant learned twice spends its privacy twice."
-            )
-        seen |= own

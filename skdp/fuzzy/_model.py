@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.membership._inference import DiagonalRegression
-from skdp.membership._kernels import inverse_squared_range, log_kernel
 from skdp.utils._clusters import kmeans_centres
+from skdp.utils._kernels import inverse_squared_range, log_kernel
+from skdp.utils._regression import DiagonalRegression
 
 # Algorithm 1, step 10: "relatively non-informative priors".
 _PRIOR_PRECISION = 1e-6

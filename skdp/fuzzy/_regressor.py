@@ -8,10 +8,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.membership._reconstruction import check_magnitude, principal_directions
 from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude
 
 FUZZY_CONSTRAINTS: dict = {
     "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -6,16 +6,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.membership._errors import error_sums
 from skdp.membership._layer import fit_layer
-from skdp.membership._reconstruction import (
-    BaseAutoencoder,
-    check_magnitude,
-    nearest,
-    principal_directions,
-    take_output,
-)
+from skdp.membership._reconstruction import BaseAutoencoder, check_codes, nearest, take_output
 from skdp.utils._clusters import resolve_count
+from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude
 
 
 class CDMMA(BaseAutoencoder):
@@ -68,6 +65,9 @@ class CDMMA(BaseAutoencoder):
     training_error_sums_ : ndarray of shape (3,)
         Number of training rows, sum of their squared reconstruction errors, and sum of the
         squares of these.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -174,12 +174,13 @@ class CDMMA(BaseAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        self._set_training_errors(X, nearest(outputs(), X, take_output)[1])
+        fitted = nearest(outputs(), X, take_output)[1]
+        self.training_error_sums_ = error_sums(X, fitted)
         return self._assemble(P, layers, X.dtype)
 
     def _assemble(self, P, layers, dtype):
         """Take directions and layers, fitted or loaded, as this autoencoder."""
-        self._dtype = dtype
+        self.dtype_ = dtype
         self.n_features_in_ = P.shape[1]
         self.components_ = P.astype(dtype, copy=False)
         self.n_components_ = self._n_features_out = len(P)
@@ -203,7 +204,7 @@ class CDMMA(BaseAutoencoder):
         """
 
         def compute(Y):
-            return np.stack([output for _, output in self._candidates(Y)], axis=1)
+            return np.stack([output for _, output in self.candidates(Y)], axis=1)
 
         extra = 2 * self.n_layers * self.n_features_in_
         return self._map_rows(compute, X, extra).swapaxes(0, 1)
@@ -228,17 +229,32 @@ class CDMMA(BaseAutoencoder):
             Rows in the space of the training data.
         """
         check_is_fitted(self)
-        codes = self._check_codes(X)
+        codes = check_codes(self, X)
         n = self.n_components_
         used = np.where(codes != 0, np.arange(1, n + 1), 0).max(axis=1)
         depths = np.where(used == 0, 0, np.minimum(n - used, len(self._layers) - 1))
-        decoded = np.empty((len(codes), self.n_features_in_), dtype=self._dtype)
+        decoded = np.empty((len(codes), self.n_features_in_), dtype=self.dtype_)
         for depth in np.unique(depths):
             layer, rows = self._layers[depth], depths == depth
             decoded[rows] = layer.predict(codes[rows, : layer.inducing_points.shape[1]])
         return decoded
 
-    def _candidates(self, Y):
+    def candidates(self, Y):
+        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Yields
+        ------
+        code : ndarray of shape (n_rows, n_coordinates)
+            What a layer reads.
+
+        reconstruction : ndarray of shape (n_rows, n_features)
+            What it makes of it.
+        """
         output = Y
         for layer in self._layers:
             n_components = layer.inducing_points.shape[1]
@@ -246,5 +262,12 @@ class CDMMA(BaseAutoencoder):
             output = layer.predict(code)
             yield code, output
 
-    def _values_per_row(self):
+    def values_per_row(self):
+        """Return how many numbers :meth:`candidates` holds at once for each row.
+
+        Returns
+        -------
+        n_values : int
+            By which predictions size their blocks.
+        """
         return 4 * self.n_features_in_ + 2 * self.n_inducing_.max() + 4 * self.n_components_

@@ -3,9 +3,10 @@
 from numbers import Integral
 
 from skdp.membership._cdmma import CDMMA
+from skdp.membership._errors import group_temperature
+from skdp.membership._fitting import fit_autoencoders
 from skdp.membership._nearest_class import ReconstructionClassifier
-from skdp.membership._parts import fit_parts
-from skdp.membership._wide import WideCDMMA, cdmma_part
+from skdp.membership._wide import WideCDMMA, make_cdmma
 from skdp.utils._sklearn import Interval
 
 
@@ -48,6 +49,12 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     autoencoders_ : list of CDMMA
         One for each class, in the order of ``classes_``.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
+
+    temperature_ : float
+        T in :meth:`predict_proba`, in squared units of X.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -108,9 +115,17 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     def _fit_autoencoders(self, sets):
-        return [part for [part] in fit_parts(self, cdmma_part, sets, None, self.verbose)]
+        groups = fit_autoencoders(self, make_cdmma, sets, None, self.verbose)
+        return [autoencoder for [autoencoder] in groups]
 
-    def _class_parts(self):
+    def autoencoders_by_class(self):
+        """Return the fitted autoencoders of each class, in one list for each.
+
+        Returns
+        -------
+        groups : list of list of CDMMA
+            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+        """
         return [[autoencoder] for autoencoder in self.autoencoders_]
 
 
@@ -158,6 +173,12 @@ class WideCDMMAClassifier(ReconstructionClassifier):
 
     autoencoders_ : list of WideCDMMA
         One for each class, in the order of ``classes_``.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
+
+    temperature_ : float
+        T in :meth:`predict_proba`, in squared units of X.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -221,10 +242,10 @@ class WideCDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     def _fit_autoencoders(self, sets):
-        parts_of = fit_parts(self, cdmma_part, sets, self.subset_size, self.verbose)
-        return [self._make_wide(parts) for parts in parts_of]
+        groups = fit_autoencoders(self, make_cdmma, sets, self.subset_size, self.verbose)
+        return [self._make_wide(group) for group in groups]
 
-    def _make_wide(self, parts):
+    def _make_wide(self, autoencoders):
         """Take the fitted or loaded autoencoders of a class as one wide autoencoder."""
         return WideCDMMA(
             self.n_components,
@@ -232,15 +253,22 @@ class WideCDMMAClassifier(ReconstructionClassifier):
             self.n_layers,
             inference=self.inference,
             subset_size=self.subset_size,
-        )._assemble(parts)
+        )._assemble(autoencoders)
 
     def _assemble(self, classes, autoencoders):
         """Take one fitted or loaded autoencoder a class as this classifier."""
         self.classes_, self.autoencoders_ = classes, autoencoders
         self.n_features_in_ = autoencoders[0].n_features_in_
-        self._dtype = autoencoders[0]._dtype
-        self._set_temperature()
+        self.dtype_ = autoencoders[0].dtype_
+        self.temperature_ = group_temperature(self.autoencoders_by_class())
         return self
 
-    def _class_parts(self):
+    def autoencoders_by_class(self):
+        """Return the fitted autoencoders of each class, in one list for each.
+
+        Returns
+        -------
+        groups : list of list of CDMMA
+            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+        """
         return [autoencoder.autoencoders_ for autoencoder in self.autoencoders_]

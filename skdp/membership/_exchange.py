@@ -1,86 +1,189 @@
 """Fitted classifiers as a JSON header and arrays, and back."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
-from skdp.membership._wide import cdmma_part
+from skdp.membership._wide import make_cdmma
+from skdp.utils._storage import require
 
 # Parameters that decide how a classifier was fitted.
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
 
 
-def pack_classifier(classifier):
-    """Return what a fitted WideCDMMAClassifier consists of.
+def pack_classifier(classifier, prefix=""):
+    """Return what a fitted :class:`~skdp.WideCDMMAClassifier` consists of.
+
+    Parameters
+    ----------
+    classifier : WideCDMMAClassifier
+        Fitted.
+
+    prefix : str, default=""
+        Every key of ``arrays`` starts with it.
 
     Returns
     -------
     header : dict
-        JSON-serialisable.
+        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, the number of
+        autoencoders of each class.
 
     arrays : dict of str to ndarray
-        Those of autoencoder i of class c are named ``"c/i/..."``.
+        Those of autoencoder i of class c are named ``"{prefix}{c}/{i}/..."``.
+
+    See Also
+    --------
+    unpack_classifier : The way back.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import WideCDMMAClassifier
+    >>> from skdp.membership import pack_classifier
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
+    >>> header, arrays = pack_classifier(classifier, prefix="classifier/")
+    >>> header["classes"], header["n_parts"]
+    ([0, 1, 2], [1, 1, 1])
+    >>> arrays["classifier/2/0/components"].shape
+    (5, 64)
     """
+    check_is_fitted(classifier)
+    groups = classifier.autoencoders_by_class()
     header = {
         "parameters": {name: getattr(classifier, name) for name in _SAVED},
         "classes": classifier.classes_.tolist(),
-        "dtype": np.dtype(classifier._dtype).str,
-        "n_parts": [len(parts) for parts in classifier._class_parts()],
+        "dtype": np.dtype(classifier.dtype_).str,
+        "n_parts": [len(group) for group in groups],
     }
     arrays = {}
-    for c, parts in enumerate(classifier._class_parts()):
-        for i, part in enumerate(parts):
-            key = f"{c}/{i}"
-            arrays[f"{key}/components"] = part.components_
-            arrays[f"{key}/error_sums"] = part.training_error_sums_
+    for c, group in enumerate(groups):
+        for i, autoencoder in enumerate(group):
+            key = f"{prefix}{c}/{i}"
+            arrays[f"{key}/components"] = autoencoder.components_
+            arrays[f"{key}/error_sums"] = autoencoder.training_error_sums_
             arrays[f"{key}/layers"] = np.array(
-                [[layer.scale, layer.precision, layer.n_iter] for layer in part._layers]
+                [[layer.scale, layer.precision, layer.n_iter] for layer in autoencoder._layers]
             )
-            for depth, layer in enumerate(part._layers):
+            for depth, layer in enumerate(autoencoder._layers):
                 arrays[f"{key}/inducing_points{depth}"] = layer.inducing_points
                 arrays[f"{key}/weights{depth}"] = layer.weights
                 arrays[f"{key}/coef{depth}"] = layer.coef
     return header, arrays
 
 
-def unpack_classifier(header, arrays):
-    """Return the WideCDMMAClassifier that :func:`pack_classifier` took apart.
+def unpack_classifier(header, arrays, prefix=""):
+    """Return the :class:`~skdp.WideCDMMAClassifier` that :func:`pack_classifier` took apart.
+
+    Both may come from a file that nobody vouches for: whatever could fail later is refused
+    here.
+
+    Parameters
+    ----------
+    header : dict
+        As :func:`pack_classifier` returned it, or JSON made of it.
+
+    arrays : dict of str to ndarray
+        Likewise; those whose key does not start with the prefix are ignored.
+
+    prefix : str, default=""
+        What the keys start with.
+
+    Returns
+    -------
+    classifier : WideCDMMAClassifier
+        Fitted.
 
     Raises
     ------
-    AttributeError, IndexError, KeyError, TypeError, ValueError
-        When the parts do not fit together.
+    ValueError
+        When the header or an array is missing or no such thing; when shapes, dtypes or
+        numbers of layers do not agree, numbers are not finite or out of range, classes are
+        not at least two different ones in order, or a parameter is not one that the
+        classifier takes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import WideCDMMAClassifier
+    >>> from skdp.membership import pack_classifier, unpack_classifier
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
+    >>> copy = unpack_classifier(*pack_classifier(classifier))
+    >>> bool((copy.predict(X) == classifier.predict(X)).all())
+    True
     """
-    classifier = WideCDMMAClassifier(**header["parameters"])
-    dtype, classes = np.dtype(header["dtype"]), np.array(header["classes"])
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype {dtype} is not a floating one")
-    if classes.shape != (len(header["n_parts"]),) or len(np.unique(classes)) < len(classes):
-        raise ValueError("classes do not fit")
+    try:
+        return _unpack(header, arrays, prefix)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"no working WideCDMMAClassifier ({error!r})") from error
 
-    def part(key):
-        layers = [
-            Layer(
-                arrays[f"{key}/inducing_points{depth}"],
-                arrays[f"{key}/weights{depth}"],
-                arrays[f"{key}/coef{depth}"],
-                float(scale),
-                float(precision),
-                int(n_iter),
-            )
-            for depth, (scale, precision, n_iter) in enumerate(arrays[f"{key}/layers"])
-        ]
-        p = arrays[f"{key}/components"].shape[1]
-        if any(layer.coef.shape != (len(layer.inducing_points), p) for layer in layers):
-            raise ValueError(f"layers of {key} do not fit")
-        autoencoder = cdmma_part(classifier, None)
-        autoencoder.training_error_sums_ = arrays[f"{key}/error_sums"]
-        return autoencoder._assemble(arrays[f"{key}/components"], layers, dtype)
 
-    return classifier._assemble(
-        classes,
-        [
-            classifier._make_wide([part(f"{c}/{i}") for i in range(n)])
-            for c, n in enumerate(header["n_parts"])
-        ],
-    )
+def _unpack(header, arrays, prefix):
+    parameters = header["parameters"]
+    require(set(parameters) == set(_SAVED), "parameters")
+    classifier = WideCDMMAClassifier(**parameters)
+    classifier._validate_params()
+    require(isinstance(header["dtype"], str), "dtype")
+    dtype = np.dtype(header["dtype"])
+    require(dtype in (np.float32, np.float64), "dtype")
+    counts = header["n_parts"]
+    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    classes = _check_classes(header["classes"])
+    require(len(classes) == len(counts), "classes and n_parts")
+    groups = [
+        [_unpack_autoencoder(classifier, arrays, f"{prefix}{c}/{i}", dtype) for i in range(count)]
+        for c, count in enumerate(counts)
+    ]
+    n_features = {autoencoder.n_features_in_ for group in groups for autoencoder in group}
+    require(len(n_features) == 1, "numbers of features")
+    classifier._assemble(classes, [classifier._make_wide(group) for group in groups])
+    temperature = classifier.temperature_
+    require(np.isfinite(temperature) and temperature > 0, "error_sums")
+    return classifier
+
+
+def _check_classes(labels):
+    """Return the classes as an array: at least two, of one type, different and in order."""
+    require(len({type(label) for label in labels}) == 1, "classes")
+    classes = np.array(labels)
+    require(classes.dtype.kind in "biufU" and classes.ndim == 1, "classes")
+    require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes")
+    require(len(classes) > 1 and np.array_equal(np.unique(classes), classes), "classes")
+    return classes
+
+
+def _unpack_autoencoder(classifier, arrays, key, dtype):
+    components = _checked(arrays, f"{key}/components", dtype, (None, None))
+    n, p = components.shape
+    require(n <= min(classifier.n_components, p), f"{key}/components")
+    sums = _checked(arrays, f"{key}/error_sums", np.float64, (3,))
+    require(sums.min() >= 0 and sums[0] > 0, f"{key}/error_sums")
+    numbers = _checked(arrays, f"{key}/layers", np.float64, (classifier.n_layers, 3))
+    layers = []
+    for depth, (scale, precision, n_iter) in enumerate(numbers):
+        # A scale may be zero: Π(1 + w·s)^−½ underflows where inputs hardly vary, and the
+        # coefficients hold the product already.
+        require(scale >= 0 and precision > 0, f"{key}/layers")
+        require(n_iter >= 0 and n_iter == int(n_iter), f"{key}/layers")
+        width = max(n - depth, 1)
+        points = _checked(arrays, f"{key}/inducing_points{depth}", dtype, (None, width))
+        weights = _checked(arrays, f"{key}/weights{depth}", dtype, (width,))
+        require(weights.min() >= 0, f"{key}/weights{depth}")
+        coef = _checked(arrays, f"{key}/coef{depth}", dtype, (len(points), p))
+        layers.append(Layer(points, weights, coef, float(scale), float(precision), int(n_iter)))
+    autoencoder = make_cdmma(classifier, None)
+    autoencoder.training_error_sums_ = sums
+    return autoencoder._assemble(components, layers, dtype)
+
+
+def _checked(arrays, key, dtype, shape):
+    """Return an array if it has that dtype and shape and is finite; None is any length."""
+    array = arrays[key]
+    require(isinstance(array, np.ndarray) and array.dtype == dtype, key)
+    require(array.ndim == len(shape) and array.size > 0, key)
+    wanted = zip(array.shape, shape, strict=True)
+    require(all(length is None or n == length for n, length in wanted), key)
+    require(np.isfinite(array).all(), key)
+    return array

@@ -4,19 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.membership._inference import (
-    DiagonalRegression,
-    empirical_precision,
-    gamma_precision,
-)
-from skdp.membership._kernels import (
-    averaged_products,
-    averaged_scale,
-    averaged_weights,
-    inverse_squared_range,
-    squared_exponential,
-)
+from skdp.membership._inference import empirical_precision, gamma_precision
+from skdp.membership._kernels import averaged_products, averaged_scale, averaged_weights
 from skdp.utils._clusters import kmeans_centres
+from skdp.utils._kernels import inverse_squared_range, squared_exponential
+from skdp.utils._regression import DiagonalRegression
 
 # 003, Algorithm 1, steps 2–7: inducing points are dropped, a tenth at a time, until the
 # smoothing τ(M, 1) reaches this value.

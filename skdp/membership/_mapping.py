@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.membership._reconstruction import check_magnitude
 from skdp.utils._clusters import check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude
 
 
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -217,9 +217,26 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype="numeric", reset=False)
         y = map_rows(
-            self._layer.predict,
+            self.predict_block,
             X,
             values_per_row=2 * X.shape[1] + sum(self._layer.coef.shape),
             dtype=self._layer.coef.dtype,
         )
         return y.ravel() if self._single_output else y
+
+    def predict_block(self, X):
+        """Predict a block of rows, without checks and in one piece.
+
+        For callers that check their rows and divide them into blocks themselves.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Validated inputs, in the dtype in which to compute.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows, n_outputs)
+            The mapping's output, of two dimensions always.
+        """
+        return self._layer.predict(X)

@@ -3,61 +3,13 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, RealNotInt
-
-_SMALLEST, _LARGEST = 1e-12, 1e12
-
-
-def principal_directions(Y, n_components, centre=True):
-    """Return the leading eigenvectors of the second moment of Y, as rows.
-
-    Of the sample covariance, that is; or of the uncentred second moment without centring.
-    At most n_components of them, and no more than the numerical rank of the (centred) data
-    (but at least one): a direction without variance would only add noise to the kernel.
-    """
-    centred = Y - Y.mean(axis=0) if centre else Y
-    n_samples, n_features = Y.shape
-    # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
-    wide = n_samples < n_features
-    moment = centred @ centred.T if wide else centred.T @ centred
-    size = len(moment)
-    first = max(0, size - n_components)
-    values, vectors = eigh(moment, subset_by_index=[first, size - 1], driver="evr")
-    values, vectors = values[::-1], vectors[:, ::-1]
-    resolved = values > max(Y.shape) * np.finfo(np.float64).eps * values[0]
-    if not resolved.any():
-        return np.eye(1, n_features)
-    directions = vectors[:, resolved].T
-    if wide:
-        directions = directions @ centred / np.sqrt(values[resolved])[:, np.newaxis]
-    # Fix the signs, so that codes are the same on every machine.
-    peaks = np.abs(directions).argmax(axis=1)
-    return directions * np.sign(directions[np.arange(len(peaks)), peaks])[:, np.newaxis]
-
-
-def squared_distances(Y, Z):
-    """Return the squared Euclidean distance of each row of Y from that row of Z."""
-    difference = Y - Z
-    return np.einsum("ij,ij->i", difference, difference)
-
-
-def check_magnitude(values, name):
-    """Raise ValueError unless the largest magnitude is such that its powers can be told apart.
-
-    Squares, products and inverse squares of the values must stay within floating point.
-    """
-    largest = np.abs(values).max()
-    if largest and not _SMALLEST < largest < _LARGEST:
-        raise ValueError(
-            f"Input {name} must have its largest magnitude between {_SMALLEST:g} and "
-            f"{_LARGEST:g}, got {largest:g}. Scale it to about unit range."
-        )
 
 
 def nearest(candidates, Y, keep=None):
@@ -104,8 +56,47 @@ def take_output(code, reconstruction):
     return reconstruction
 
 
+def check_codes(autoencoder, X):
+    """Return codes for an ``inverse_transform``, checked.
+
+    Parameters
+    ----------
+    autoencoder : BaseAutoencoder
+        Fitted, with ``n_components_``.
+
+    X : array-like of shape (n_samples, n_components)
+        Codes.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples, n_components)
+        In the dtype of the autoencoder.
+
+    Raises
+    ------
+    ValueError
+        When they are not finite or not of that shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import CDMMA
+    >>> from skdp.membership import check_codes
+    >>> autoencoder = CDMMA(random_state=0).fit(np.eye(3))
+    >>> check_codes(autoencoder, [[1, 2]])
+    array([[1., 2.]])
+    """
+    codes = check_array(X, dtype=autoencoder.dtype_)
+    if codes.shape[1] != autoencoder.n_components_:
+        raise ValueError(
+            f"The codes passed to inverse_transform must have {autoencoder.n_components_} "
+            f"columns, got {codes.shape[1]}. Pass what transform returned."
+        )
+    return codes
+
+
 class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The public methods of all autoencoders, given ``_candidates`` and ``_dtype``."""
+    """The public methods of all autoencoders, given ``candidates`` and ``dtype_``."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -129,11 +120,24 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X_reconstructed : ndarray of shape (n_samples, n_features)
             In the floating dtype of the training data.
         """
+        return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
 
-        def compute(Y):
-            return nearest(self._candidates(Y), Y, take_output)[1]
+    def reconstruct_block(self, Y):
+        """Return the reconstruction of a block of rows, without checks and in one piece.
 
-        return self._map_rows(compute, X, extra=2 * self.n_features_in_)
+        For callers that check their rows and divide them into blocks themselves.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Returns
+        -------
+        reconstructed : ndarray of shape (n_rows, n_features)
+            For each row the nearest candidate.
+        """
+        return nearest(self.candidates(Y), Y, take_output)[1]
 
     def reconstruction_error(self, X):
         """Return the squared Euclidean distance of each row from its reconstruction.
@@ -148,7 +152,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         error : ndarray of shape (n_samples,)
             In squared units of X, summed over features.
         """
-        return self._map_rows(lambda Y: nearest(self._candidates(Y), Y)[0], X)
+        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y)[0], X)
 
     def transform(self, X):
         """Encode X: the coordinates that the layer whose output is taken reads.
@@ -169,21 +173,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             padded[:, : code.shape[1]] = code
             return padded
 
-        return self._map_rows(lambda Y: nearest(self._candidates(Y), Y, keep)[1], X)
-
-    def _check_codes(self, X):
-        codes = check_array(X, dtype=self._dtype)
-        if codes.shape[1] != self.n_components_:
-            raise ValueError(
-                f"The codes passed to inverse_transform must have {self.n_components_} "
-                f"columns, got {codes.shape[1]}. Pass what transform returned."
-            )
-        return codes
-
-    def _set_training_errors(self, X, fitted):
-        # Sums, not the errors of single rows: a model need not carry one number for each.
-        errors = squared_distances(X, fitted).astype(np.float64)
-        self.training_error_sums_ = np.array([len(errors), errors.sum(), errors @ errors])
+        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y, keep)[1], X)
 
     def _map_rows(self, compute, X, extra=0):
         check_is_fitted(self)
@@ -191,8 +181,8 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return map_rows(
             compute,
             X,
-            values_per_row=self._values_per_row() + extra,
-            dtype=self._dtype,
+            values_per_row=self.values_per_row() + extra,
+            dtype=self.dtype_,
             n_jobs=getattr(self, "n_jobs", None),
         )
 

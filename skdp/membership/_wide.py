@@ -6,18 +6,18 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skdp.membership._cdmma import CDMMA
-from skdp.membership._parts import fit_parts
+from skdp.membership._fitting import fit_autoencoders
 from skdp.membership._reconstruction import BaseAutoencoder, nearest, take_output
 from skdp.utils._sklearn import Interval, fit_context
 
 
-def cdmma_part(owner, seed):
+def make_cdmma(estimator, seed):
     """Return an unfitted CDMMA with the parameters of a wide autoencoder or classifier."""
     return CDMMA(
-        owner.n_components,
-        owner.n_inducing,
-        owner.n_layers,
-        inference=owner.inference,
+        estimator.n_components,
+        estimator.n_inducing,
+        estimator.n_layers,
+        inference=estimator.inference,
         random_state=seed,
     )
 
@@ -57,6 +57,9 @@ class WideCDMMA(BaseAutoencoder):
     ----------
     autoencoders_ : list of CDMMA
         One for each subset.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -136,15 +139,15 @@ class WideCDMMA(BaseAutoencoder):
             The fitted autoencoder.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        [parts] = fit_parts(self, cdmma_part, [X], self.subset_size)
-        return self._assemble(parts)
+        [autoencoders] = fit_autoencoders(self, make_cdmma, [X], self.subset_size)
+        return self._assemble(autoencoders)
 
-    def _assemble(self, parts):
-        """Take fitted autoencoders as the parts of this one."""
-        self.autoencoders_ = parts
-        self.n_features_in_ = parts[0].n_features_in_
-        self._dtype = parts[0]._dtype
-        self._n_features_out = max(part.n_components_ for part in parts)
+    def _assemble(self, autoencoders):
+        """Take the autoencoders of the subsets, fitted or loaded, as this one."""
+        self.autoencoders_ = autoencoders
+        self.n_features_in_ = autoencoders[0].n_features_in_
+        self.dtype_ = autoencoders[0].dtype_
+        self._n_features_out = max(a.n_components_ for a in autoencoders)
         return self
 
     def layer_outputs(self, X):
@@ -161,21 +164,43 @@ class WideCDMMA(BaseAutoencoder):
             From the least abstract layer to the most.
         """
 
-        def parts(Y):
-            for part in self.autoencoders_:
-                candidates = list(part._candidates(Y))
+        def by_subset(Y):
+            for autoencoder in self.autoencoders_:
+                candidates = list(autoencoder.candidates(Y))
                 outputs = np.stack([output for _, output in candidates], axis=1)
                 yield outputs, nearest(candidates, Y, take_output)[1]
 
         def compute(Y):
-            return nearest(parts(Y), Y, lambda outputs, _: outputs)[1]
+            return nearest(by_subset(Y), Y, lambda outputs, _: outputs)[1]
 
         extra = 4 * self.n_layers * self.n_features_in_
         return self._map_rows(compute, X, extra).swapaxes(0, 1)
 
-    def _candidates(self, Y):
-        for part in self.autoencoders_:
-            yield from part._candidates(Y)
+    def candidates(self, Y):
+        """Yield codes and reconstructions, see :mod:`skdp.membership`.
 
-    def _values_per_row(self):
-        return max(part._values_per_row() for part in self.autoencoders_)
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Yields
+        ------
+        code : ndarray of shape (n_rows, n_coordinates)
+            What a layer of a subset's autoencoder reads.
+
+        reconstruction : ndarray of shape (n_rows, n_features)
+            What it makes of it.
+        """
+        for autoencoder in self.autoencoders_:
+            yield from autoencoder.candidates(Y)
+
+    def values_per_row(self):
+        """Return how many numbers :meth:`candidates` holds at once for each row.
+
+        Returns
+        -------
+        n_values : int
+            By which predictions size their blocks.
+        """
+        return max(autoencoder.values_per_row() for autoencoder in self.autoencoders_)

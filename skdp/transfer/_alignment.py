@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp.membership._nearest_class import group_errors
-from skdp.membership._reconstruction import principal_directions
+from skdp.membership import group_errors
 from skdp.transfer._side import SourceSide
+from skdp.utils._linalg import principal_directions
 
 
 def class_medians(codes, labels, n_classes):
@@ -59,9 +59,9 @@ class Alignment(SourceSide):
     """
 
     def __init__(self, source, columns, X, labels, n_jobs, random_state):
-        parts = source.classifier_._class_parts()
+        parts = source.classifier_.autoencoders_by_class()
         self._groups = [parts[c] for c in columns]
-        self._dtype = np.result_type(source.classifier_._dtype, X.dtype)
+        self._dtype = np.result_type(source.classifier_.dtype_, X.dtype)
         self._n_jobs = n_jobs
         V_sr, self._V_tg = paired_subspaces(source, columns, X, labels)
         self._V_sr = V_sr

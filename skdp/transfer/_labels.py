@@ -6,8 +6,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.membership._reconstruction import check_magnitude
 from skdp.transfer._source import DPSource
+from skdp.utils._validation import check_magnitude
 
 
 def unlabelled_rows(y, marker="auto", classes=()):

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from skdp.membership import MembershipMapping
-from skdp.membership._nearest_class import group_errors
-from skdp.membership._reconstruction import nearest, take_output
+from skdp.membership import MembershipMapping, group_errors
 from skdp.transfer._alignment import paired_subspaces
 from skdp.transfer._side import SourceSide
 from skdp.utils._parallel import run_tasks
@@ -21,7 +19,7 @@ class MultiTask(SourceSide):
 
     def __init__(self, source, columns, X, labels, n_jobs, random_state):
         self._autoencoders = [source.classifier_.autoencoders_[c] for c in columns]
-        self._dtype = np.result_type(source.classifier_._dtype, X.dtype)
+        self._dtype = np.result_type(source.classifier_.dtype_, X.dtype)
         self._n_jobs, self._random_state = n_jobs, random_state
         self._basis = None
         if source.n_features_in_ != X.shape[1]:
@@ -59,14 +57,14 @@ class _Carried:
     def __init__(self, autoencoder, mapping):
         self._autoencoder, self._mapping = autoencoder, mapping
 
-    def _candidates(self, Y):
-        output = nearest(self._autoencoder._candidates(Y), Y, take_output)[1]
+    def candidates(self, Y):
+        output = self._autoencoder.reconstruct_block(Y)
         yield None, output
-        yield None, self._mapping._layer.predict(output)
+        yield None, self._mapping.predict_block(output)
 
-    def _values_per_row(self):
+    def values_per_row(self):
         n_features = self._autoencoder.n_features_in_
-        return self._autoencoder._values_per_row() + 2 * _MAX_INDUCING + 4 * n_features
+        return self._autoencoder.values_per_row() + 2 * _MAX_INDUCING + 4 * n_features
 
 
 def _reconstruct(autoencoder, rows):

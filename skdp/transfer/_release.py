@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from skdp.membership._exchange import pack_classifier, unpack_classifier
+from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.transfer._mixtures import Mixtures
 from skdp.transfer._moments import Moments

@@ -8,14 +8,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership import WideCDMMAClassifier
-from skdp.membership._reconstruction import check_magnitude, principal_directions
 from skdp.noise import OptimalDPNoise, RandomizedResponse
 from skdp.transfer._alignment import class_medians
 from skdp.transfer._denoise import denoised_codes
 from skdp.transfer._moments import Moments
 from skdp.transfer._perturb import BUDGET, NOISES, perturb_labels, perturb_rows
 from skdp.transfer._release import read_source, write_source
+from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import HasMethods, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude
 
 # For as many codes, so many directions.
 _DIRECTIONS = 3
@@ -283,8 +284,8 @@ class DPSource(BaseEstimator):
         self.mean_, self.moments_ = mean, moments
         self._subspace, self._mixtures = subspace, mixtures
         self.classes_, self.n_features_in_ = classifier.classes_, components.shape[1]
-        self.components_ = components.astype(classifier._dtype, copy=False)
-        self.class_medians_ = medians.astype(classifier._dtype, copy=False)
+        self.components_ = components.astype(classifier.dtype_, copy=False)
+        self.class_medians_ = medians.astype(classifier.dtype_, copy=False)
         return self
 
     def _centre(self, columns):
@@ -360,7 +361,7 @@ class DPSource(BaseEstimator):
             Ends with the statements of :attr:`guarantee_` and :attr:`label_guarantee_`.
         """
         check_is_fitted(self)
-        parts = [part for parts in self.classifier_._class_parts() for part in parts]
+        parts = [part for parts in self.classifier_.autoencoders_by_class() for part in parts]
         labels = ", ".join(str(label) for label in self.classes_.tolist())
         return (
             f"Release of a private source: {len(self.classes_)} classes ({labels}), "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.membership._reconstruction import principal_directions
+from skdp.utils._linalg import principal_directions
 
 
 @dataclass(frozen=True)

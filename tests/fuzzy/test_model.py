@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
 from skdp.fuzzy._model import normalised_memberships
-from skdp.membership._kernels import inverse_squared_range
+from skdp.utils._kernels import inverse_squared_range
 
 N_ITER = 30
 exactly = {"tol": 0.0, "max_iter": N_ITER}

@@ -4,12 +4,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from skdp import CDMMA, MembershipMapping, WideCDMMA
-from skdp.membership._reconstruction import principal_directions
 
 INFERENCES = ["gamma", "empirical"]
 
@@ -18,20 +16,6 @@ INFERENCES = ["gamma", "empirical"]
 def eights(digits):
     X, y = digits
     return X[y == 8]
-
-
-@pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
-def test_principal_directions_are_those_of_pca(shape, rng):
-    Y = rng.randn(*shape) @ np.diag(np.linspace(3, 1, shape[1])) + 7
-    P = principal_directions(Y, 5)
-    expected = PCA(5, svd_solver="full").fit(Y).components_
-    assert_allclose(np.abs(np.sum(P * expected, axis=1)), 1, rtol=1e-9)
-    assert_allclose(P @ P.T, np.eye(5), atol=1e-9)
-
-
-@pytest.mark.parametrize(("n_rows", "rank"), [(1, 1), (2, 1), (4, 3)])
-def test_directions_never_exceed_the_rank_of_the_centred_rows(n_rows, rank, rng):
-    assert len(principal_directions(rng.randn(n_rows, 10), 20)) == rank
 
 
 @pytest.mark.parametrize("inference", INFERENCES)

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 
 from skdp import CDMMA, CDMMAClassifier, OptimalDPNoise, WideCDMMAClassifier
-from skdp.membership._nearest_class import error_temperature
+from skdp.membership._errors import error_temperature
 
 CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
 
@@ -124,7 +124,7 @@ def test_probabilities(cls, split):
     errors = classifier.reconstruction_errors(X_test)
     assert_allclose(probabilities.sum(axis=1), 1)
     ratios = np.log(probabilities[:, 0] / probabilities[:, 1])
-    assert_allclose(ratios, (errors[:, 1] - errors[:, 0]) / classifier._temperature, rtol=1e-6)
+    assert_allclose(ratios, (errors[:, 1] - errors[:, 0]) / classifier.temperature_, rtol=1e-6)
     assert_array_equal(
         classifier.classes_[probabilities.argmax(axis=1)], classifier.predict(X_test)
     )

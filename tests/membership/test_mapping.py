@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skdp import MembershipMapping
-from skdp.membership._inference import regularised
-from skdp.membership._kernels import inverse_squared_range
+from skdp.utils._kernels import inverse_squared_range
 
 N_ITER = 25
 # A tolerance of zero never stops early, so both sides do the same number of steps.
@@ -158,20 +157,6 @@ def test_constant_output(inference, value, rng):
     # "empirical" smooths small data towards zero by design: here with τ of the order of 1.
     tolerance = {"gamma": 0.05, "empirical": 0.2}[inference]
     assert_allclose(mapping.predict(x), value, atol=tolerance * value + 1e-12)
-
-
-def test_regularised_leaves_good_matrices_alone_and_mends_bad_ones(rng):
-    A = rng.randn(5, 5)
-    good = A @ A.T + np.eye(5)
-    kept, rcond = regularised(good)
-    assert_array_equal(kept, good)
-    assert 0.1 < rcond * np.linalg.cond(good, 1) < 10
-    singular = np.ones((5, 5))
-    mended, _ = regularised(singular)
-    assert_allclose(mended, singular, atol=1e-8)
-    np.linalg.cholesky(mended)
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        regularised(-np.eye(3))
 
 
 def test_shapes_and_dtypes_follow_the_data(problem):

@@ -1,0 +1,37 @@
+"""Principal directions and distances of rows."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+
+def principal_directions(Y, n_components, centre=True):
+    """Return the leading eigenvectors of the second moment of Y, as rows.
+
+    Of the sample covariance, that is; or of the uncentred second moment without centring.
+    At most n_components of them, and no more than the numerical rank of the (centred) data
+    (but at least one): a direction without variance would only add noise to the kernel.
+    """
+    centred = Y - Y.mean(axis=0) if centre else Y
+    n_samples, n_features = Y.shape
+    # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
+    wide = n_samples < n_features
+    moment = centred @ centred.T if wide else centred.T @ centred
+    size = len(moment)
+    first = max(0, size - n_components)
+    values, vectors = eigh(moment, subset_by_index=[first, size - 1], driver="evr")
+    values, vectors = values[::-1], vectors[:, ::-1]
+    resolved = values > max(Y.shape) * np.finfo(np.float64).eps * values[0]
+    if not resolved.any():
+        return np.eye(1, n_features)
+    directions = vectors[:, resolved].T
+    if wide:
+        directions = directions @ centred / np.sqrt(values[resolved])[:, np.newaxis]
+    # Fix the signs, so that codes are the same on every machine.
+    peaks = np.abs(directions).argmax(axis=1)
+    return directions * np.sign(directions[np.arange(len(peaks)), peaks])[:, np.newaxis]
+
+
+def squared_distances(Y, Z):
+    """Return the squared Euclidean distance of each row of Y from that row of Z."""
+    difference = Y - Z
+    return np.einsum("ij,ij->i", difference, difference)

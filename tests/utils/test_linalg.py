@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
+
+from skdp.utils._linalg import principal_directions, squared_distances
+
+
+@pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
+def test_principal_directions_are_those_of_pca(shape, rng):
+    Y = rng.randn(*shape) @ np.diag(np.linspace(3, 1, shape[1])) + 7
+    P = principal_directions(Y, 5)
+    expected = PCA(5, svd_solver="full").fit(Y).components_
+    assert_allclose(np.abs(np.sum(P * expected, axis=1)), 1, rtol=1e-9)
+    assert_allclose(P @ P.T, np.eye(5), atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_rows", "rank"), [(1, 1), (2, 1), (4, 3)])
+def test_directions_never_exceed_the_rank_of_the_centred_rows(n_rows, rank, rng):
+    assert len(principal_directions(rng.randn(n_rows, 10), 20)) == rank
+
+
+@pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
+def test_uncentred_directions_are_those_of_the_second_moment(shape, rng):
+    Y = rng.randn(*shape) + 3
+    P = principal_directions(Y, 4, centre=False)
+    _, _, expected = np.linalg.svd(Y, full_matrices=False)
+    assert_allclose(np.abs(np.sum(P * expected[:4], axis=1)), 1, rtol=1e-9)
+
+
+def test_the_largest_entry_of_a_direction_is_positive(rng):
+    P = principal_directions(rng.randn(40, 6), 6)
+    assert (P[np.arange(6), np.abs(P).argmax(axis=1)] > 0).all()
+
+
+def test_squared_distances_are_between_corresponding_rows(rng):
+    Y, Z = rng.randn(2, 20, 5)
+    assert_allclose(squared_distances(Y, Z), ((Y - Z) ** 2).sum(axis=1))
