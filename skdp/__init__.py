@@ -1,16 +1,22 @@
 """Differentially private learning and transfer, in scikit-learn's way."""
 
-from skdp.fuzzy import DeepFuzzyAutoencoder, DeepFuzzyClassifier, DeepFuzzyRegressor
-from skdp.membership import (
-    CDMMA,
-    CDMMAClassifier,
-    MembershipMapping,
-    WideCDMMA,
-    WideCDMMAClassifier,
-)
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-from skdp.transfer import DPSource, DPTransferClassifier, LabeledSplit
+from typing import TYPE_CHECKING
+
+from skdp.utils._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from skdp.fuzzy import DeepFuzzyAutoencoder, DeepFuzzyClassifier, DeepFuzzyRegressor
+    from skdp.membership import (
+        CDMMA,
+        CDMMAClassifier,
+        MembershipMapping,
+        WideCDMMA,
+        WideCDMMAClassifier,
+    )
+    from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
+    from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+    from skdp.release import DPSource, Release
+    from skdp.transfer import DPTransferClassifier, LabeledSplit
 
 __version__ = "0.1.0.dev0"
 
@@ -29,7 +35,25 @@ __all__ = [
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
     "RandomizedResponse",
+    "Release",
     "StaircaseDPNoise",
     "WideCDMMA",
     "WideCDMMAClassifier",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "skdp.fuzzy": ["DeepFuzzyAutoencoder", "DeepFuzzyClassifier", "DeepFuzzyRegressor"],
+        "skdp.membership": [
+            *("CDMMA", "CDMMAClassifier", "MembershipMapping"),
+            *("WideCDMMA", "WideCDMMAClassifier"),
+        ],
+        "skdp.noise": [
+            *("GaussianDPNoise", "OptimalDPNoise", "RandomizedResponse", "StaircaseDPNoise"),
+        ],
+        "skdp.privacy": ["PrivacyGuarantee", "PrivacyLeakWarning"],
+        "skdp.release": ["DPSource", "Release"],
+        "skdp.transfer": ["DPTransferClassifier", "LabeledSplit"],
+    },
+)

@@ -1,7 +1,6 @@
-"""Learning from a private source: the release, and the classifier that uses it."""
+"""The target's side: learning from a release, and nothing else, of a private source."""
 
 from skdp.transfer._classifier import DPTransferClassifier
-from skdp.transfer._source import DPSource
 from skdp.transfer._splitter import LabeledSplit
 
-__all__ = ["DPSource", "DPTransferClassifier", "LabeledSplit"]
+__all__ = ["DPTransferClassifier", "LabeledSplit"]

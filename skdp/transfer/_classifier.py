@@ -1,40 +1,46 @@
 """Learning in a target domain with few labels from a private source's release."""
 
-from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.membership import WideCDMMAClassifier
-from skdp.transfer._alignment import Alignment
-from skdp.transfer._labels import (
+from skdp.transfer._validation import (
     LabeledScoreMixin,
+    as_release,
     check_columns,
-    check_source,
     match_classes,
     validate_training,
 )
-from skdp.transfer._least_error import LeastError
-from skdp.transfer._multitask import MultiTask
-from skdp.transfer._noise_aware import NoiseAware
-from skdp.transfer._schedule import (
+from skdp.transfer.self_training import (
     SCHEDULE_CONSTRAINTS,
     make_schedule,
     resolve,
-    target_fitter,
+    self_train,
+)
+from skdp.transfer.strategies import (
+    STRATEGIES,
+    Task,
+    make_strategy,
+    reconstruction_fitter,
 )
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 
-_STRATEGIES: dict = {
-    "noise_aware": NoiseAware,
-    "alignment": partial(LeastError, Alignment),
-    "multitask": partial(LeastError, MultiTask),
-}
+
+def _was_fitted_with_a_source(estimator):
+    model = getattr(estimator, "_model", None)
+    return estimator.source is not None if model is None else estimator.guarantee_ is not None
+
+
+def _was_fitted_for_probabilities(estimator):
+    # The strategy that was fitted decides: set_params after fit changes no model.
+    model = getattr(estimator, "_model", None)
+    return (
+        estimator.strategy == "noise_aware" if model is None else hasattr(model, "probabilities")
+    )
 
 
 class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
@@ -44,7 +50,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
     the labels are guessed again. The source, if any, may have other features than the target.
 
-    ``strategy="noise_aware"`` (ours) knows the law of the noise. Its judges from the source are
+    ``strategy="noise_aware"`` (ours) knows the distribution of the noise. Its source scorers are
     the classifier, mixtures of normal distributions found behind the noise and adapted to the
     target's rows, and, where noise leaves nothing finer, one normal distribution of each class in
     the target's directions, by empirical Bayes from its moments. Their scores :math:`s_j` and
@@ -53,24 +59,24 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights averaged over all sets of judges, by how likely each makes the labelled rows, so
-    that useless judges are ignored, and offsets that bring classes nearer to their frequency in
-    the source, as far as rows are uncertain. No row is judged by a model that has seen its
-    guess, and a row whose nearest neighbours contradict its guess trains nobody in the next
-    round; the models that remain learn from all.
+    with weights averaged over all sets of scorers, by how likely each makes the labelled rows, so
+    that useless scorers are ignored, and a prior-shift correction b that brings classes nearer to
+    their frequency in the source, as far as rows are uncertain. No row is scored by a model that
+    has seen its guess, and a row whose nearest neighbours contradict its guess is left out of
+    training in the next round; the models that remain learn from all.
 
-    ``strategy="alignment"`` (004): a target row y enters the space of the source by
-    subspace alignment, for each class so that the median of the target's rows of the class
-    lies on the source's, and the better of the two reconstructions counts:
+    ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
+    the source by subspace alignment, for each class so that the median of the target's rows of
+    the class lies on the source's, and the better of the two reconstructions counts:
 
     .. math::
        f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
        \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
        \|f_c(y) - \mathcal{WD}_{sr,c}(f_c(y))\|^2\big)
 
-    ``strategy="multitask"`` (003): target rows enter the space of the source once, as
-    :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone, and a
-    :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
+    ``strategy="multitask"`` (SERUMS D3.3, 2022): target rows enter the space of the source
+    once, as :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone,
+    and a :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
     the target:
 
     .. math::
@@ -82,13 +88,14 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     Parameters
     ----------
-    source : DPSource or None, default=None
-        A fitted release, usually ``DPSource.load(path)``. ``None`` learns from the target
-        alone.
+    source : Release, fitted DPSource or None, default=None
+        The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
+        a release: clones share it, while the clone of a fitted source is not fitted. ``None``
+        learns from the target alone.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
-        How source and target combine. Those of the papers want a source with
-        ``denoise=False``.
+        How source and target combine. Those of the papers need a release of
+        ``DPSource(parts="papers")`` or ``DPSource(parts="all")``.
 
     n_components : "auto", int or sequence of int, default="auto"
         Size of the codes in each round, never going down. ``"auto"``: 8 rounds of one for a
@@ -116,8 +123,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     unlabeled : "auto" or label, default="auto"
         The value in y that marks an unlabelled row; None and NaN stand for each other.
-        ``"auto"``: with a source, None, NaN, and −1 unless −1 is one of its classes;
-        without a source, nothing is unlabelled.
+        ``"auto"``: None, NaN, and −1 unless −1 is a class of the source. Without a source −1
+        is a class only where fewer than two classes would be left if it were a mark.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
         Inference of the target's mappings, see :class:`~skdp.CDMMA`. ``"auto"``:
@@ -144,6 +151,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the guess of the last round.
 
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Class distribution of each training row in the last round. Those of labelled rows are
+        certain, and so are those of all rows with the strategies of the papers, whose errors
+        have no common scale.
+
     history_ : dict of list
         One entry for each round, the initial guess being round 0: ``round``,
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (pseudo-labels that
@@ -157,7 +169,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ("noise_aware"; even at 0 a denoised source gives its class frequencies), or the
         last ``source_share``.
 
-    n_rounds_ : int
+    n_iter_ : int
         Rounds that were run, less than the schedule where the pseudo-labels settled.
 
     target_classifier_ : WideCDMMAClassifier
@@ -176,6 +188,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     See Also
     --------
     DPSource : Makes the release.
+    Release : What it learns from.
     LabeledSplit : Cross-validation that scores labelled rows only.
 
     Notes
@@ -187,7 +200,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Algorithm 7 (004); SERUMS D3.3, section 1.3.2 (003).
+    deep autoencoders", Algorithm 7. SERUMS D3.3 (2022), section 1.3.2.
 
     Examples
     --------
@@ -195,10 +208,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
     >>> source = DPSource(epsilon=16.0, n_components=5, n_layers=1, random_state=0)
-    >>> source = source.fit(domains.source, domains.source_target)
+    >>> release = source.fit(domains.source, domains.source_target).release_
     >>> X, y = domains.target[:700], domains.target_target[:700].copy()
     >>> y[100:] = -1  # the labels of most rows are unknown
-    >>> model = DPTransferClassifier(source, random_state=0).fit(X, y)
+    >>> model = DPTransferClassifier(release, random_state=0).fit(X, y)
     >>> model.predict(domains.target[700:]).shape
     (198,)
     >>> model.guarantee_.epsilon
@@ -206,15 +219,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # by check_source, which knows the remedy
-        "strategy": [StrOptions(set(_STRATEGIES))],
+        "source": "no_validation",  # by as_release, which knows the remedy
+        "strategy": [StrOptions(set(STRATEGIES))],
         **SCHEDULE_CONSTRAINTS,
         "tol": [Interval(Real, 0, 1, closed="both")],
         "unlabeled": [str, Real, None],
-        **{
-            name: WideCDMMAClassifier._parameter_constraints[name]
-            for name in ("subset_size", "n_jobs", "verbose", "random_state")
-        },
+        "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -274,41 +287,49 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
         """
-        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing old passes for new
-        check_source(self.source, self.strategy)
-        X, self.classes_, labels, self._marker = validate_training(self, X, y)
+        for name in ("guarantee_", "_model"):  # whatever fails now, nothing old passes for new
+            self.__dict__.pop(name, None)
+        release = as_release(self.source, self.strategy)
+        X, self.classes_, labels = validate_training(self, release, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
-        columns = None
-        if self.source is not None:
-            columns = match_classes(self.classes_, self.source.classes_)
-            self.classes_ = self.source.classes_[columns]  # spelled as there: 1, not 1.0
-            check_columns(self, self.source)
-        random_state = check_random_state(self.random_state)
-
-        self._model = _STRATEGIES[self.strategy](self.source, columns)
-        self.history_ = self._model.train(
-            target_fitter(self, random_state),
+        class_indices = list(range(len(self.classes_)))
+        if release is not None:
+            class_indices = match_classes(self.classes_, release.classes)
+            self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
+            check_columns(self, release)
+        task = self._task(X, labels, release, class_indices)
+        result = self_train(
+            make_strategy(self.strategy, task),
             schedule,
-            X,
             labels,
-            n_folds=resolve(self, "n_folds"),
-            n_jobs=self.n_jobs,
-            random_state=random_state,
             tol=self.tol,
             verbose=self.verbose,
         )
-        self.target_classifier_ = self._model.classifier
+        self._model, self.history_ = result.model, result.history
+        self.target_classifier_ = self._model.target_classifier
         self.source_weight_ = self._model.source_weight
-        self.n_rounds_ = sum(k > 0 for k in self.history_["round"])
-        self.transduction_ = self.classes_[labels]
-        self.guarantee_ = None if self.source is None else self.source.guarantee_
+        self.n_iter_ = sum(k > 0 for k in self.history_["round"])
+        self.transduction_ = self.classes_[result.labels]
+        self.label_distributions_ = result.distributions
+        self.guarantee_ = None if release is None else release.guarantee
         return self
+
+    def _task(self, X, labels, release, class_indices):
+        random_state = check_random_state(self.random_state)
+        fit = reconstruction_fitter(
+            inference=resolve(self, "inference"),
+            subset_size=self.subset_size,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
+        n_folds = resolve(self, "n_folds")
+        return Task(X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
 
     def _validated(self, X):
         check_is_fitted(self)
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
 
-    @available_if(lambda self: self.source is not None)
+    @available_if(_was_fitted_with_a_source)
     def source_scores(self, X):
         """Return what the source side says of each class.
 
@@ -375,12 +396,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X = self._validated(X)
         return self.classes_[self._model.scores(X).argmax(axis=1)]
 
-    @available_if(lambda self: self.strategy == "noise_aware")
+    @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X):
         """Return probabilities of the classes, on a scale set by the labelled rows.
 
-        A tenth of these may be strays, for which the probabilities do not allow. Only with
-        ``strategy="noise_aware"``: the errors of the others have no common scale.
+        A tenth of these may be outliers, for which the probabilities do not allow. Only where
+        ``strategy="noise_aware"`` was fitted: the errors of the others have no common scale.
 
         Parameters
         ----------
@@ -392,7 +413,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         X = self._validated(X)
-        return softmax(self._model.scores(X), axis=1)
+        return self._model.probabilities(X)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

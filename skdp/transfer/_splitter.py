@@ -5,16 +5,17 @@ from numbers import Integral
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.metadata_routing import get_routing_for_object
 
-from skdp.transfer._labels import unlabelled_rows
+from skdp.transfer._validation import unlabelled_rows
 
 
 class LabeledSplit:
     """Split the labelled rows into folds; unlabelled rows are always trained on.
 
     For ``cv=`` of :class:`~sklearn.model_selection.GridSearchCV` and the like: a test fold
-    never holds a row without a label, which no score could judge, and a training fold holds
-    every unlabelled row, which is what semi-supervised learning lives on.
+    never holds a row without a label, which no score could tell to be right or wrong, and a
+    training fold holds every unlabelled row, which is what semi-supervised learning lives on.
 
     Parameters
     ----------
@@ -72,14 +73,14 @@ class LabeledSplit:
             When no row is labelled, when the labelled rows cannot be split, or when ``cv`` is
             neither a number nor a splitter.
         """
-        labelled, hidden, labels, groups = self._labelled_part(y, groups)
+        labelled, unlabelled, labels, groups = self._labelled_rows(y, groups)
         if not len(labelled):
             raise ValueError(
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labelled row among "
-                f"{len(hidden)}. Label some, or name the value that marks the others."
+                f"{len(unlabelled)}. Label some, or name the value that marks the others."
             )
         for train, test in self._splitter().split(labels, labels, groups):
-            yield np.sort(np.append(labelled[train], hidden)), labelled[test]
+            yield np.sort(np.append(labelled[train], unlabelled)), labelled[test]
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """Return the number of folds.
@@ -101,19 +102,30 @@ class LabeledSplit:
         """
         if y is None:
             return self._splitter().get_n_splits(X, y, groups)
-        _, _, labels, groups = self._labelled_part(y, groups)
+        _, _, labels, groups = self._labelled_rows(y, groups)
         return self._splitter().get_n_splits(labels, labels, groups)
 
-    def _labelled_part(self, y, groups):
+    def get_metadata_routing(self):
+        """Return the metadata that the splitter of the labelled rows asks for.
+
+        Returns
+        -------
+        routing : MetadataRequest
+            ``groups`` where it asks for them: :class:`~sklearn.model_selection.GroupKFold` and
+            the like, with ``sklearn.set_config(enable_metadata_routing=True)``.
+        """
+        return get_routing_for_object(self._splitter())
+
+    def _labelled_rows(self, y, groups):
         """Return labelled rows, the other rows, and labels and groups of the former."""
         y = column_or_1d(y)
-        unlabelled = unlabelled_rows(y, self.unlabeled)
-        labelled = np.flatnonzero(~unlabelled)
+        marked = unlabelled_rows(y, self.unlabeled)
+        labelled = np.flatnonzero(~marked)
         if groups is not None:
             groups = column_or_1d(groups)
             check_consistent_length(y, groups)
             groups = groups[labelled]
-        return labelled, np.flatnonzero(unlabelled), np.array(y[labelled].tolist()), groups
+        return labelled, np.flatnonzero(marked), np.array(y[labelled].tolist()), groups
 
     def _splitter(self):
         if isinstance(self.cv, Integral):

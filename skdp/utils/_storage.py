@@ -1,4 +1,4 @@
-"""Files that carry a model across the wall: arrays and a JSON header, no code.
+"""Files that carry a model from its owner to others: arrays and a JSON header, no code.
 
 An ``.npz`` archive is read with ``allow_pickle=False``, so that loading cannot run anything.
 The header names the format, its version and the kind of model, and holds a SHA-256 over
@@ -14,7 +14,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-_FORMAT, _VERSION = "skdp", 4
+_FORMAT = "skdp"
+_VERSION = 5
+# Whoever made a release cannot make it again without spending its ε again.
+_READABLE = (4, 5)
+# What kinds of model were called in format 4.
+_FORMER_KINDS = {"DPSource": "Release"}
 
 
 def save_arrays(path, kind, header, arrays):
@@ -55,7 +60,7 @@ def load_arrays(path, kind):
     Returns
     -------
     header : dict
-        As it was passed to :func:`save_arrays`.
+        As it was passed to :func:`save_arrays`, with the ``version`` of the format.
 
     arrays : dict of str to ndarray
         Likewise.
@@ -85,13 +90,15 @@ def load_arrays(path, kind):
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
-    if version != _VERSION:
+    if version not in _READABLE:
         remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. {remedy}"
+            f"{str(path)!r} has format version {version}, this skdp reads "
+            f"{' and '.join(map(str, _READABLE))}. {remedy}"
         )
     if checksum != _digest(header, arrays):
         raise ValueError(foreign)
+    found = _FORMER_KINDS.get(found, found)
     if found != kind:
         raise ValueError(
             f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."

@@ -34,11 +34,11 @@ def hide(y, per_class):
     return marked
 
 
-def make_source(domains, epsilon, denoise, label_noise=None):
+def make_source(domains, epsilon, parts, label_noise=None):
     noise = OptimalDPNoise(epsilon, random_state=np.random.RandomState(0))
     settings = {"n_layers": 2, "n_components": 10, "random_state": 0, "label_noise": label_noise}
-    source = DPSource(epsilon, noise=noise, denoise=denoise, **settings)
-    return source.fit(domains.source, domains.source_target)
+    source = DPSource(noise=noise, parts=parts, **settings)
+    return source.fit(domains.source, domains.source_target).release_
 
 
 def scenarios():
@@ -52,11 +52,11 @@ def scenarios():
     sources = {"none": (None, None)}
     for epsilon in (np.inf, 8.0, 1.0):
         sources[f"{epsilon:g}"] = (
-            make_source(domains, epsilon, True),
-            make_source(domains, epsilon, False),
+            make_source(domains, epsilon, "noise_aware"),
+            make_source(domains, epsilon, "papers"),
         )
     response = RandomizedResponse(3.0, random_state=np.random.RandomState(0))
-    sources["8, labels 3"] = make_source(domains, 8.0, True, response), None
+    sources["8, labels 3"] = make_source(domains, 8.0, "noise_aware", response), None
     for name, (rows, labels) in targets.items():
         marked = hide(labels[:500], 5)
         for level, (denoised, plain) in sources.items():

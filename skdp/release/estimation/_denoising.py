@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from skdp.transfer._folds import stratified_folds
-from skdp.transfer._mixtures import Mixtures
-from skdp.transfer._moments import Moments
-from skdp.transfer._shrinkage import ClassModel
-from skdp.transfer._subspace import Subspace
+from skdp.release.estimation._empirical_bayes import ClassModel
+from skdp.release.estimation._mixtures import Mixtures
+from skdp.release.estimation._moments import Moments
+from skdp.release.estimation._subspace import Subspace
+from skdp.utils._folds import stratified_folds
 
+# One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
 _FOLDS = 10
 
 
-def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
+def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels_exact):
     """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
 
     Parameters
@@ -20,7 +21,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
         The noisy copy.
 
     labels : ndarray of shape (n_samples,)
-        Class numbers.
+        Class indices.
 
     moments : Moments
         Of the noisy copy.
@@ -31,7 +32,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
     random_state : RandomState
         Seeds k-means, and chooses held-out rows.
 
-    sure : bool
+    labels_exact : bool
         Whether labels are as they were. If not, every class is one normal distribution: a
         mixture would find the rows that are in the class by mistake, and keep them.
 
@@ -49,7 +50,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
     codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
     variances = subspace.variances * subspace.scale**2
     mixtures = None
-    if sure:
+    if labels_exact:
         mixtures = _likely_mixtures(codes, labels, noise, variances, random_state)
     if mixtures is None:
         # From the moments of all features, whose noise is known without correlations.
@@ -60,7 +61,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, sure):
 def _normals(moments, directions, variances, centre=0.0):
     """Return one normal distribution for each class, by empirical Bayes."""
     means, covariances, noise = moments.project(directions)
-    model = ClassModel.shrink(means, covariances, noise, moments.counts, variances)
+    model = ClassModel.shrink(means, covariances, noise, moments.effective_sizes, variances)
     return Mixtures.single(model.means + centre, model.covariances)
 
 

@@ -4,7 +4,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.neighbors import NearestNeighbors
 
-_NEIGHBOURS, _SPREAD, _STEPS = 10, 0.8, 30
+# Neighbours of a row; rule of thumb.
+_N_NEIGHBOURS = 10
+# Share of a posterior that comes from the neighbours; rule of thumb.
+_FROM_NEIGHBOURS = 0.8
+# Steps, after which what is left to spread is 0.8³⁰, a thousandth.
+_N_STEPS = 30
 
 
 def neighbour_graph(Z, n_jobs):
@@ -25,7 +30,7 @@ def neighbour_graph(Z, n_jobs):
     graph : sparse array of shape (n_samples, n_samples)
     """
     n = len(Z)
-    k = min(_NEIGHBOURS, n - 1)
+    k = min(_N_NEIGHBOURS, n - 1)
     # Without arguments, a row is none of its own neighbours.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
@@ -51,7 +56,7 @@ def spread(graph, posteriors, known):
         Rows whose posteriors are certain.
     """
     spreading = posteriors
-    for _ in range(_STEPS):
-        spreading = _SPREAD * (graph @ spreading) + (1 - _SPREAD) * posteriors
+    for _ in range(_N_STEPS):
+        spreading = _FROM_NEIGHBOURS * (graph @ spreading) + (1 - _FROM_NEIGHBOURS) * posteriors
         spreading[known] = posteriors[known]
     return spreading

@@ -40,13 +40,15 @@ class Subspace:
         """Return the leading principal directions of the rows behind a noisy copy.
 
         Those of the noise-corrected covariance. Of N rows of p features, noise of variance v
-        makes variances uncertain by v·√(p/N); half of that stands for what is less.
+        makes variances uncertain by v·√(p/N); half of that is the floor of the variances.
         """
         p = len(moments.noise)
         values, vectors = np.linalg.eigh(moments.total_covariance())
         first = np.argsort(-values)[:n_directions]
-        hidden = 0.5 * moments.noise.mean() * np.sqrt(p / moments.counts.sum())
-        floor = max(hidden, values.max() * np.finfo(np.float32).eps, np.finfo(np.float64).tiny)
+        uncertain = moments.noise.mean() * np.sqrt(p / moments.effective_sizes.sum())
+        floor = max(
+            0.5 * uncertain, values.max() * np.finfo(np.float32).eps, np.finfo(np.float64).tiny
+        )
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 
     @property

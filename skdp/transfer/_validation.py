@@ -1,4 +1,4 @@
-"""Which rows are unlabelled, what the labelled ones name, and whether a source fits them."""
+"""Which rows are unlabelled, what the labelled ones name, and whether a release fits them."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -6,7 +6,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.transfer._source import DPSource
+from skdp.release import Release
 from skdp.utils._validation import check_magnitude
 
 
@@ -45,51 +45,54 @@ def _is_missing(value):
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def validate_training(owner, X, y):
-    """Return rows, classes, class numbers with −1 for what is unlabelled, and the marker.
+def validate_training(estimator, release, X, y):
+    """Return rows, classes, and class indices with −1 for what is unlabelled.
+
+    With ``unlabeled="auto"`` None, NaN and NA, and −1 unless it is a class of the release, mark
+    an unlabelled row. The one exception is forced by scikit-learn's common checks, which train
+    on the classes −1 and 1 without a release: there −1 is a class if taking it as a mark would
+    leave fewer than two classes.
 
     Raises
     ------
     ValueError
         When rows or labels are none that can be learned from.
     """
-    classes = () if owner.source is None else owner.source.classes_.tolist()
-    may_mark = owner.source is not None or owner.unlabeled != "auto"
     dtype = [np.float64, np.float32]
-    if y is None or not may_mark:
-        refuse_missing(owner, y)
-        X, y = validate_data(owner, X, y, dtype=dtype)
-        hidden = np.zeros(len(y), dtype=bool)
-    else:
-        X, y = validate_data(owner, X, dtype=dtype), column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        hidden = unlabelled_rows(y, owner.unlabeled, classes)
+    if y is None:
+        validate_data(estimator, X, y, dtype=dtype)  # raises, as all of scikit-learn does
+    X, y = validate_data(estimator, X, dtype=dtype), column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
     check_magnitude(X, "X")
-    return X, *encode_labels(owner, y, hidden), owner.unlabeled if may_mark else None
+    classes = () if release is None else release.classes.tolist()
+    unlabelled = unlabelled_rows(y, estimator.unlabeled, classes)
+    if release is None and len(set(y[~unlabelled].tolist())) < 2:
+        unlabelled = unlabelled_rows(y, estimator.unlabeled, classes=[-1])
+    return X, *encode_labels(estimator, y, unlabelled)
 
 
-def encode_labels(owner, y, hidden):
-    """Return the classes of the labelled rows, and class numbers with −1 where unlabelled.
+def encode_labels(estimator, y, unlabelled):
+    """Return the classes of the labelled rows, and class indices with −1 where unlabelled.
 
     Raises
     ------
     ValueError
         When there are fewer than two classes.
     """
-    given = _natural(y[~hidden])
+    given = _natural(y[~unlabelled])
     if given.size:
         check_classification_targets(given)
     classes, known = np.unique(given, return_inverse=True)
     n_classes = len(classes)
     if n_classes < 2:
         raise ValueError(
-            f"The 'y' parameter of {type(owner).__name__}.fit must name at least two classes, "
+            f"The 'y' parameter of {type(estimator).__name__}.fit must name at least two classes, "
             f"got {n_classes} class{'es'[: 2 - 2 * n_classes]} {classes.tolist()} and "
-            f"{hidden.sum()} unlabelled rows (unlabeled={owner.unlabeled!r}). Label at least one "
-            "row of each class."
+            f"{unlabelled.sum()} unlabelled rows (unlabeled={estimator.unlabeled!r}). Label at "
+            "least one row of each class."
         )
     labels = np.full(len(y), -1)
-    labels[~hidden] = known
+    labels[~unlabelled] = known
     return classes, labels
 
 
@@ -98,23 +101,14 @@ def _natural(y):
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
-def refuse_missing(owner, y):
-    """Raise ValueError where labels that nothing is said about hold None."""
-    if getattr(getattr(y, "dtype", None), "kind", "") == "O" and any(v is None for v in y):
-        raise ValueError(
-            f"The 'y' parameter of {type(owner).__name__}.fit holds None. Without a source "
-            "nothing is unlabelled unless you say so: set unlabeled=None."
-        )
-
-
-def scorable_labels(owner, y, marker):
+def scorable_labels(estimator, y, marker):
     """Return labels that a metric takes; raise ValueError where one is a mark."""
     y = column_or_1d(y, warn=True)
-    hidden = unlabelled_rows(y, marker, owner.classes_.tolist())
-    if hidden.any():
+    unlabelled = unlabelled_rows(y, marker, estimator.classes_.tolist())
+    if unlabelled.any():
         raise ValueError(
-            f"The 'y' parameter of {type(owner).__name__}.score marks {hidden.sum()} of {len(y)} "
-            "rows as unlabelled. Score labelled rows only; in cross-validation, use "
+            f"The 'y' parameter of {type(estimator).__name__}.score marks {unlabelled.sum()} of "
+            f"{len(y)} rows as unlabelled. Score labelled rows only; in cross-validation, use "
             "cv=LabeledSplit()."
         )
     return _natural(y)
@@ -144,15 +138,15 @@ class LabeledScoreMixin(ClassifierMixin):
         Raises
         ------
         ValueError
-            When a row is marked as unlabelled: no score can judge it.
+            When a row is marked as unlabelled: no score can be right or wrong about it.
         """
         check_is_fitted(self)
-        y = scorable_labels(self, y, self._marker)
+        y = scorable_labels(self, y, self.unlabeled)
         return super().score(X, y, sample_weight)
 
 
 def match_classes(classes, source_classes):
-    """Return the position of each class among those of the source.
+    """Return the index of each class among those of the source.
 
     Raises
     ------
@@ -175,42 +169,53 @@ def match_classes(classes, source_classes):
     return [known.index(label) for label in classes.tolist()]
 
 
-def check_columns(target, source):
-    """Raise ValueError where equally many columns of target and source have other names."""
-    names = [list(getattr(side, "feature_names_in_", ())) for side in (target, source)]
-    same_number = target.n_features_in_ == source.n_features_in_
+def check_columns(target, release):
+    """Raise ValueError where equally many columns of target and release have other names."""
+    names = [
+        list(getattr(target, "feature_names_in_", ())),
+        [] if release.feature_names is None else release.feature_names.tolist(),
+    ]
+    same_number = target.n_features_in_ == release.n_features
     if same_number and all(names) and names[0] != names[1]:
         raise ValueError(
-            f"Source and target both have {source.n_features_in_} columns, but they are called "
+            f"Source and target both have {release.n_features} columns, but they are called "
             f"{names[1]} and {names[0]}. As many columns must be the same columns "
             "in the same order: reorder or rename those of X, or pass a plain array if they "
             "mean the same."
         )
 
 
-def check_source(source, strategy):
-    """Raise where what was given as a source is no release that the strategy can use.
+def as_release(source, strategy):
+    """Return the release that was given as a source, or None.
 
     Raises
     ------
     ValueError
-        It is neither a DPSource nor None, or a denoised one for a strategy of the papers.
+        It is neither a release, nor a fitted source, nor None; or a release without the parts
+        that the strategy needs.
 
     sklearn.exceptions.NotFittedError
-        It is a DPSource that is not fitted.
+        It is a source that is not fitted.
     """
-    if not isinstance(source, DPSource | None):
-        raise ValueError(
-            "The 'source' parameter of DPTransferClassifier must be a fitted DPSource or None, "
-            f"got {source!r}. Read the file of a release with DPSource.load(path)."
-        )
     if source is None:
-        return
-    check_is_fitted(source)
-    if strategy != "noise_aware" and source._subspace is not None:
+        return None
+    if hasattr(source, "fit") and not isinstance(source, type):
+        check_is_fitted(
+            source,
+            msg="This %(name)s is not fitted, so that there is no release to learn from. Fit it, "
+            "and pass its release_: a search clones a source, and its clones are not fitted.",
+        )
+    release = getattr(source, "release_", source)
+    if not isinstance(release, Release):
+        raise ValueError(
+            "The 'source' parameter of DPTransferClassifier must be a Release, a fitted DPSource "
+            f"or None, got {source!r}. Read the file of a release with Release.load(path)."
+        )
+    if strategy != "noise_aware" and None in (release.row_classifier, release.alignment):
         raise ValueError(
             f"The 'strategy' parameter of DPTransferClassifier is {strategy!r}, which compares "
-            "reconstructions of whole rows, but the classifier of this source reads denoised "
-            "codes. Use strategy='noise_aware', or make the source with "
-            "DPSource(denoise=False)."
+            "reconstructions of whole rows, but this release has no classifier of whole rows: "
+            "its own reads denoised codes. Use strategy='noise_aware', or ask for a release of "
+            "DPSource(parts='papers') or DPSource(parts='all')."
         )
+    return release

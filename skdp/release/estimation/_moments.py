@@ -1,4 +1,4 @@
-"""What a noisy copy still says exactly, on average: class counts, means and covariances."""
+"""Moments of the classes, freed of noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
 
@@ -14,11 +14,12 @@ class Moments:
 
     Attributes
     ----------
-    totals : ndarray of shape (n_classes,)
+    class_counts : ndarray of shape (n_classes,)
         Rows of each class; estimates where labels are noisy.
 
-    counts : ndarray of shape (n_classes,)
-        How many rows of known class its mean is worth; the same where labels are not noisy.
+    effective_sizes : ndarray of shape (n_classes,)
+        Effective sample sizes: rows of known class whose mean would be as certain. Equal to
+        the counts where labels are not noisy.
 
     means : ndarray of shape (n_classes, n_features)
 
@@ -30,8 +31,8 @@ class Moments:
         Variance of the noise of each feature; 0 without noise.
     """
 
-    totals: np.ndarray
-    counts: np.ndarray
+    class_counts: np.ndarray
+    effective_sizes: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
     noise: np.ndarray
@@ -46,44 +47,45 @@ class Moments:
             The noisy copy.
 
         weights : ndarray of shape (n_samples, n_classes)
-            Membership of each row in each class: 0 or 1, or, where labels are noisy, weights
-            of either sign that make the sums unbiased.
+            Weight of each row in each class: 0 or 1, or, where labels are noisy, numbers of
+            either sign that make the sums unbiased, see
+            :meth:`RandomizedResponse.unbiased_memberships`.
 
         noise : ndarray of shape (n_features,)
             Variance of the noise.
         """
         upper = np.triu_indices(rows.shape[1])
-        totals, counts, means, covariances = [], [], [], []
+        class_counts, effective_sizes, means, covariances = [], [], [], []
         for w in weights.T:
             members = np.flatnonzero(w)
             w, Y = w[members, np.newaxis], rows[members].astype(np.float64)
-            total = max(w.sum(), 1.0)
-            count = total**2 / (w**2).sum()
-            mean = (w * Y).sum(axis=0) / total
+            count = max(w.sum(), 1.0)
+            size = count**2 / (w**2).sum()
+            mean = (w * Y).sum(axis=0) / count
             Y -= mean
             # w = 1 gives the sample covariance with N − 1.
-            scatter = (w * Y).T @ Y / total * (count / max(count - 1, 1.0))
-            totals.append(total)
-            counts.append(count)
+            scatter = (w * Y).T @ Y / count * (size / max(size - 1, 1.0))
+            class_counts.append(count)
+            effective_sizes.append(size)
             means.append(mean)
             covariances.append((scatter - np.diag(noise))[upper].astype(np.float32))
-        own = (totals, counts, means, covariances, noise)
-        return cls(*(np.array(part) for part in own))
+        fields = (class_counts, effective_sizes, means, covariances, noise)
+        return cls(*map(np.array, fields))
 
-    def select(self, columns):
+    def select(self, class_indices):
         """Return the moments of some of the classes."""
         return replace(
             self,
-            totals=self.totals[columns],
-            counts=self.counts[columns],
-            means=self.means[columns],
-            covariances=self.covariances[columns],
+            class_counts=self.class_counts[class_indices],
+            effective_sizes=self.effective_sizes[class_indices],
+            means=self.means[class_indices],
+            covariances=self.covariances[class_indices],
         )
 
     @property
     def frequencies(self):
         """Return the fraction of rows in each class."""
-        return self.totals / self.totals.sum()
+        return self.class_counts / self.class_counts.sum()
 
     @property
     def mean(self):
@@ -96,8 +98,8 @@ class Moments:
         centred = self.means - self.mean
         spread = (centred.T * self.frequencies) @ centred
         # The means of N rows in K classes spread too far by (K − 1)/N of what single rows do.
-        share = (len(self.counts) - 1) / self.counts.sum()
-        return within + spread - share * (within + np.diag(self.noise))
+        excess = (len(self.effective_sizes) - 1) / self.effective_sizes.sum()
+        return within + spread - excess * (within + np.diag(self.noise))
 
     def project(self, components):
         """Return these moments in a subspace, centred at the mean of all rows.

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from skdp.transfer._mixtures import Mixtures
+from skdp.release.estimation._mixtures import Mixtures
 
-# No direction is all between classes, and no class has less than a quarter of the common
-# covariance in any direction: estimates beyond are noise.
-_LEAST_WITHIN, _LEAST_OF_COMMON = 0.05, 0.25
+# Share of the variance of a direction that is within classes, at least: none is all between
+# them; rule of thumb.
+_MIN_WITHIN = 0.05
+# Share of the common covariance that a class has in any direction, at least; rule of thumb.
+_MIN_OF_COMMON = 0.25
 
 
 def power_prior(values, noise, shape):
@@ -74,7 +76,7 @@ class ClassModel:
     uncertainty: np.ndarray
 
     @classmethod
-    def shrink(cls, means, covariances, noise, counts, total):
+    def shrink(cls, means, covariances, noise, effective_sizes, total):
         """Estimate from noisy moments, by empirical Bayes.
 
         In units of the total variance of each direction, means are N(0, a·t^g), t being that
@@ -88,40 +90,42 @@ class ClassModel:
         means, covariances, noise : ndarrays
             See :meth:`Moments.project`.
 
-        counts : ndarray of shape (n_classes,)
-            Rows of each class.
+        effective_sizes : ndarray of shape (n_classes,)
+            Effective sample size of each class.
 
         total : ndarray of shape (n_directions,)
             Variances of all rows in the directions, which are uncorrelated.
         """
         (K, d), scale = means.shape, np.sqrt(total)
-        frequencies, counts = counts / counts.sum(), counts[:, np.newaxis]
+        frequencies = effective_sizes / effective_sizes.sum()
+        sizes = effective_sizes[:, np.newaxis]
         x, v = means / scale, noise / total
-        error = (1 + v) / counts
+        error = (1 + v) / sizes
         t = np.broadcast_to(total / total[0], x.shape)
         prior = power_prior(x * np.sqrt(K / (K - 1)), error, t)
         gain = prior / (prior + error)
         x, uncertainty = gain * x, gain * error
         between = (x.T * frequencies) @ x + np.diag(frequencies @ uncertainty)
         values, vectors = np.linalg.eigh(between)
-        values = np.minimum(values, 1 - _LEAST_WITHIN)
+        values = np.minimum(values, 1 - _MIN_WITHIN)
         W = np.eye(d) - (vectors * values) @ vectors.T
-        own = cls._own_parts(covariances / np.outer(scale, scale) - W, np.diag(W) + v, counts)
+        deviations = covariances / np.outer(scale, scale) - W
+        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes)
         values, vectors = np.linalg.eigh(W)
         root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)
         shrunk = []
-        for part in own:
-            values, vectors = np.linalg.eigh(inverse.T @ part @ inverse)
+        for deviation in deviations:
+            values, vectors = np.linalg.eigh(inverse.T @ deviation @ inverse)
             vectors = scale[:, np.newaxis] * (root @ vectors)
-            shrunk.append((vectors * np.maximum(1 + values, _LEAST_OF_COMMON)) @ vectors.T)
+            shrunk.append((vectors * np.maximum(1 + values, _MIN_OF_COMMON)) @ vectors.T)
         return cls(x * scale, np.array(shrunk), uncertainty * total)
 
     @staticmethod
-    def _own_parts(deviations, spread, counts):
+    def _shrink_deviations(deviations, spread, sizes):
         """Return what of the deviations from the common covariance is not noise."""
         upper = np.triu_indices(len(spread))
         squares = np.outer(spread, spread) * (1 + np.eye(len(spread)))
-        error = squares / np.maximum(counts - 1, 1)[:, :, np.newaxis]
+        error = squares / np.maximum(sizes - 1, 1)[:, :, np.newaxis]
         prior = flat_prior(deviations[:, *upper], error[:, *upper])
         return deviations * (prior / (prior + error))
 

@@ -5,14 +5,19 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.membership import WideCDMMAClassifier
-from skdp.utils._sklearn import Interval, StrOptions
+from skdp.utils._sklearn import Interval, RealNotInt, StrOptions
 
-_SEEDS = np.iinfo(np.int32).max
-_ROUNDS, _ROWS_PER_COMPONENT, _MOST_COMPONENTS = 8, 12, 20
+# Rounds of "noise_aware"; labels rarely change after them; rule of thumb.
+_N_ROUNDS = 8
+# Rows of a class for each component of the codes of "noise_aware": finer autoencoders
+# reconstruct rows of every class; rule of thumb.
+_ROWS_PER_COMPONENT = 12
+# Components at most, as in all experiments of the papers.
+_MAX_COMPONENTS = 20
 
-# 004 section 5 and 003 section 1.4; the last is ours.
-DEFAULTS: dict = {
+# What "auto" stands for. "alignment": Kumar and Moser, section 5. "multitask": SERUMS D3.3
+# (2022), section 1.4. "noise_aware": ours.
+_DEFAULTS: dict = {
     "alignment": {
         "n_components": (4, 6, 8, 10),
         "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4),
@@ -28,8 +33,8 @@ DEFAULTS: dict = {
         "inference": "empirical",
     },
     "noise_aware": {
-        "n_components": None,  # by the number of rows, see _sizes
-        "n_inducing": (1 / 2,) * _ROUNDS,
+        "n_components": None,  # by the number of rows, see _adapted_sizes
+        "n_inducing": (1 / 2,) * _N_ROUNDS,
         "n_layers": 1,
         "n_folds": 4,
         "inference": "gamma",
@@ -45,7 +50,8 @@ SCHEDULE_CONSTRAINTS: dict = {
     "n_inducing": [
         StrOptions({"auto"}),
         "array-like",
-        *WideCDMMAClassifier._parameter_constraints["n_inducing"],
+        Interval(Integral, 1, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
     ],
     "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "n_folds": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -62,19 +68,25 @@ class Round:
     n_layers: int
 
 
-def resolve(owner, name):
+def resolve(estimator, name):
     """Return a parameter, or for "auto" what the paper of the strategy uses."""
-    value = getattr(owner, name)
+    value = getattr(estimator, name)
     auto = isinstance(value, str) and value == "auto"
-    return DEFAULTS[owner.strategy][name] if auto else value
+    return _DEFAULTS[estimator.strategy][name] if auto else value
 
 
-def make_schedule(owner, rows_per_class):
-    """Return one Round for each entry of ``owner.n_components``; only the last is deep.
+def first_round(labels):
+    """Return the settings of the initial classifier: n = min(20, min_c N_c − 1), M = N, L = 1."""
+    n_components = int(np.clip(np.bincount(labels).min() - 1, 1, _MAX_COMPONENTS))
+    return Round(n_components, 1.0, 1)
+
+
+def make_schedule(estimator, rows_per_class):
+    """Return one Round for each entry of ``estimator.n_components``; only the last is deep.
 
     Parameters
     ----------
-    owner : DPTransferClassifier
+    estimator : DPTransferClassifier
         Has the schedules.
 
     rows_per_class : float
@@ -85,49 +97,49 @@ def make_schedule(owner, rows_per_class):
     ValueError
         When the schedules differ in length or go down.
     """
-    if owner.strategy == "noise_aware" and owner.n_folds == 1:
+    if estimator.strategy == "noise_aware" and estimator.n_folds == 1:
         raise ValueError(
-            f"The 'n_folds' parameter of {type(owner).__name__} must be at least 2 with "
-            "strategy='noise_aware', got 1: rows are judged by models that left them out."
+            f"The 'n_folds' parameter of {type(estimator).__name__} must be at least 2 with "
+            "strategy='noise_aware', got 1: rows are scored by models that left them out."
         )
-    sizes = resolve(owner, "n_components")
-    sizes = _sizes(rows_per_class) if sizes is None else _sequence(sizes)
-    fractions = _sequence(resolve(owner, "n_inducing"))
-    _check(owner, "n_components", sizes)
-    if isinstance(owner.n_inducing, str | Real):
+    sizes = resolve(estimator, "n_components")
+    sizes = _adapted_sizes(rows_per_class) if sizes is None else _sequence(sizes)
+    fractions = _sequence(resolve(estimator, "n_inducing"))
+    _check(estimator, "n_components", sizes)
+    if isinstance(estimator.n_inducing, str | Real):
         # One number serves all rounds; the default is cut or lengthened at its front.
         missing = len(sizes) - len(fractions)
         fractions = fractions[:1] * missing + fractions[max(-missing, 0) :]
-    _check(owner, "n_inducing", fractions)
+    _check(estimator, "n_inducing", fractions)
     if len(sizes) != len(fractions):
         raise ValueError(
-            f"The schedules of {type(owner).__name__} must be equally long, got "
+            f"The schedules of {type(estimator).__name__} must be equally long, got "
             f"n_components={sizes} and n_inducing={fractions}. Give one entry of each for "
             "every round, or a single n_inducing for all rounds."
         )
-    depths = [1] * (len(sizes) - 1) + [resolve(owner, "n_layers")]
+    depths = [1] * (len(sizes) - 1) + [resolve(estimator, "n_layers")]
     return [Round(*settings) for settings in zip(sizes, fractions, depths, strict=True)]
 
 
-def _sizes(rows_per_class):
+def _adapted_sizes(rows_per_class):
     """Return one component for a dozen rows of a class, at most 20; half of that to begin with.
 
     Finer autoencoders of so few rows reconstruct rows of every class.
     """
-    most = int(np.clip(rows_per_class // _ROWS_PER_COMPONENT, 1, _MOST_COMPONENTS))
-    return [-(-most // 2)] * 2 + [most] * (_ROUNDS - 2)
+    most = int(np.clip(rows_per_class // _ROWS_PER_COMPONENT, 1, _MAX_COMPONENTS))
+    return [-(-most // 2)] * 2 + [most] * (_N_ROUNDS - 2)
 
 
 def _sequence(value):
     return [value] if isinstance(value, Real) else list(value)
 
 
-def _check(owner, name, values):
+def _check(estimator, name, values):
     if not _rises(values, may_be_fractions=name == "n_inducing"):
         allowed = "counts" if name == "n_components" else "counts, or fractions in (0, 1],"
         raise ValueError(
-            f"The {name!r} parameter of {type(owner).__name__} must be a non-empty sequence of "
-            f"positive {allowed} that never goes down, got {values}. Each round models finer "
+            f"The {name!r} parameter of {type(estimator).__name__} must be a non-empty sequence "
+            f"of positive {allowed} that never goes down, got {values}. Each round models finer "
             "detail than the one before it."
         )
 
@@ -138,29 +150,3 @@ def _rises(values, may_be_fractions):
     kinds = {isinstance(value, Integral) for value in values}
     fractions = may_be_fractions and kinds == {False} and max(values) <= 1
     return (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values)
-
-
-def target_fitter(owner, random_state):
-    """Return ``fit(settings, rows, labels)``, which gives a fitted classifier of the target.
-
-    Parameters
-    ----------
-    owner : DPTransferClassifier
-        Has whatever does not change from round to round.
-
-    random_state : RandomState
-        Seeds k-means.
-    """
-
-    def fit(settings, rows, labels):
-        return WideCDMMAClassifier(
-            settings.n_components,
-            settings.n_inducing,
-            settings.n_layers,
-            inference=resolve(owner, "inference"),
-            subset_size=owner.subset_size,
-            n_jobs=owner.n_jobs,
-            random_state=random_state.randint(_SEEDS),
-        ).fit(rows, labels)
-
-    return fit

@@ -1,0 +1,15 @@
+"""The owner's side: what a source hands out in place of its rows, and who makes it."""
+
+from typing import TYPE_CHECKING
+
+from skdp.utils._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from skdp.release._release import Release
+    from skdp.release._source import DPSource
+
+__all__ = ["DPSource", "Release"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__, {"skdp.release._release": ["Release"], "skdp.release._source": ["DPSource"]}
+)

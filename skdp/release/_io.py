@@ -1,0 +1,145 @@
+"""The release as a file: arrays and a JSON header, with keys that no renaming can change."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from skdp.membership import pack_classifier, unpack_classifier
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._validation import LARGEST
+from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
+
+_KIND = "Release"
+
+# Key in the file and attribute of each array, part by part. Files of these keys exist: a key
+# may be added, never changed.
+_PARTS: dict = {
+    "alignment": (
+        Alignment,
+        {"components": "components", "class_medians": "class_medians", "mean": "mean"},
+    ),
+    "moments": (
+        Moments,
+        {
+            "class_counts": "class_counts",
+            "effective_sizes": "effective_sizes",
+            "means": "means",
+            "covariances": "covariances",
+            "noise_variances": "noise",
+        },
+    ),
+    "subspace": (
+        Subspace,
+        {"mean": "mean", "components": "components", "variances": "variances"},
+    ),
+    "mixtures": (
+        Mixtures,
+        {
+            "class_indices": "class_indices",
+            "weights": "weights",
+            "means": "means",
+            "covariances": "covariances",
+        },
+    ),
+}
+
+# Keys of format 4 that were others, and the first part of those that had none.
+_FORMAT_4 = {
+    "components": "alignment/components",
+    "class_medians": "alignment/class_medians",
+    "mean": "alignment/mean",
+    "moments/totals": "moments/class_counts",
+    "moments/counts": "moments/effective_sizes",
+    "moments/noise": "moments/noise_variances",
+    "mixtures/classes": "mixtures/class_indices",
+}
+
+
+def write_release(release, path):
+    """Write a :class:`Release` to a file."""
+    header = {
+        "classes": release.classes.tolist(),
+        "n_features": int(release.n_features),
+        "dtype": release.dtype.str,
+        "guarantee": asdict(release.guarantee),
+        "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
+        "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
+    }
+    arrays = {}
+    for name, (_, keys) in _PARTS.items():
+        part = getattr(release, name)
+        if part is not None:
+            arrays |= {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
+    for name in _classifiers(release):
+        header[name], own = pack_classifier(getattr(release, name), f"{name}/")
+        arrays |= own
+    save_arrays(path, _KIND, header, arrays)
+
+
+def _classifiers(release):
+    """Yield the names of the classifiers to be written, each once."""
+    if release.classifier is not None:
+        yield "classifier"
+    if release.row_classifier is not release.classifier:
+        yield "row_classifier"
+
+
+def read_release(cls, path):
+    """Read a release, ``cls``, from a file of this format or of format 4."""
+    header, arrays = load_arrays(path, _KIND)
+    with well_formed(path, _KIND):
+        require(all(_is_sane(array) for array in arrays.values()), "numbers")
+        if header["version"] == 4:
+            header, arrays = _from_format_4(header, arrays)
+        return _build(cls, header, arrays)
+
+
+def _is_sane(array):
+    """Return whether an array holds real numbers whose squares are numbers too."""
+    return array.dtype.kind in "iuf" and float(np.abs(array).max(initial=0)) < LARGEST
+
+
+def _build(cls, header, arrays):
+    names, labels = header["feature_names"], header["label_guarantee"]
+    parts = {name: _read_part(name, arrays) for name in _PARTS}
+    parts |= {
+        name: unpack_classifier(header[name], arrays, f"{name}/")
+        for name in ("classifier", "row_classifier")
+        if header.get(name) is not None
+    }
+    return cls(
+        classes=np.array(header["classes"]),
+        n_features=header["n_features"],
+        dtype=np.dtype(header["dtype"]),
+        guarantee=PrivacyGuarantee(**header["guarantee"]),
+        label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
+        feature_names=None if names is None else np.array(names, dtype=object),
+        **parts,
+    )
+
+
+def _read_part(name, arrays):
+    """Return a part of the release, or None where the file has nothing of it."""
+    cls, keys = _PARTS[name]
+    found = [f"{name}/{key}" in arrays for key in keys]
+    if not any(found):
+        return None
+    return cls(**{own: arrays[f"{name}/{key}"] for key, own in keys.items()})
+
+
+def _from_format_4(header, arrays):
+    """Return header and arrays as this format has them."""
+    classifier = header["classifier"]
+    header = {
+        **header,
+        "classes": classifier["classes"],
+        "dtype": classifier["dtype"],
+        "n_features": arrays["components"].shape[1],
+        "feature_names": header["feature_names"] or None,
+    }
+    arrays = {
+        _FORMAT_4.get(key, f"classifier/{key}" if key[:1].isdigit() else key): array
+        for key, array in arrays.items()
+    }
+    return header, arrays

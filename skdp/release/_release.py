@@ -1,0 +1,305 @@
+"""The release: the one thing that passes from the source's owner to the target's."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from html import escape
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array
+
+from skdp.membership import WideCDMMAClassifier
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._io import read_release, write_release
+from skdp.release._validation import check_release
+from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Release:
+    r"""What a private source hands out in place of its rows: an immutable value.
+
+    :meth:`DPSource.fit` makes one, :meth:`save` and :meth:`load` carry it, and
+    :class:`~skdp.DPTransferClassifier` learns from it. Everything in it was computed from a
+    noisy copy of the source's rows, so that whatever is computed from it, by anybody, keeps
+    its :attr:`guarantee`.
+
+    It is checked once, when it is made or loaded: one that exists can be used. Its arrays
+    cannot be written to, so copies, clones and parameter searches share it.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Class labels. Class indices are positions among them.
+
+    n_features : int
+        Number of features p of the source's rows.
+
+    dtype : dtype
+        float32 or float64, of the source's rows.
+
+    guarantee : PrivacyGuarantee
+        What is guaranteed about the source's features.
+
+    label_guarantee : PrivacyGuarantee or None, default=None
+        What is guaranteed about its labels; None where they were used as they are.
+
+    feature_names : ndarray of shape (n_features,) or None, default=None
+        Names of the features, where they have names.
+
+    alignment : Alignment or None, default=None
+        ``components`` V_sr, ``class_medians`` m_sr,c and ``mean`` of the noisy rows.
+
+    moments : Moments or None, default=None
+        ``class_counts`` and ``effective_sizes`` (n_classes,), ``means`` (n_classes, p), upper
+        triangles of ``covariances`` (n_classes, p(p+1)/2), and ``noise`` (p,), its variances.
+
+    subspace : Subspace or None, default=None
+        Directions in which rows behind the noise differ most; None where nothing is denoised.
+
+    mixtures : Mixtures or None, default=None
+        Mixture of normal distributions of each class, in the subspace.
+
+    classifier : WideCDMMAClassifier or None, default=None
+        Classifier of the source: of denoised rows in the subspace where there is one, of the
+        noisy rows otherwise.
+
+    row_classifier : WideCDMMAClassifier or None, default=None
+        Classifier of the noisy rows, which the papers' strategies need. Without a subspace it
+        is ``classifier``.
+
+    See Also
+    --------
+    DPSource : Makes a release from perturbed rows.
+    DPTransferClassifier : Learns from one.
+
+    Examples
+    --------
+    >>> from skdp import DPSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
+    >>> release = source.fit(domains.source, domains.source_target).release_
+    >>> release
+    Release(10 classes, 64 features, (8, 1e-05)-DP per element)
+    >>> release.predict(domains.source[:5]).shape
+    (5,)
+    >>> release.save("digits.skdp")  # doctest: +SKIP
+    >>> release = Release.load("digits.skdp")  # doctest: +SKIP
+    """
+
+    classes: np.ndarray
+    n_features: int
+    dtype: np.dtype
+    guarantee: PrivacyGuarantee
+    label_guarantee: PrivacyGuarantee | None = None
+    feature_names: np.ndarray | None = None
+    alignment: Alignment | None = None
+    moments: Moments | None = None
+    subspace: Subspace | None = None
+    mixtures: Mixtures | None = None
+    classifier: WideCDMMAClassifier | None = None
+    row_classifier: WideCDMMAClassifier | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        if self.subspace is None and self.row_classifier is None:
+            object.__setattr__(self, "row_classifier", self.classifier)
+        check_release(self)
+        for field in fields(self):
+            object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+
+    def scores(self, X):
+        """Return minus the squared reconstruction error of each class, larger is likelier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the source's own features. A DataFrame is matched by name.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            When the release has no classifier, or X lacks features of the source.
+        """
+        classifier, rows = self._queries(X)
+        return -classifier.reconstruction_errors(rows)
+
+    def predict(self, X):
+        """Return the class with the best score: what the source alone says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the source's own features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        return self.classes[self.scores(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Return class probabilities, see :meth:`WideCDMMAClassifier.predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the source's own features.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes``.
+        """
+        classifier, rows = self._queries(X)
+        return classifier.predict_proba(rows)
+
+    def score(self, X, y):
+        """Return the accuracy of :meth:`predict`.
+
+        Ask for it, with held-out rows, before the release is handed out; they are queries,
+        and stay where they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that were not trained on.
+
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        return float(accuracy_score(y, self.predict(X)))
+
+    def _queries(self, X):
+        """Return the classifier and what it reads of rows in the source's own features."""
+        if self.classifier is None:
+            raise ValueError(
+                "This release has no classifier of its own. Learn from it with "
+                "DPTransferClassifier, or ask its owner for one that has."
+            )
+        rows = self._check_rows(X)
+        return self.classifier, rows if self.subspace is None else self.subspace.encode(rows)
+
+    def _check_rows(self, X):
+        names = getattr(X, "columns", None)
+        if names is not None and self.feature_names is not None:
+            missing = [name for name in self.feature_names if name not in list(names)]
+            if missing:
+                raise ValueError(
+                    f"X lacks the columns {missing} of this release. Add them, or pass an "
+                    "array whose columns are in the order of feature_names."
+                )
+            X = X[list(self.feature_names)]
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but Release is expecting {self.n_features} "
+                "features as input. Rows of another space need DPTransferClassifier."
+            )
+        return X
+
+    def save(self, path):
+        """Write the release to a file that holds arrays and text, and no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; used as given, whatever its ending.
+        """
+        write_release(self, path)
+
+    @classmethod
+    def load(cls, path):
+        """Read a release that :meth:`save` wrote; no code in the file can run.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; of this format, or of format 4.
+
+        Returns
+        -------
+        release : Release
+
+        Raises
+        ------
+        ValueError
+            When the file is truncated, altered, of a newer version or not a release.
+        """
+        return read_release(cls, path)
+
+    def summary(self):
+        """Return a few lines for humans: what the release is, and what it guarantees.
+
+        Returns
+        -------
+        text : str
+            Ends with the statements of :attr:`guarantee` and :attr:`label_guarantee`.
+        """
+        labels = ", ".join(str(label) for label in self.classes.tolist())
+        return (
+            f"Release of a private source: {len(self.classes)} classes ({labels}), "
+            f"{self.n_features} features\n"
+            f"  model:      {'; '.join(self._contents()) or 'none'}\n"
+            f"  guarantee:  {self.guarantee}\n"
+            f"  labels:     {self.label_guarantee or 'not protected'}"
+        )
+
+    def _contents(self):
+        """Yield a phrase for each part that there is."""
+        own = "noisy" if self.subspace is None else "denoised"
+        kinds = {own: self.classifier}
+        if self.row_classifier is not self.classifier:
+            kinds["noisy"] = self.row_classifier
+        for rows, classifier in kinds.items():
+            if classifier is not None:
+                subsets = [a for group in classifier.autoencoders_by_class() for a in group]
+                depth = len(subsets[0].precisions_)
+                yield f"{len(subsets)} autoencoders (depth {depth}) of {rows} rows"
+        if self.moments is not None:
+            yield "moments of each class"
+        if self.mixtures is not None:
+            yield f"{len(self.mixtures.weights)} normal distributions"
+
+    def __repr__(self):
+        return (
+            f"Release({len(self.classes)} classes, {self.n_features} features, "
+            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "
+            f"per {self.guarantee.unit})"
+        )
+
+    def _repr_html_(self):
+        """Return :meth:`summary` behind a heading that a notebook can unfold."""
+        return (
+            f"<details open><summary><b>{escape(repr(self))}</b></summary>"
+            f"<pre>{escape(self.summary())}</pre></details>"
+        )
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __sklearn_clone__(self):
+        return self
+
+
+def _read_only(value):
+    """Return a field whose arrays cannot be written to."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    elif is_dataclass(value) and not isinstance(value, PrivacyGuarantee):
+        arrays = {field.name: _read_only(getattr(value, field.name)) for field in fields(value)}
+        value = replace(value, **arrays)
+    return value

@@ -1,0 +1,306 @@
+"""The source's owner makes a release from perturbed rows."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from skdp.membership import WideCDMMAClassifier
+from skdp.noise import RandomizedResponse
+from skdp.release._perturbation import NOISES, make_noise, perturb_labels, perturb_rows
+from skdp.release._release import Release
+from skdp.release.estimation import Alignment, Moments, denoised_codes
+from skdp.utils._sklearn import HasMethods, Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude
+
+# Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
+# codes of 20, as many as the target's subspace has.
+_DIRECTIONS_PER_COMPONENT = 3
+
+
+class DPSource(BaseEstimator):
+    r"""Make a release of a private source from a noisy copy of its rows.
+
+    The owner of private labelled rows calls :meth:`fit` and hands out ``release_``, saved by
+    :meth:`Release.save`; the target's owner passes it to :class:`DPTransferClassifier`. Fitting
+    perturbs the rows once, forgets them, and computes everything from the noisy copy
+    :math:`y^+`: counts, means and noise-corrected covariances
+    :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes, a mixture of normal
+    distributions for each behind the noise, a :class:`~skdp.WideCDMMAClassifier` of denoised
+    rows, the leading principal directions :math:`V_{sr}` of all rows, and class medians
+
+    .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
+
+    **What is guaranteed.** What the noise guarantees for the *features* of the training
+    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighbours
+    have as many rows (replace-one). Anything computed from the noisy copy and the public
+    distribution of its noise, by anybody, keeps it, so ``parts`` costs no privacy.
+    **What is treated as public**: the labels (hence the classes and their numbers of rows),
+    the number and names of the columns, and their dtype. With ``label_noise`` each label is
+    protected too, as :attr:`label_guarantee_` says; classes and number of rows stay public.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=None
+        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` releases
+        a model of the data as they are, and warns. None: that of ``noise`` where this is a
+        transformer, otherwise 1.
+
+    delta : float or None, default=None
+        Slack δ in [0, 1) for one element. None: that of ``noise``, otherwise 1e-5.
+
+    sensitivity : float or None, default=None
+        Largest change of one element that must be hidden, in the units of the data: scale
+        columns to [0, 1] by bounds that are known without looking at the data. None: that of
+        ``noise``, otherwise 1.
+
+    noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
+        The noise by name, drawn from fresh entropy of the operating system. Or a noise
+        transformer (with ``privacy_unit="record"`` or ``bounds``, say), which must state a
+        ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must be the
+        same as its own. A pickled fitted source leaves it out, and a release never has it.
+
+    label_noise : RandomizedResponse or None, default=None
+        Randomises the labels before anything is learned from them. By default they are
+        used as they are, and count as public.
+
+    parts : {"noise_aware", "papers", "all"}, default="noise_aware"
+        What the release carries. ``"noise_aware"``: what the default strategy of
+        :class:`DPTransferClassifier` needs; the noise, whose distribution is public, is
+        allowed for, by class moments (p(p+1)/2 numbers a class), and in the
+        ``3 * n_components`` directions in which rows differ most by a mixture of normal
+        distributions for each class and a classifier of denoised rows. ``"papers"``: a
+        classifier of the noisy rows, which the strategies "alignment" and "multitask" need.
+        ``"all"``: both, from one noisy copy, so that strategies can be compared on one
+        release.
+
+    n_components : int, default=20
+        Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
+
+    n_inducing : int or float, default=0.5
+        Inducing points of each layer: a count, or a fraction of the rows.
+
+    n_layers : int, default=5
+        Depth of each autoencoder. The file grows with it.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        Inference of the mappings, see :class:`~skdp.CDMMA`.
+
+    subset_size : int, default=1000
+        Rows for which one autoencoder is meant.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once. ``None`` means 1 unless in a
+        :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints its progress.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means and held-out rows, never for the noise: a seed that others may guess must
+        not undo the guarantee. For reproducible noise pass a transformer with a seed of its own.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may leave: immutable, checked, and all that a target needs.
+
+    guarantee_ : PrivacyGuarantee
+        What the release guarantees about features.
+
+    label_guarantee_ : PrivacyGuarantee or None
+        What it guarantees about labels; None where they are used as they are.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    n_features_in_ : int
+        Number of features p seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    Release : What it makes.
+    DPTransferClassifier : Learns from a release.
+
+    Notes
+    -----
+    Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
+    a parameter search over a source. A clone is not fitted, as everywhere in scikit-learn:
+    where a search clones, pass ``release_``, which is shared and never copied.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", section 4.2, Algorithms 5 and 6 and equation (118).
+
+    Examples
+    --------
+    >>> from skdp import DPSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source.release_
+    Release(10 classes, 64 features, (8, 1e-05)-DP per element)
+    >>> source.guarantee_.epsilon, source.guarantee_.unit
+    (8.0, 'element')
+    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right"), None],
+        "delta": [Interval(Real, 0, 1, closed="left"), None],
+        "sensitivity": [Interval(Real, 0, None, closed="neither"), None],
+        "noise": [StrOptions(set(NOISES)), HasMethods(["fit_transform", "get_params"])],
+        "label_noise": [RandomizedResponse, None],
+        "parts": [StrOptions({"noise_aware", "papers", "all"})],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_inducing": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"gamma", "empirical"})],
+        "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        epsilon=None,
+        delta=None,
+        sensitivity=None,
+        *,
+        noise="optimal",
+        label_noise=None,
+        parts="noise_aware",
+        n_components=20,
+        n_inducing=0.5,
+        n_layers=5,
+        inference="gamma",
+        subset_size=1000,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.noise = noise
+        self.label_noise = label_noise
+        self.parts = parts
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.inference = inference
+        self.subset_size = subset_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Perturb the rows, and make the release from the noisy copy alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows. Nothing computed from them is kept.
+
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones; not protected without ``label_noise``.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When the noise transformer contradicts this object's parameters, changes the
+            shape of the rows or states no guarantee, or the largest magnitude of the
+            noisy rows is not between 1e-12 and 1e12.
+        """
+        self.__dict__.pop("release_", None)  # whatever fails now, nothing old passes for new
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        noise = make_noise(self)
+        labels = perturb_labels(self.label_noise, y)
+        noisy = perturb_rows(noise, X, needs_variance=self.parts != "papers")
+        del X, y  # from here on there is only the noisy copy
+        check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
+        release = Release(
+            classes=labels.classes,
+            n_features=self.n_features_in_,
+            dtype=noisy.rows.dtype,
+            guarantee=noisy.guarantee,
+            label_guarantee=labels.guarantee,
+            feature_names=getattr(self, "feature_names_in_", None),
+            alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
+            **self._learn(noisy, labels),
+        )
+        self.classes_ = release.classes
+        self.guarantee_, self.label_guarantee_ = release.guarantee, release.label_guarantee
+        self.release_ = release
+        return self
+
+    def _learn(self, noisy, labels):
+        """Return the parts of the release that ``parts`` asks for."""
+        learned: dict = {}
+        if self.parts != "papers":
+            learned["moments"] = Moments.measure(noisy.rows, labels.weights, noisy.variance)
+            if noisy.variance.any():
+                learned["subspace"], learned["mixtures"], codes = denoised_codes(
+                    noisy.rows,
+                    labels.indices,
+                    learned["moments"],
+                    min(_DIRECTIONS_PER_COMPONENT * self.n_components, self.n_features_in_),
+                    check_random_state(self.random_state),
+                    labels_exact=self.label_noise is None,
+                )
+                learned["classifier"] = self._fit_classifier(codes, labels)
+        if self.parts != "noise_aware" or "classifier" not in learned:
+            of_rows = self._fit_classifier(noisy.rows, labels)
+            learned["row_classifier"] = of_rows
+            learned.setdefault("classifier", of_rows)
+        return learned
+
+    def _fit_classifier(self, rows, labels):
+        return WideCDMMAClassifier(
+            self.n_components,
+            self.n_inducing,
+            self.n_layers,
+            inference=self.inference,
+            subset_size=self.subset_size,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        ).fit(rows, labels.classes[labels.indices])
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "release_")
+
+    def __getstate__(self):
+        # Whoever gets a pickle of a fitted source must not get what made its noise.
+        state = super().__getstate__().copy()
+        if "release_" in state:
+            state["label_noise"] = None
+            if not isinstance(self.noise, str):
+                state["noise"] = None
+        return state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,199 @@
+"""What a release must be; whatever is refused here is refused on loading too."""
+
+from numbers import Integral
+
+import numpy as np
+
+from skdp.membership import WideCDMMAClassifier
+from skdp.privacy import PrivacyGuarantee
+
+# Numbers whose squares are numbers too.
+LARGEST = 1e100
+# Of a covariance matrix, in units of the average variance of a direction.
+_SMALLEST_VARIANCE = 1e-12
+# Distance of a mean of a mixture component, in units of the average deviation of a direction.
+_FARTHEST_MEAN = 1e9
+# Directions are unit vectors to this precision, float32 included.
+_UNIT_TOLERANCE = 1e-3
+# How far a stated δ may be from the one that the mechanisms behind it give, by rounding.
+_DELTA_TOLERANCE = 1e-6
+
+
+def check_release(release):
+    """Raise ValueError unless the parts of a release fit together and can be used.
+
+    Raises
+    ------
+    ValueError
+        Names the part.
+    """
+    K, p = _check_frame(release)
+    _check_guarantee(release.guarantee, "guarantee", {"element", "record"}, p)
+    if release.label_guarantee is not None:
+        _check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
+    if release.alignment is not None:
+        _check_alignment(release.alignment, K, p)
+    if release.moments is not None:
+        _check_moments(release.moments, K, p)
+    if release.subspace is not None:
+        _check_subspace(release.subspace, p)
+        _require(release.moments is not None, "subspace", "needs moments, which there are none")
+    if release.mixtures is not None:
+        _require(release.subspace is not None, "mixtures", "need a subspace, which there is none")
+        _check_mixtures(release.mixtures, K, len(release.subspace.variances))
+    if release.subspace is None:
+        _require(
+            release.row_classifier is release.classifier,
+            "row_classifier",
+            "must be the classifier where there is no subspace",
+        )
+    for name in ("classifier", "row_classifier"):
+        n_inputs = p
+        if name == "classifier" and release.subspace is not None:
+            n_inputs = len(release.subspace.variances)
+        _check_classifier(getattr(release, name), name, release.classes, n_inputs)
+    _require(
+        not all(part is None for part in (release.moments, release.classifier)),
+        "release",
+        "has neither moments nor a classifier",
+    )
+
+
+def _require(condition, name, problem):
+    if not condition:
+        raise ValueError(f"The {name!r} of a release {problem}. Ask its owner for a sound one.")
+
+
+def _check_frame(release):
+    """Check classes, names and dtype; return the numbers of classes and features."""
+    classes, p = release.classes, release.n_features
+    labels = (
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.dtype.kind in "biufUO"
+    )
+    _require(labels, "classes", "must be a 1-d array of labels")
+    _require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
+    distinct = len(set(classes.tolist()))
+    _require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
+    whole = isinstance(p, Integral) and not isinstance(p, bool) and p >= 1
+    _require(whole, "n_features", "must be a whole number >= 1")
+    _require(release.dtype in (np.float32, np.float64), "dtype", "must be float32 or float64")
+    names = release.feature_names
+    if names is not None:
+        listed = isinstance(names, np.ndarray) and names.shape == (p,)
+        _require(listed, "feature_names", f"must be an array of {p} names")
+        texts = all(isinstance(name, str) for name in names.tolist())
+        _require(texts, "feature_names", "must be text")
+    return len(classes), p
+
+
+def _check_guarantee(guarantee, name, units, n_features):
+    _require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
+    numbers = all(_is_real(x) for x in (guarantee.epsilon, guarantee.delta))
+    _require(numbers and guarantee.epsilon > 0, name, "must have an epsilon > 0")
+    _require(0 <= guarantee.delta < 1, name, "must have a delta in [0, 1)")
+    _require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
+    _require(guarantee.n_features == n_features, name, f"must be about {n_features} features")
+    d = guarantee.sensitivity
+    _require(d is None or (_is_real(d) and 0 < d < np.inf), name, "must have a sensitivity > 0")
+    texts = (guarantee.mechanism, guarantee.covers, guarantee.excludes)
+    _require(all(isinstance(text, str) for text in texts), name, "must say what it covers")
+    for loss in guarantee.losses:
+        sound = loss.kind in {"laplace", "gaussian", "pure"} and _is_real(loss.parameter)
+        sound = sound and isinstance(loss.count, Integral) and loss.count >= 1
+        sound = sound and loss.parameter >= 0 and 0 <= loss.atom < 1
+        sound = sound and 0 <= loss.slack < 1 and 0 <= loss.cut < 1
+        _require(sound, name, "has losses that no mechanism has")
+    if guarantee.losses:
+        _check_losses(guarantee, name)
+
+
+def _check_losses(guarantee, name):
+    """Check that the mechanisms behind a guarantee give no more than it states."""
+    try:
+        delta = guarantee.delta_at(guarantee.epsilon)
+    except ImportError:  # tight accounting is an extra
+        return
+    allowed = guarantee.delta * (1 + _DELTA_TOLERANCE) + np.finfo(float).eps
+    _require(delta <= allowed, name, "states less than its losses amount to")
+
+
+def _is_real(value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _check_arrays(part, name):
+    """Check that all fields are arrays of numbers that can be squared."""
+    for key, array in vars(part).items():
+        real = isinstance(array, np.ndarray) and array.dtype.kind in "iuf"
+        _require(real, f"{name}.{key}", "must be an array of real numbers")
+        # not <, so that NaN is refused
+        large = float(np.abs(array).max(initial=0))
+        _require(large < LARGEST, f"{name}.{key}", "must be finite")
+
+
+def _check_shape(array, shape, name):
+    _require(array.shape == shape, name, f"must have shape {shape}, got {array.shape}")
+
+
+def _check_alignment(alignment, K, p):
+    _check_arrays(alignment, "alignment")
+    directions = alignment.components
+    _require(directions.ndim == 2 and len(directions), "alignment.components", "must be a matrix")
+    _check_shape(directions, (len(directions), p), "alignment.components")
+    _check_shape(alignment.class_medians, (K, len(directions)), "alignment.class_medians")
+    _check_shape(alignment.mean, (p,), "alignment.mean")
+
+
+def _check_moments(moments, K, p):
+    _check_arrays(moments, "moments")
+    for name in ("class_counts", "effective_sizes"):
+        counts = getattr(moments, name)
+        _check_shape(counts, (K,), f"moments.{name}")
+        _require(counts.min() > 0, f"moments.{name}", "must be positive")
+    _check_shape(moments.means, (K, p), "moments.means")
+    _check_shape(moments.covariances, (K, p * (p + 1) // 2), "moments.covariances")
+    _check_shape(moments.noise, (p,), "moments.noise")
+    _require(moments.noise.min() >= 0, "moments.noise", "must not be negative")
+
+
+def _check_subspace(subspace, p):
+    _check_arrays(subspace, "subspace")
+    variances = subspace.variances
+    positive = variances.ndim == 1 and len(variances) and variances.min() > 0
+    _require(positive, "subspace.variances", "must be positive numbers")
+    _check_shape(subspace.mean, (p,), "subspace.mean")
+    _check_shape(subspace.components, (len(variances), p), "subspace.components")
+    lengths = np.linalg.norm(subspace.components, axis=1)
+    unit = np.allclose(lengths, 1, atol=_UNIT_TOLERANCE)
+    _require(unit, "subspace.components", "must be unit vectors")
+
+
+def _check_mixtures(mixtures, K, d):
+    _check_arrays(mixtures, "mixtures")
+    indices, weights, S = mixtures.class_indices, mixtures.weights, mixtures.covariances
+    n = indices.size
+    numbered = indices.shape == (n,) and indices.dtype.kind == "i"
+    numbered = numbered and np.array_equal(np.unique(indices), np.arange(K))
+    numbered = numbered and (np.diff(indices) >= 0).all()
+    _require(numbered, "mixtures.class_indices", f"must go up from 0 to {K - 1}")
+    _check_shape(weights, (n,), "mixtures.weights")
+    proper = weights.min() > 0 and np.allclose(np.bincount(indices, weights), 1)
+    _require(proper, "mixtures.weights", "must be positive and add up to 1 in each class")
+    _check_shape(mixtures.means, (n, d), "mixtures.means")
+    near = np.abs(mixtures.means).max() < _FARTHEST_MEAN
+    _require(near, "mixtures.means", "must be near the centre of the subspace")
+    _check_shape(S, (n, d, d), "mixtures.covariances")
+    symmetric = np.allclose(S, S.swapaxes(1, 2))
+    _require(symmetric, "mixtures.covariances", "must be symmetric")
+    definite = np.linalg.eigvalsh(S).min() > _SMALLEST_VARIANCE
+    _require(definite, "mixtures.covariances", "must be positive definite")
+
+
+def _check_classifier(classifier, name, classes, n_inputs):
+    if classifier is None:
+        return
+    fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
+    _require(fitted, name, "must be a fitted WideCDMMAClassifier")
+    _require(np.array_equal(classifier.classes_, classes), name, "must have the same classes")
+    reads = classifier.n_features_in_ == n_inputs
+    _require(reads, name, f"must read {n_inputs} features")

@@ -1,0 +1,18 @@
+"""What can be known behind noise of known distribution; owner's and target's side share it."""
+
+from skdp.release.estimation._alignment import Alignment, class_medians
+from skdp.release.estimation._denoising import denoised_codes
+from skdp.release.estimation._empirical_bayes import ClassModel
+from skdp.release.estimation._mixtures import Mixtures
+from skdp.release.estimation._moments import Moments
+from skdp.release.estimation._subspace import Subspace
+
+__all__ = [
+    "Alignment",
+    "ClassModel",
+    "Mixtures",
+    "Moments",
+    "Subspace",
+    "class_medians",
+    "denoised_codes",
+]

@@ -1,0 +1,113 @@
+"""What a release says of target rows: one score for each row and class, by each of its parts."""
+
+import numpy as np
+
+from skdp.release.estimation import ClassModel, Subspace
+from skdp.transfer.strategies._embedding import Embedding
+
+# Share of a target direction's length that other features must span to be of use; rule of thumb.
+_MIN_SHARED = 0.5
+
+
+class NormalScorer:
+    """Normal distributions of the source's classes, in the subspace of the target.
+
+    In those few directions class means are known long after single rows have drowned in noise.
+    """
+
+    def __init__(self, task, embedding, subspace):
+        moments = task.release.moments.select(task.class_indices)
+        directions = embedding.directions(subspace.components)
+        # Other features may not span all directions of the target.
+        shared = np.flatnonzero((directions**2).sum(axis=1) > _MIN_SHARED)
+        self._subspace = Subspace(
+            subspace.mean, subspace.components[shared], subspace.variances[shared]
+        )
+        means, covariances, noise = moments.project(directions[shared])
+        s = 1 / embedding.scale
+        model = ClassModel.shrink(
+            means * s,
+            covariances * s**2,
+            noise * s**2,
+            moments.effective_sizes,
+            self._subspace.variances,
+        )
+        self._normals = model.predictive()
+
+    def scores(self, X):
+        """Return log-likelihoods, up to a constant."""
+        Z = self._subspace.project(X)
+        return self._normals.log_likelihood(Z, np.zeros(Z.shape[1]))
+
+
+class AdaptedMixtureScorer:
+    """Mixtures of normal distributions behind the source's noise, adapted to the target rows."""
+
+    def __init__(self, task, embedding):
+        release = task.release
+        self._subspace, self._embedding = release.subspace, embedding
+        mixtures = release.mixtures.select(task.class_indices)
+        # Where noise left one normal distribution for each class, rows would lead them astray.
+        if mixtures.is_multimodal:
+            moments = release.moments.select(task.class_indices)
+            noise = self._subspace.noise(moments.noise)
+            mixtures = mixtures.adapt(self._encode(task.X), moments.effective_sizes, noise)
+        self._mixtures = mixtures
+
+    def _encode(self, X):
+        return self._subspace.encode(self._embedding.rows(X))
+
+    def scores(self, X):
+        """Return log-likelihoods, up to a constant."""
+        codes = self._encode(X)
+        return self._mixtures.log_likelihood(codes, np.zeros(codes.shape[1]))
+
+
+class ClassifierScorer:
+    """The classifier that the source trained on its noisy copy."""
+
+    def __init__(self, task, embedding):
+        self._release, self._class_indices = task.release, task.class_indices
+        self._embedding = embedding
+
+    def scores(self, X):
+        """Return minus the squared reconstruction errors."""
+        return self._release.scores(self._embedding.rows(X))[:, self._class_indices]
+
+
+def source_scorers(task, subspace):
+    """Return the scorers that a release offers; none without one.
+
+    Parameters
+    ----------
+    task : Task
+
+    subspace : Subspace
+        Of the target's rows.
+
+    Returns
+    -------
+    scorers : list of Scorer
+    """
+    release = task.release
+    if release is None:
+        return []
+    embedding = Embedding.of_means(task, subspace)
+    scorers: list = []
+    if release.classifier is not None:
+        scorers.append(ClassifierScorer(task, embedding))
+    if _normals_see_most(release):
+        scorers.append(NormalScorer(task, embedding, subspace))
+    if release.mixtures is not None:
+        scorers.append(AdaptedMixtureScorer(task, embedding))
+    return scorers
+
+
+def _normals_see_most(release):
+    """Return whether noise, of rows or labels, left single normals the best view of classes.
+
+    If not, they would be included besides scorers that see more, and err where the target errs.
+    """
+    if release.mixtures is not None:
+        return not release.mixtures.is_multimodal
+    return release.moments is not None and release.label_guarantee is not None

@@ -1,0 +1,62 @@
+"""What every strategy is given, and the protocol of whatever scores rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from skdp.release import Release
+
+
+class Scorer(Protocol):
+    """Whatever scores rows: a classifier of source or target, or a part of a release."""
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return one score for each row and class; larger is likelier."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A target, the release that is to help, and how target models are fitted.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    labels : ndarray of shape (n_samples,)
+        Class indices among the target's classes, −1 where unlabelled.
+
+    release : Release or None
+        None where the target is alone.
+
+    class_indices : list of int
+        Index of each of the target's classes among those of the release.
+
+    fit : callable
+        ``fit(settings, rows, labels)`` returns a :class:`ReconstructionScorer`.
+
+    n_folds : int
+        Folds in which rows are left out in each round.
+
+    n_jobs : int or None
+        Threads.
+
+    random_state : RandomState
+        For whatever is random.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    release: Release | None
+    class_indices: list
+    fit: Callable
+    n_folds: int
+    n_jobs: int | None
+    random_state: np.random.RandomState
+
+    @property
+    def unlabelled(self):
+        """Which rows have no label."""
+        return self.labels < 0
