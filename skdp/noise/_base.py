@@ -16,9 +16,9 @@ from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 # The sampler keeps the logarithms of ratios of probabilities to within this (argued at
 # IntegerNoise, tested in tests/noise/test_sampler.py); a point mass leaves it fewer of its bits.
 PRECISION = 2.0**-30
-# Least ε of one element, a thousand times the precision of the sampler: nothing of the data is
-# left long before (rule of thumb).
-_LEAST_EPSILON = 1e-6
+# Least ε of one element or label, a thousand times the precision of the sampler: nothing of the
+# data is left long before (rule of thumb).
+LEAST_EPSILON = 1e-6
 # Smallest sensitivity, in the units of the data: its square, a variance, is a float64.
 _SMALLEST = 1e-140
 # Largest sensitivity, for the same reason.
@@ -187,7 +187,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         epsilon, delta, p = float(self.epsilon), float(self.delta), self._n_moving()
         if p > 1:
             epsilon, delta = epsilon / p, -np.expm1(np.log1p(-delta) / p)
-        least = _LEAST_EPSILON / (1 - delta)
+        least = LEAST_EPSILON / (1 - delta)
         if epsilon < least:
             raise ValueError(
                 f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "

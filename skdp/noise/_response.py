@@ -7,15 +7,13 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.noise._base import PRECISION
+from skdp.noise._base import LEAST_EPSILON, PRECISION
 from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
 from skdp.noise._random_bits import random_bits
 from skdp.noise._sampler import AliasTable
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, fit_context
 
-# Least ε of a label, as of an element of the features (rule of thumb).
-_LEAST_EPSILON = 1e-6
 # Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
 # more surely than that gains nothing.
 _GREATEST_EPSILON = 20.0
@@ -84,7 +82,7 @@ class RandomizedResponse(PrivateRandomness):
     """
 
     _parameter_constraints: dict = {
-        "epsilon": [Interval(Real, _LEAST_EPSILON, None, closed="both")],
+        "epsilon": [Interval(Real, LEAST_EPSILON, None, closed="both")],
         "classes": ["array-like", None],
         "random_state": ["random_state"],
     }
