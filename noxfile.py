@@ -2,7 +2,7 @@
 
 import nox
 
-nox.options.sessions = ["lint", "oldest", "tests"]
+nox.options.sessions = ["lint", "oldest", "tests", "doc"]
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 
@@ -44,6 +44,10 @@ def tests(session):
 
 @nox.session
 def doc(session):
-    """Build the documentation and its gallery into doc/_build."""
+    """Build the documentation into doc/_build; ``nox -s doc -- run`` runs its examples too.
+
+    The tests run them already.
+    """
     session.install("-e", ".[doc]")
-    session.run("sphinx-build", "-W", "--keep-going", "doc", "doc/_build")
+    gallery = [] if "run" in session.posargs else ["-D", "plot_gallery=0"]
+    session.run("sphinx-build", "-q", "-W", "--keep-going", *gallery, "doc", "doc/_build")

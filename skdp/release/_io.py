@@ -66,7 +66,7 @@ def write_release(release, path):
         "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
     }
-    arrays = {}
+    arrays: dict = {}
     for name, (_, keys) in _PARTS.items():
         part = getattr(release, name)
         if part is not None:
@@ -78,10 +78,10 @@ def write_release(release, path):
 
 
 def _classifiers(release):
-    """Yield the names of the classifiers to be written, each once."""
+    """Yield the names of the classifiers to be written, each classifier once."""
     if release.classifier is not None:
         yield "classifier"
-    if release.row_classifier is not release.classifier:
+    if release.row_classifier not in (None, release.classifier):
         yield "row_classifier"
 
 

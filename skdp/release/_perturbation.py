@@ -116,7 +116,7 @@ def perturb_rows(noise, X, *, needs_variance):
         states no guarantee or no variance.
     """
     noisy, fitted = perturb_training_rows(noise, X)
-    guarantee = getattr(fitted, "guarantee_", None)
+    guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)
     problem = None
     if guarantee is None:

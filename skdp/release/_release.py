@@ -1,6 +1,6 @@
 """The release: the one thing that passes from the source's owner to the target's."""
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html import escape
 
 import numpy as np
@@ -284,6 +284,11 @@ class Release:
             f"<pre>{escape(self.summary())}</pre></details>"
         )
 
+    def __setstate__(self, state):
+        # Arrays that come from a pickle can be written to.
+        for name, value in state.items():
+            object.__setattr__(self, name, _read_only(value))
+
     def __copy__(self):
         return self
 
@@ -299,7 +304,6 @@ def _read_only(value):
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False
-    elif is_dataclass(value) and not isinstance(value, PrivacyGuarantee):
-        arrays = {field.name: _read_only(getattr(value, field.name)) for field in fields(value)}
-        value = replace(value, **arrays)
+    elif isinstance(value, Alignment | Mixtures | Moments | Subspace):
+        value = replace(value, **{name: _read_only(array) for name, array in vars(value).items()})
     return value

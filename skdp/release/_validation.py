@@ -1,7 +1,5 @@
 """What a release must be; whatever is refused here is refused on loading too."""
 
-from numbers import Integral
-
 import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
@@ -74,8 +72,7 @@ def _check_frame(release):
     _require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
     distinct = len(set(classes.tolist()))
     _require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
-    whole = isinstance(p, Integral) and not isinstance(p, bool) and p >= 1
-    _require(whole, "n_features", "must be a whole number >= 1")
+    _require(_is_count(p), "n_features", "must be a whole number >= 1")
     _require(release.dtype in (np.float32, np.float64), "dtype", "must be float32 or float64")
     names = release.feature_names
     if names is not None:
@@ -99,7 +96,7 @@ def _check_guarantee(guarantee, name, units, n_features):
     _require(all(isinstance(text, str) for text in texts), name, "must say what it covers")
     for loss in guarantee.losses:
         sound = loss.kind in {"laplace", "gaussian", "pure"} and _is_real(loss.parameter)
-        sound = sound and isinstance(loss.count, Integral) and loss.count >= 1
+        sound = sound and _is_count(loss.count)
         sound = sound and loss.parameter >= 0 and 0 <= loss.atom < 1
         sound = sound and 0 <= loss.slack < 1 and 0 <= loss.cut < 1
         _require(sound, name, "has losses that no mechanism has")
@@ -115,6 +112,10 @@ def _check_losses(guarantee, name):
         return
     allowed = guarantee.delta * (1 + _DELTA_TOLERANCE) + np.finfo(float).eps
     _require(delta <= allowed, name, "states less than its losses amount to")
+
+
+def _is_count(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
 
 
 def _is_real(value):

@@ -170,12 +170,18 @@ def match_classes(classes, source_classes):
 
 
 def check_columns(target, release):
-    """Raise ValueError where equally many columns of target and release have other names."""
+    """Raise ValueError where columns of target and release cannot be brought together."""
     names = [
         list(getattr(target, "feature_names_in_", ())),
         [] if release.feature_names is None else release.feature_names.tolist(),
     ]
     same_number = target.n_features_in_ == release.n_features
+    if not same_number and release.alignment is None:
+        raise ValueError(
+            f"X has {target.n_features_in_} features and the release has {release.n_features}, "
+            "but no 'alignment' that could bring one to the other. Pass rows of the release's "
+            "own features, or ask its owner for a release with an alignment."
+        )
     if same_number and all(names) and names[0] != names[1]:
         raise ValueError(
             f"Source and target both have {release.n_features} columns, but they are called "

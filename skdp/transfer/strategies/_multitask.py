@@ -63,7 +63,7 @@ class MultiTaskSide(SourceSide):
                 errors = [squared_distances(Y, guess) for guess in (output, carried)]
                 scores[:, c] = -np.minimum(*errors)
             # Queries so far away that squares overflow stay ordered and finite.
-            return np.nan_to_num(scores, nan=np.finfo(self._dtype).min)
+            return np.nan_to_num(scores, nan=float(np.finfo(self._dtype).min))
 
         values_per_row = 2 * _MAX_INDUCING + 8 * X.shape[1]
         return map_rows(

@@ -1,0 +1,105 @@
+"""Files of every published format must load for ever, and say what they said.
+
+    python tests/release/test_golden.py
+
+writes those of the present format anew. Do that only for a format of which no file has left
+this repository: an owner cannot make a release again without spending its ε again.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, RandomizedResponse, Release
+
+DATA = Path(__file__).parent / "data"
+FORMATS = (4, 5)
+# Squared errors of two rows in the three classes, written down when format 4 was the present one.
+ERRORS = {
+    "denoised": [
+        [0.08635639999771594, 2.6346948874150162, 5.88806800111535],
+        [1.1012176999223933, 0.24057592463346755, 3.3640216644414123],
+    ],
+    "papers": [
+        [0.013551430776715279, 0.3434138000011444, 2.1863856315612793],
+        [0.797498345375061, 0.07807868719100952, 1.0842838287353516],
+    ],
+}
+
+
+def private_rows():
+    rng = np.random.RandomState(0)
+    X, y = rng.rand(60, 4), np.arange(60) % 3
+    X[:, 0] += y
+    return X, np.array(["ant", "bee", "cow"])[y]
+
+
+def make_release(name):
+    X, y = private_rows()
+    source = DPSource(
+        noise=OptimalDPNoise(8.0, random_state=np.random.RandomState(0)),
+        n_components=2,
+        n_inducing=4,
+        n_layers=1,
+        random_state=0,
+    )
+    if name == "papers":
+        return source.set_params(parts="papers").fit(X.astype(np.float32), y).release_
+    response = RandomizedResponse(4.0, random_state=np.random.RandomState(0))
+    return (
+        source.set_params(label_noise=response)
+        .fit(pd.DataFrame(X, columns=list("abcd")), y)
+        .release_
+    )
+
+
+@pytest.mark.parametrize("version", FORMATS)
+@pytest.mark.parametrize("name", ERRORS)
+def test_golden_files_say_what_they_said(version, name):
+    path = DATA / f"version{version}_{name}.skdp"
+    assert path.stat().st_size < 15_000
+    release = Release.load(path)
+    rows = private_rows()[0][:2].astype(release.dtype)
+    assert_allclose(-release.scores(rows), ERRORS[name], rtol=1e-6)
+    assert release.classes.tolist() == ["ant", "bee", "cow"]
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (8.0, 1e-5)
+    denoised = name == "denoised"
+    assert release.dtype == (np.float64 if denoised else np.float32)
+    assert (release.label_guarantee is not None) == denoised
+    assert (release.feature_names is not None) == denoised
+    parts = (release.moments, release.subspace, release.mixtures)
+    assert all((part is not None) == denoised for part in parts)
+    assert (release.row_classifier is None) == denoised
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_target_learns_the_same_from_every_format(name):
+    X, y = private_rows()
+    marked = y.astype(object)
+    marked[20:] = None
+    releases = [Release.load(DATA / f"version{version}_{name}.skdp") for version in FORMATS]
+    scores = [
+        DPTransferClassifier(release, random_state=0).fit(X, marked).decision_function(X)
+        for release in releases
+    ]
+    assert_array_equal(*scores)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_present_format_is_still_written(name, tmp_path):
+    # Not byte by byte: versions of NumPy write headers of arrays differently.
+    make_release(name).save(tmp_path / "release")
+    with np.load(tmp_path / "release") as new, np.load(DATA / f"version5_{name}.skdp") as old:
+        assert set(new.files) == set(old.files)
+        for key in set(new.files) - {"header"}:
+            assert new[key].dtype == old[key].dtype
+            assert_allclose(new[key], old[key], rtol=1e-5, atol=1e-7)
+
+
+if __name__ == "__main__":
+    for name in ERRORS:
+        make_release(name).save(DATA / f"version5_{name}.skdp")

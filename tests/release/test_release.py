@@ -1,0 +1,172 @@
+"""The value that passes from the source's owner to the target's."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    LabeledSplit,
+    OptimalDPNoise,
+    Release,
+    WideCDMMAClassifier,
+)
+
+SETTINGS = {"n_components": 3, "n_inducing": 10, "n_layers": 1, "random_state": 0}
+PARTS = ("alignment", "moments", "subspace", "mixtures")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.RandomState(0)
+    y = np.arange(150) % 3
+    X = pd.DataFrame(rng.rand(150, 6) + y[:, np.newaxis], columns=list("abcdef"))
+    return X, np.array(["ant", "bee", "cow"])[y]
+
+
+@pytest.fixture(scope="module")
+def release(rows):
+    noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(0))
+    return DPSource(noise=noise, parts="all", **SETTINGS).fit(*rows).release_
+
+
+def test_nothing_in_it_can_be_changed(release):
+    with pytest.raises(FrozenInstanceError):
+        release.classes = np.array([0, 1])
+    arrays = [release.classes, release.feature_names]
+    arrays += [array for name in PARTS for array in vars(getattr(release, name)).values()]
+    assert len(arrays) == 2 + 3 + 5 + 3 + 4
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = array
+
+
+def test_what_made_it_keeps_its_own_arrays(release):
+    classes = np.array(["ant", "bee", "cow"])
+    replace(release, classes=classes)
+    classes[0] = "cat"  # the caller's array stays writable
+
+
+def test_copies_and_clones_are_the_same_object(release):
+    model = DPTransferClassifier(release)
+    shared = [copy.copy(release), copy.deepcopy(release), clone(release)]
+    shared += [clone(model).source, copy.deepcopy(model).source]
+    assert all(other is release for other in shared)
+
+
+def test_a_search_copies_nothing(rows, release):
+    X, y = rows
+    marked = y.astype(object)
+    marked[60:] = None
+    model = DPTransferClassifier(release, n_components=2, random_state=0)
+    grid = GridSearchCV(model, {"tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(X, marked)
+    assert grid.best_estimator_.source is release
+
+
+def test_pickles_hold_what_it_holds(rows, release):
+    again = pickle.loads(pickle.dumps(release))
+    assert_array_equal(again.scores(rows[0]), release.scores(rows[0]))
+    assert again.guarantee == release.guarantee
+    with pytest.raises(FrozenInstanceError):
+        again.classes = None
+    with pytest.raises(ValueError, match="read-only"):
+        again.moments.means[0] = 0.0
+
+
+def test_joblib_maps_it_into_memory(release, rows, tmp_path):
+    joblib.dump(release, tmp_path / "release.joblib")
+    mapped = joblib.load(tmp_path / "release.joblib", mmap_mode="r")
+    for name in PARTS:
+        for array in vars(getattr(mapped, name)).values():
+            assert isinstance(array, np.memmap)
+    assert_array_equal(mapped.scores(rows[0]), release.scores(rows[0]))
+
+
+def test_the_source_alone_is_its_classifier_of_denoised_rows(rows, release):
+    X, y = rows
+    codes = release.subspace.encode(X.to_numpy())
+    assert_array_equal(release.scores(X), -release.classifier.reconstruction_errors(codes))
+    assert_array_equal(release.predict(X), release.classifier.predict(codes))
+    assert_array_equal(release.predict_proba(X), release.classifier.predict_proba(codes))
+    assert release.score(X, y) == np.mean(release.predict(X) == y) > 0.9
+
+
+def test_without_noise_the_source_alone_is_the_plain_classifier(rows, open_source):
+    X, y = rows[0].to_numpy(), rows[1]
+    plain = WideCDMMAClassifier(random_state=0).fit(X, y)
+    release = open_source(X, y)
+    assert_array_equal(release.scores(X), -plain.reconstruction_errors(X))
+    assert_array_equal(release.predict_proba(X), plain.predict_proba(X))
+
+
+def test_columns_are_matched_by_name(rows, release):
+    X, _ = rows
+    other = X[list("fcabed")].assign(more=1.0)
+    assert_array_equal(release.scores(other), release.scores(X))
+    assert_array_equal(release.scores(X.to_numpy()), release.scores(X))
+    with pytest.raises(ValueError, match=r"X lacks the columns \['b'\]"):
+        release.predict(X.drop(columns="b"))
+
+
+def test_rows_of_another_space_are_refused(release):
+    with pytest.raises(ValueError, match="X has 5 features, but Release is expecting 6"):
+        release.predict(np.zeros((2, 5)))
+    with pytest.raises(ValueError, match="contains NaN"):
+        release.predict(np.full((2, 6), np.nan))
+
+
+def test_a_release_without_a_classifier_says_so(release, rows):
+    bare = replace(release, classifier=None, row_classifier=None)
+    with pytest.raises(ValueError, match="no classifier of its own"):
+        bare.predict(rows[0])
+    X, y = rows
+    marked = y.astype(object)
+    marked[30:] = None
+    model = DPTransferClassifier(bare, n_components=2, random_state=0).fit(X, marked)
+    assert model.score(X, y) > 0.9  # moments and mixtures are enough to learn from
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_file_holds_all_of_it(rows, dtype, tmp_path):
+    X, y = rows[0].astype(dtype), rows[1]
+    release = DPSource(20.0, parts="all", **SETTINGS).fit(X, y).release_
+    release.save(tmp_path / "any.ending")
+    loaded = Release.load(tmp_path / "any.ending")
+    assert loaded.dtype == release.dtype == dtype
+    assert loaded.guarantee == release.guarantee
+    assert loaded.summary() == release.summary()
+    for name in PARTS:
+        for key, array in vars(getattr(release, name)).items():
+            found = getattr(getattr(loaded, name), key)
+            assert_array_equal(found, array)
+            assert found.dtype == array.dtype
+    assert_array_equal(loaded.scores(X), release.scores(X))
+    errors = release.row_classifier.reconstruction_errors(X.to_numpy())
+    assert_array_equal(loaded.row_classifier.reconstruction_errors(X.to_numpy()), errors)
+
+
+def test_summary_says_what_it_is_and_what_it_guarantees(release):
+    text = release.summary()
+    assert "3 classes (ant, bee, cow), 6 features" in text
+    assert "3 autoencoders (depth 1) of denoised rows; 3 autoencoders (depth 1) of noisy" in text
+    assert "moments of each class" in text
+    assert "(20, 1e-05)-differential privacy per element" in text
+    assert "labels:     not protected" in text
+    assert repr(release) == "Release(3 classes, 6 features, (20, 1e-05)-DP per element)"
+
+
+def test_html_is_the_summary_with_nothing_that_runs(release):
+    html = replace(release, classes=np.array(["<script>", "b", "c"]), classifier=None,
+                   row_classifier=None)._repr_html_()  # fmt: skip
+    assert "differential privacy per element" in html
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
