@@ -1,4 +1,4 @@
-r"""The deep fuzzy model of 000: zero-order Takagi-Sugeno layers with Bayesian consequents.
+r"""Zero-order Takagi-Sugeno layers with Bayesian consequents, as SERUMS D3.1 (2019) has them.
 
 A layer's M rules "if x is in the fuzzy set around a_m, then y is α_m" fire to degrees
 that are normalised to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
@@ -53,7 +53,7 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
 
 
 def mean_field_precision(regression, *, tol, max_iter):
-    """Iterate (2.150)–(2.154) of 000 to their fixed point, in O(M) a step.
+    """Iterate SERUMS D3.1 (2019), (2.150)–(2.154), to their fixed point, in O(M) a step.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def fit_layers(
     random_state=None,
     with_covariance=False,
 ):
-    """Learn the deep fuzzy model x → Y, Algorithm 1 of 000.
+    """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1.
 
     Parameters
     ----------

@@ -41,9 +41,10 @@ class CDMMA(BaseAutoencoder):
         Depth L.
 
     inference : {"gamma", "empirical"}, default="gamma"
-        Inference of the mappings: ``"gamma"`` is 004 (ν = 2.1 in the first layer, infinite
-        below), ``"empirical"`` is 003 (ν = 2.1 throughout, and each layer starts from the
-        number of inducing points that the one before it ended with).
+        Inference of the mappings, see :class:`MembershipMapping`: ``"gamma"`` is that of
+        Kumar and Moser (ν = 2.1 in the first layer, infinite below), ``"empirical"`` that of
+        SERUMS D3.3 (2022) (ν = 2.1 throughout, and each layer starts from the number of
+        inducing points that the one before it ended with).
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -90,7 +91,8 @@ class CDMMA(BaseAutoencoder):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 17 and Algorithm 2 (004).
+    deep autoencoders", Definitions 17 and 18 and Algorithm 2. SERUMS D3.3 (2022), Definitions
+    3 and 12 and Algorithm 2.
 
     Examples
     --------

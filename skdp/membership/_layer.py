@@ -10,8 +10,8 @@ from skdp.utils._clusters import kmeans_centres
 from skdp.utils._kernels import inverse_squared_range, squared_exponential
 from skdp.utils._regression import DiagonalRegression
 
-# 003, Algorithm 1, steps 2–7: inducing points are dropped, a tenth at a time, until the
-# smoothing τ(M, 1) reaches this value.
+# Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
+# value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.
 _MIN_SMOOTHING = 0.1
 
 
@@ -115,7 +115,7 @@ def fit_layer(
         Number of inducing points M; the most of them under ``inference="empirical"``.
 
     inference : {"gamma", "empirical"}
-        004 Algorithm 1 or 003 Algorithm 1.
+        Kumar and Moser, Algorithm 1, or SERUMS D3.3 (2022), Algorithm 1.
 
     nu : float
         Degrees of freedom ν of the Student-t mapping, above 2, may be infinite.

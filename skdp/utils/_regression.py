@@ -95,7 +95,8 @@ class DiagonalRegression:
     def squared_error(self, ridge, smoothing=0.0):
         """Return ‖Y‖² − 2·tr(αᵀΨᵀY) + tr(αᵀ(Φ + smoothing·K)α), at the α of this ridge.
 
-        With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of (96).
+        With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of
+        Kumar and Moser, equation (96).
         """
         strength = np.einsum("ij,ij->i", self.targets, self.targets)
         shrunk = strength / (self.eigenvalues + ridge)

@@ -57,7 +57,7 @@ def test_one_autoencoder_for_each_participant_and_class(together, split):
 def test_the_strongest_rule_decides(together, split):
     # (2.166), rule by rule from the autoencoders themselves.
     _, X_test, *_ = split
-    strengths = np.column_stack([part.membership(X_test) for [part] in together.autoencoders_])
+    strengths = np.column_stack([a.membership(X_test) for [a] in together.autoencoders_])
     assert_allclose(together.memberships(X_test), strengths, rtol=1e-9)
     labels = np.array([rule.label for rule in together.rules_])
     by_class = [strengths[:, labels == c].max(axis=1) for c in range(10)]
@@ -67,7 +67,7 @@ def test_the_strongest_rule_decides(together, split):
 def test_voters_average_the_strongest_rules(together, split):
     _, X_test, _, y_test, _ = split
     errors = np.column_stack(
-        [part.reconstruction_error(X_test) for [part] in together.autoencoders_]
+        [a.reconstruction_error(X_test) for [a] in together.autoencoders_]
     ).reshape(len(X_test), 3, 10)  # rules are ordered by participant, then class
     voting = copy.copy(together)
     for n_voters in (1, 2, 3, 99):
@@ -91,7 +91,7 @@ def test_explanations_name_who_and_what(together, split):
 def test_large_sets_are_split(split):
     X, X_test, y, y_test, _ = split
     model = DeepFuzzyClassifier(subset_size=60, random_state=0).fit(X, y)
-    assert [len(parts) for parts in model.autoencoders_] == [
+    assert [len(group) for group in model.autoencoders_] == [
         -(-np.sum(y == c) // 60) for c in range(10)
     ]
     assert model.score(X_test, y_test) > 0.93
@@ -106,7 +106,7 @@ def test_merging_is_as_good_as_fitting_together(split, together):
     assert_allclose(probabilities.sum(axis=1), 1)
 
 
-def test_merged_memberships_are_those_of_the_parts(split):
+def test_merged_memberships_are_those_of_the_models(split):
     _, X_test, *_ = split
     models = fit_apart(split)
     merged = DeepFuzzyClassifier.merge(models)
@@ -183,8 +183,8 @@ def test_noise_is_what_the_autoencoders_see(split):
     # Without clustering, the sets' centres are the codes of the noisy rows.
     noisy = seen[0][1][y[groups == "anna"] == 0]
     exact = DeepFuzzyClassifier(n_inducing=1.0, max_layers=1, random_state=0)
-    [part] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]
-    assert_allclose(model.autoencoders_[0][0].components_, part.components_, rtol=1e-9)
+    [alone] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]
+    assert_allclose(model.autoencoders_[0][0].components_, alone.components_, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -251,8 +251,8 @@ def test_a_saved_private_model_does_not_hold_a_planted_secret(split, tmp_path):
         for name in arrays.files:
             values = np.asarray(arrays[name], dtype=float)
             assert not np.isclose(values, secret, rtol=1e-9).any(), name
-    [part] = DeepFuzzyClassifier(max_layers=1).fit(X, y).autoencoders_[-1]
-    assert_allclose(part.reconstruct(X[:1]), secret, rtol=1e-4)  # without noise it would
+    [exact] = DeepFuzzyClassifier(max_layers=1).fit(X, y).autoencoders_[-1]
+    assert_allclose(exact.reconstruct(X[:1]), secret, rtol=1e-4)  # without noise it would
 
 
 @pytest.mark.parametrize(
@@ -264,6 +264,25 @@ def test_a_saved_private_model_does_not_hold_a_planted_secret(split, tmp_path):
         lambda header, arrays: header.update(n_parts=[], rules=[]),
         lambda header, arrays: header["parameters"].update(noise="optimal", colour="red"),
         lambda header, arrays: header.update(dtype="no such type"),
+        lambda header, arrays: header.update(dtype=None),
+        lambda header, arrays: header.update(dtype="<f4"),
+        lambda header, arrays: header["parameters"].pop("n_voters"),
+        lambda header, arrays: header["parameters"].update(n_voters=0),
+        lambda header, arrays: header["n_parts"].__setitem__(0, 0),
+        lambda header, arrays: header["rules"].__setitem__(0, header["rules"][1]),
+        lambda header, arrays: header["rules"].__setitem__(0, [None, "zero"]),
+        lambda header, arrays: header["rules"].__setitem__(0, ["nobody", 0]),
+        lambda header, arrays: header.update(guarantees=[]),
+        lambda header, arrays: header.update(feature_names=["one"]),
+        lambda header, arrays: arrays.update({"0/0/weights": -arrays["0/0/weights"]}),
+        lambda header, arrays: arrays.update({"0/0/weights": arrays["0/0/weights"][:-1]}),
+        lambda header, arrays: arrays.update({"0/0/centres": arrays["0/0/centres"][:-1]}),
+        lambda header, arrays: arrays.update({"0/0/centres": arrays["0/0/centres"][:, :-1]}),
+        lambda header, arrays: arrays.update({"0/0/precisions": np.zeros(1)}),
+        lambda header, arrays: arrays.update({"0/0/precisions": np.zeros(0)}),
+        lambda header, arrays: arrays.update({"0/0/error_sums": np.array([3.0, -1.0, 1.0])}),
+        lambda header, arrays: arrays.update({"0/0/error_sums": np.zeros(2)}),
+        lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"].astype(complex)}),
         lambda header, arrays: arrays.pop("0/0/centres"),
         lambda header, arrays: arrays.update({"0/0/components": np.eye(3)}),
         lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"] * np.nan}),

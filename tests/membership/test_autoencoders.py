@@ -70,7 +70,7 @@ def test_wide_takes_the_nearest_subset(digits):
     X, _ = digits
     wide = WideCDMMA(10, n_layers=2, subset_size=400, random_state=0).fit(X)
     check_reconstruction(wide, X[:600])
-    errors = [part.reconstruction_error(X) for part in wide.autoencoders_]
+    errors = [a.reconstruction_error(X) for a in wide.autoencoders_]
     assert len(errors) == 5
     assert_allclose(wide.reconstruction_error(X), np.min(errors, axis=0), rtol=1e-12)
     assert len(np.unique(np.argmin(errors, axis=0))) == 5
@@ -78,9 +78,9 @@ def test_wide_takes_the_nearest_subset(digits):
 
 def test_wide_of_one_subset_is_a_cdmma(eights):
     wide = WideCDMMA(10, n_layers=2, random_state=0).fit(eights)
-    [part] = wide.autoencoders_
-    assert_array_equal(wide.reconstruct(eights), part.reconstruct(eights))
-    assert_array_equal(wide.transform(eights), part.transform(eights))
+    [alone] = wide.autoencoders_
+    assert_array_equal(wide.reconstruct(eights), alone.reconstruct(eights))
+    assert_array_equal(wide.transform(eights), alone.transform(eights))
 
 
 def test_codes_decode_to_the_reconstruction(digits):
