@@ -12,6 +12,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 from skdp.utils._validation import stored_array
 
+# What the file says that it holds.
 _KIND = "DeepFuzzyClassifier"
 # Parameters that decide how a model was fitted, saved with it.
 _SAVED = (

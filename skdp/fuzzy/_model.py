@@ -13,8 +13,10 @@ from skdp.utils._clusters import kmeans_centres
 from skdp.utils._kernels import inverse_squared_range, log_kernel
 from skdp.utils._regression import DiagonalRegression
 
-# Algorithm 1, step 10: "relatively non-informative priors".
+# Precision of the prior of the consequents, hardly informative: SERUMS D3.1 (2019),
+# Algorithm 1, step 10.
 _PRIOR_PRECISION = 1e-6
+# Shape and rate of the prior of the precision β, of the same step.
 _GAMMA_PRIOR = 1e-6
 
 

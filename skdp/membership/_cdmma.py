@@ -14,6 +14,10 @@ from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
+# Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
+# Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).
+_NU = 2.1
+
 
 class CDMMA(BaseAutoencoder):
     r"""Conditionally deep membership-mapping autoencoder.
@@ -167,7 +171,7 @@ class CDMMA(BaseAutoencoder):
                     X,
                     n_inducing=n_inducing,
                     inference=self.inference,
-                    nu=np.inf if gamma and depth else 2.1,
+                    nu=np.inf if gamma and depth else _NU,
                     random_state=random_state,
                 )
                 layers.append(layer)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-# The kernel weights are inverse squares of ranges, and errors of fourth order are summed:
-# these bounds keep all of them far from the ends of double precision. A rule of thumb.
+# Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
+# squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
+# within double precision, and squares within single precision.
 _SMALLEST = 1e-12
 _LARGEST = 1e12
 
