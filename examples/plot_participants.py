@@ -80,7 +80,8 @@ print(f"{title}: {len(names)} participants, {held_out.sum()} queries of others")
 
 # %%
 # Each participant in its own process; the coordinator reads the model files and nothing else.
-# Five participants speak for each class, since a single one that errs would decide alone.
+# The five strongest rules score each class, since a single participant that errs would decide
+# alone.
 
 with tempfile.TemporaryDirectory() as root:
     for name in names:

@@ -95,7 +95,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
     References
     ----------
-    SERUMS D3.1, section 2.2.5, Algorithm 2 and Definition 10 (000).
+    SERUMS D3.1 (2019), section 2.2.5, Definitions 8 to 10 and Algorithm 2.
 
     Examples
     --------
@@ -185,7 +185,9 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         return self
 
     def membership(self, X):
-        """Return the degree to which each row belongs to the fuzzy set, equation (2.162).
+        """Return the degree to which each row belongs to the fuzzy set.
+
+        SERUMS D3.1 (2019), equation (2.162).
 
         Parameters
         ----------
@@ -246,7 +248,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
 
 def error_membership(errors, n_features):
-    """Return exp(−error / (2p)), equation (2.162) of 000."""
+    """Return exp(−error / (2p)), SERUMS D3.1 (2019), equation (2.162)."""
     return np.exp(-0.5 * errors / n_features)
 
 

@@ -62,10 +62,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
 
     n_voters : int, default=1
-        How many rules speak for a class: its score is that of the mean reconstruction error
-        of its ``n_voters`` strongest rules. 1 is the rule above. With many participants and
-        much noise a handful is better (see Notes); where fewer have the class, fewer speak.
-        May be set on a fitted or merged model.
+        How many rules score a class: the score is that of the mean reconstruction error of
+        its ``n_voters`` strongest rules, or of all where it has fewer. 1 is the rule above.
+        With many participants and much noise about five are better (see Notes). May be set
+        on a fitted or merged model.
 
     subset_size : int, default=1000
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
@@ -134,12 +134,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     What a model reveals without noise: centres of clusters of rows, so it is no protection.
     With noise, the number of participants' classes and subsets is still visible.
 
-    The maximum over many noisy participants picks whoever errs most in a class's favour. On
-    human activity with 25 participants, five voters were better than one at every ε.
+    The maximum over many noisy participants picks the one that errs most in favour of a
+    class. On human activity with 25 participants, five voters were better than one at every
+    ε.
 
     References
     ----------
-    SERUMS D3.1, section 2.3, Algorithm 3 and equations (2.162)–(2.166) (000).
+    SERUMS D3.1 (2019), section 2.3, Algorithm 3 and equations (2.162)–(2.166).
 
     Examples
     --------
@@ -219,23 +220,23 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         """
         # A participant may have rows of a single class.
         X, class_indices = validate_training(self, X, y, min_classes=1)
-        names, owners = [None], np.zeros(len(X), dtype=int)
+        names, participant_indices = [None], np.zeros(len(X), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)
             check_consistent_length(X, groups)
-            found, owners = np.unique(groups, return_inverse=True)
+            found, participant_indices = np.unique(groups, return_inverse=True)
             names = found.tolist()
         guarantees: dict = {}
         rules, sets = [], []
         for s, name in enumerate(names):
-            members = owners == s
-            rows, guarantees[name] = X[members], None
+            own = participant_indices == s
+            rows, guarantees[name] = X[own], None
             if self.noise is not None:
                 rows, noise = perturb_training_rows(self.noise, rows)
                 guarantees[name] = getattr(noise, "guarantee_", None)
-            for c in np.unique(class_indices[members]):
+            for c in np.unique(class_indices[own]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
-                sets.append(rows[class_indices[members] == c])
+                sets.append(rows[class_indices[own] == c])
         autoencoders = fit_autoencoders(
             self, make_fuzzy_autoencoder, sets, self.subset_size, self.verbose
         )
@@ -278,10 +279,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         """
         check_is_fitted(self)
         labels = [rule.label for rule in self.rules_]
-        columns = [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
+        rules_of = [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
         def reduce(errors):
-            voters = [np.sort(errors[:, rules], axis=1)[:, : self.n_voters] for rules in columns]
+            voters = [np.sort(errors[:, rules], axis=1)[:, : self.n_voters] for rules in rules_of]
             return np.stack([errors.mean(axis=1) for errors in voters], axis=1)
 
         return self._rule_errors(X, reduce)

@@ -10,7 +10,9 @@ from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
+from skdp.utils._validation import stored_array
 
+# What the file says that it holds.
 _KIND = "DeepFuzzyClassifier"
 # Parameters that decide how a model was fitted, saved with it.
 _SAVED = (
@@ -28,21 +30,21 @@ def write_model(model, path):
             [name, guarantee and asdict(guarantee)]
             for name, guarantee in model.guarantees_.items()
         ],
-        "n_parts": [len(parts) for parts in model.autoencoders_],
+        "n_parts": [len(group) for group in model.autoencoders_],
         "feature_names": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "dtype": model.dtype_.str,
     }
     arrays = {}
-    for r, parts in enumerate(model.autoencoders_):
-        for i, part in enumerate(parts):
+    for r, group in enumerate(model.autoencoders_):
+        for i, autoencoder in enumerate(group):
             key = f"{r}/{i}"
-            arrays[f"{key}/components"] = part.components_
-            arrays[f"{key}/centres"] = part._layers[0].centres
-            arrays[f"{key}/weights"] = part._layers[0].weights
-            arrays[f"{key}/precisions"] = part.precisions_
-            arrays[f"{key}/error_sums"] = part.training_error_sums_
-            arrays[f"{key}/n_iter"] = np.array(part.n_iter_)
-            for depth, layer in enumerate(part._layers):
+            arrays[f"{key}/components"] = autoencoder.components_
+            arrays[f"{key}/centres"] = autoencoder._layers[0].centres
+            arrays[f"{key}/weights"] = autoencoder._layers[0].weights
+            arrays[f"{key}/precisions"] = autoencoder.precisions_
+            arrays[f"{key}/error_sums"] = autoencoder.training_error_sums_
+            arrays[f"{key}/n_iter"] = np.array(autoencoder.n_iter_)
+            for depth, layer in enumerate(autoencoder._layers):
                 arrays[f"{key}/coef{depth}"] = layer.coef
     save_arrays(path, _KIND, header, arrays)
 
@@ -55,32 +57,60 @@ def read_model(cls, path):
 
 
 def _build(cls, header, arrays):
-    model = cls(**header["parameters"])
+    parameters = header["parameters"]
+    require(set(parameters) == set(_SAVED), "parameters")
+    model = cls(**parameters)
+    model._validate_params()
+    require(isinstance(header["dtype"], str), "dtype")
     dtype = np.dtype(header["dtype"])
-
-    def part(key):
-        autoencoder = make_fuzzy_autoencoder(model, None)
-        shared = (arrays[f"{key}/centres"], arrays[f"{key}/weights"], "gaussian")
-        layers = [
-            FuzzyLayer(*shared, arrays[f"{key}/coef{depth}"], float(precision))
-            for depth, precision in enumerate(arrays[f"{key}/precisions"])
-        ]
-        autoencoder.n_iter_ = int(arrays[f"{key}/n_iter"])
-        autoencoder.training_error_sums_ = arrays[f"{key}/error_sums"]
-        return autoencoder._assemble(arrays[f"{key}/components"], layers, dtype)
-
-    parts = [[part(f"{r}/{i}") for i in range(n)] for r, n in enumerate(header["n_parts"])]
-    n_features = {p.n_features_in_ for p in chain.from_iterable(parts)}
-    require(len(parts) == len(header["rules"]) and len(n_features) == 1, "rules and their parts")
-    require(all(np.isfinite(array).all() for array in arrays.values()), "finite numbers")
+    require(dtype in (np.float32, np.float64), "dtype")
+    counts = header["n_parts"]
+    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    autoencoders = [
+        [_build_autoencoder(model, arrays, f"{r}/{i}", dtype) for i in range(count)]
+        for r, count in enumerate(counts)
+    ]
+    n_features = {a.n_features_in_ for a in chain.from_iterable(autoencoders)}
+    require(len(n_features) == 1, "numbers of features")
+    (model.n_features_in_,) = n_features
     rules = [FuzzyRule(name, label) for name, label in header["rules"]]
+    require(len(rules) == len(set(rules)) == len(counts), "rules and n_parts")
     guarantees = {
         name: guarantee and PrivacyGuarantee(**guarantee)
         for name, guarantee in header["guarantees"]
     }
-    model.classes_ = np.unique([rule.label for rule in rules])
-    (model.n_features_in_,) = n_features
-    if header["feature_names"]:
-        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
+    labels = [rule.label for rule in rules]
+    require(len({type(label) for label in labels}) == 1, "labels")
+    model.classes_ = np.unique(labels)
+    require(model.classes_.ndim == 1 and model.classes_.dtype.kind in "biufU", "labels")
+    names = np.array(header["feature_names"], dtype=object)
+    require(names.shape in {(0,), (model.n_features_in_,)}, "feature_names")
+    if len(names):
+        model.feature_names_in_ = names
     model.dtype_ = dtype
-    return model._assemble(rules, parts, guarantees)
+    model._assemble(rules, autoencoders, guarantees)
+    require(np.isfinite(model.temperature_) and model.temperature_ > 0, "error_sums")
+    return model
+
+
+def _build_autoencoder(model, arrays, key, dtype):
+    components = stored_array(arrays, f"{key}/components", dtype, (None, None))
+    n, p = components.shape
+    centres = stored_array(arrays, f"{key}/centres", dtype, (None, n))
+    weights = stored_array(arrays, f"{key}/weights", dtype, (n,))
+    require(weights.min() >= 0, f"{key}/weights")
+    precisions = stored_array(arrays, f"{key}/precisions", np.float64, (None,))
+    require(precisions.min() > 0, f"{key}/precisions")
+    sums = stored_array(arrays, f"{key}/error_sums", np.float64, (3,))
+    require(sums.min() >= 0 and sums[0] > 0, f"{key}/error_sums")
+    n_iter = arrays[f"{key}/n_iter"]
+    require(n_iter.shape == () and n_iter.dtype.kind == "i", f"{key}/n_iter")
+    layers = []
+    for depth, precision in enumerate(precisions):
+        coef = stored_array(arrays, f"{key}/coef{depth}", dtype, (len(centres), p))
+        layers.append(FuzzyLayer(centres, weights, "gaussian", coef, float(precision)))
+    autoencoder = make_fuzzy_autoencoder(model, None)
+    autoencoder.n_iter_ = int(n_iter)
+    autoencoder.training_error_sums_ = sums
+    return autoencoder._assemble(components, layers, dtype)

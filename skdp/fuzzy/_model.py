@@ -1,4 +1,4 @@
-r"""The deep fuzzy model of 000: zero-order Takagi-Sugeno layers with Bayesian consequents.
+r"""Zero-order Takagi-Sugeno layers with Bayesian consequents, as SERUMS D3.1 (2019) has them.
 
 A layer's M rules "if x is in the fuzzy set around a_m, then y is α_m" fire to degrees
 that are normalised to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
@@ -13,8 +13,10 @@ from skdp.utils._clusters import kmeans_centres
 from skdp.utils._kernels import inverse_squared_range, log_kernel
 from skdp.utils._regression import DiagonalRegression
 
-# Algorithm 1, step 10: "relatively non-informative priors".
+# Precision of the prior of the consequents, hardly informative: SERUMS D3.1 (2019),
+# Algorithm 1, step 10.
 _PRIOR_PRECISION = 1e-6
+# Shape and rate of the prior of the precision β, of the same step.
 _GAMMA_PRIOR = 1e-6
 
 
@@ -53,7 +55,7 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
 
 
 def mean_field_precision(regression, *, tol, max_iter):
-    """Iterate (2.150)–(2.154) of 000 to their fixed point, in O(M) a step.
+    """Iterate SERUMS D3.1 (2019), (2.150)–(2.154), to their fixed point, in O(M) a step.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ def fit_layers(
     random_state=None,
     with_covariance=False,
 ):
-    """Learn the deep fuzzy model x → Y, Algorithm 1 of 000.
+    """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1.
 
     Parameters
     ----------

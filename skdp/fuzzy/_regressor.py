@@ -100,7 +100,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     References
     ----------
-    SERUMS D3.1, section 2.2 and Algorithm 1 (000).
+    SERUMS D3.1 (2019), section 2.2, Definitions 6 and 7 and Algorithm 1.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FuzzyRule:
-    """One rule of the classifier, equation (2.165) of 000.
+    """One rule of the classifier, SERUMS D3.1 (2019), equation (2.165).
 
     Parameters
     ----------

@@ -14,6 +14,10 @@ from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
+# Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
+# Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).
+_NU = 2.1
+
 
 class CDMMA(BaseAutoencoder):
     r"""Conditionally deep membership-mapping autoencoder.
@@ -41,9 +45,10 @@ class CDMMA(BaseAutoencoder):
         Depth L.
 
     inference : {"gamma", "empirical"}, default="gamma"
-        Inference of the mappings: ``"gamma"`` is 004 (ν = 2.1 in the first layer, infinite
-        below), ``"empirical"`` is 003 (ν = 2.1 throughout, and each layer starts from the
-        number of inducing points that the one before it ended with).
+        Inference of the mappings, see :class:`MembershipMapping`: ``"gamma"`` is that of
+        Kumar and Moser (ν = 2.1 in the first layer, infinite below), ``"empirical"`` that of
+        SERUMS D3.3 (2022) (ν = 2.1 throughout, and each layer starts from the number of
+        inducing points that the one before it ended with).
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -90,7 +95,8 @@ class CDMMA(BaseAutoencoder):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 17 and Algorithm 2 (004).
+    deep autoencoders", Definitions 17 and 18 and Algorithm 2. SERUMS D3.3 (2022), Definitions
+    3 and 12 and Algorithm 2.
 
     Examples
     --------
@@ -165,7 +171,7 @@ class CDMMA(BaseAutoencoder):
                     X,
                     n_inducing=n_inducing,
                     inference=self.inference,
-                    nu=np.inf if gamma and depth else 2.1,
+                    nu=np.inf if gamma and depth else _NU,
                     random_state=random_state,
                 )
                 layers.append(layer)

@@ -69,14 +69,15 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    Train it on noisy data for a private classifier (Algorithm 6 of 004):
+    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
     inputs known up to a variance of 0.01: scale X to about unit range.
 
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Algorithms 2 and 4 (004).
+    deep autoencoders", Definition 20 and Algorithms 2 and 4. SERUMS D3.3 (2022), Definition 15
+    and Algorithms 2 and 4.
 
     Examples
     --------
@@ -193,7 +194,7 @@ class WideCDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    Train it on noisy data for a private classifier (Algorithm 6 of 004):
+    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
     assume inputs known up to a variance of 0.01: scale X to about unit range. float32 data
     are predicted in float32, twice as fast as float64.
@@ -201,7 +202,8 @@ class WideCDMMAClassifier(ReconstructionClassifier):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Algorithms 3 and 4 (004).
+    deep autoencoders", Definition 20 and Algorithms 3 and 4. SERUMS D3.3 (2022), Definition 15
+    and Algorithms 3 and 4.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
 from skdp.membership._wide import make_cdmma
 from skdp.utils._storage import require
+from skdp.utils._validation import stored_array
 
 # Parameters that decide how a classifier was fitted.
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
@@ -155,12 +156,12 @@ def _check_classes(labels):
 
 
 def _unpack_autoencoder(classifier, arrays, key, dtype):
-    components = _checked(arrays, f"{key}/components", dtype, (None, None))
+    components = stored_array(arrays, f"{key}/components", dtype, (None, None))
     n, p = components.shape
     require(n <= min(classifier.n_components, p), f"{key}/components")
-    sums = _checked(arrays, f"{key}/error_sums", np.float64, (3,))
+    sums = stored_array(arrays, f"{key}/error_sums", np.float64, (3,))
     require(sums.min() >= 0 and sums[0] > 0, f"{key}/error_sums")
-    numbers = _checked(arrays, f"{key}/layers", np.float64, (classifier.n_layers, 3))
+    numbers = stored_array(arrays, f"{key}/layers", np.float64, (classifier.n_layers, 3))
     layers = []
     for depth, (scale, precision, n_iter) in enumerate(numbers):
         # A scale may be zero: Π(1 + w·s)^−½ underflows where inputs hardly vary, and the
@@ -168,22 +169,11 @@ def _unpack_autoencoder(classifier, arrays, key, dtype):
         require(scale >= 0 and precision > 0, f"{key}/layers")
         require(n_iter >= 0 and n_iter == int(n_iter), f"{key}/layers")
         width = max(n - depth, 1)
-        points = _checked(arrays, f"{key}/inducing_points{depth}", dtype, (None, width))
-        weights = _checked(arrays, f"{key}/weights{depth}", dtype, (width,))
+        points = stored_array(arrays, f"{key}/inducing_points{depth}", dtype, (None, width))
+        weights = stored_array(arrays, f"{key}/weights{depth}", dtype, (width,))
         require(weights.min() >= 0, f"{key}/weights{depth}")
-        coef = _checked(arrays, f"{key}/coef{depth}", dtype, (len(points), p))
+        coef = stored_array(arrays, f"{key}/coef{depth}", dtype, (len(points), p))
         layers.append(Layer(points, weights, coef, float(scale), float(precision), int(n_iter)))
     autoencoder = make_cdmma(classifier, None)
     autoencoder.training_error_sums_ = sums
     return autoencoder._assemble(components, layers, dtype)
-
-
-def _checked(arrays, key, dtype, shape):
-    """Return an array if it has that dtype and shape and is finite; None is any length."""
-    array = arrays[key]
-    require(isinstance(array, np.ndarray) and array.dtype == dtype, key)
-    require(array.ndim == len(shape) and array.size > 0, key)
-    wanted = zip(array.shape, shape, strict=True)
-    require(all(length is None or n == length for n, length in wanted), key)
-    require(np.isfinite(array).all(), key)
-    return array

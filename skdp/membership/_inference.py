@@ -10,7 +10,7 @@ from scipy.special import digamma
 
 
 def gamma_precision(regression, tau, *, tol, max_iter):
-    """Iterate equations (67)–(77) of 004 to their fixed point.
+    """Iterate Kumar and Moser, equations (67)–(77), to their fixed point.
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ def gamma_precision(regression, tau, *, tol, max_iter):
 
 
 def empirical_precision(regression, tau, scale, *, tol, max_iter):
-    """Iterate (1.49) and (1.58) of 003: β is the inverse of the mean squared residual.
+    """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58), to their fixed point.
+
+    β is the inverse of the mean squared residual.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@ r"""The squared-exponential kernel and its averages over uncertain inputs.
 
 With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. Where an
 input is known up to a Gaussian error of variance s, the kernel and the product of two
-kernels are replaced by their averages, Ψ (154) and Φ (155) of 004; s = 0 gives
-Ψ = K_xa and Φ = K_xaᵀK_xa, which is the inference of 003.
+kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations (154) and
+(155); s = 0 gives Ψ = K_xa and Φ = K_xaᵀK_xa, the inference of SERUMS D3.3 (2022).
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def averaged_weights(weights, variance):
 def averaged_products(x, centres, weights, variance):
     r"""Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a').
 
-    Formula (155) of 004 sums N exponentials for each pair of centres. Since
+    Kumar and Moser, equation (155), sums N exponentials for each pair of centres. Since
     :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorises
     into one matrix product of exponentials of the pairs (x, a) and a correction for each
     pair (a, a').

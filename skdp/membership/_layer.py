@@ -10,9 +10,14 @@ from skdp.utils._clusters import kmeans_centres
 from skdp.utils._kernels import inverse_squared_range, squared_exponential
 from skdp.utils._regression import DiagonalRegression
 
-# 003, Algorithm 1, steps 2–7: inducing points are dropped, a tenth at a time, until the
-# smoothing τ(M, 1) reaches this value.
+# Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
+# value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.
 _MIN_SMOOTHING = 0.1
+# What is left of them each time, of the same algorithm.
+_KEPT_FRACTION = 0.9
+# Excess N − Tr(K⁻¹Φ), as a fraction of N, below which it counts as zero. The difference of
+# two numbers of size N is exact to about N·1e-16; this rule of thumb leaves four digits.
+_NEGLIGIBLE_EXCESS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -80,10 +85,9 @@ class _Design:
         psi *= averaged_scale(weights, variance)
         Phi = averaged_products(x, centres, weights, variance)
         regression = DiagonalRegression.from_moments(Phi, K, psi, Y)
-        # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues. The
-        # difference of two numbers of size N is exact to about N·1e-16, no better.
+        # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
-        if excess < 1e-12 * len(x):
+        if excess < _NEGLIGIBLE_EXCESS * len(x):
             excess = 0.0
         return cls(centres, psi, regression, excess / (nu + len(centres) - 2.0))
 
@@ -115,7 +119,7 @@ def fit_layer(
         Number of inducing points M; the most of them under ``inference="empirical"``.
 
     inference : {"gamma", "empirical"}
-        004 Algorithm 1 or 003 Algorithm 1.
+        Kumar and Moser, Algorithm 1, or SERUMS D3.3 (2022), Algorithm 1.
 
     nu : float
         Degrees of freedom ν of the Student-t mapping, above 2, may be infinite.
@@ -159,7 +163,7 @@ def fit_layer(
         d = design(n_inducing, 0.0)
         while inducing_points is None and d.tau < _MIN_SMOOTHING and len(d.centres) > 1:
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
-            fewer = min(int(np.ceil(0.9 * len(d.centres))), len(d.centres) - 1)
+            fewer = min(int(np.ceil(_KEPT_FRACTION * len(d.centres))), len(d.centres) - 1)
             d = design(fewer, 0.0)
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau

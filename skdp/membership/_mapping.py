@@ -35,9 +35,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     inference : {"gamma", "empirical"}, default="gamma"
         How β and the kernel variance are found. ``"gamma"``: Gamma-distributed precisions
-        and uncertain inputs (Algorithm 1 of 004). ``"empirical"``: β is the inverse of the
-        mean squared residual, M and the kernel variance adapt to the variance of the
-        outputs (Algorithm 1 of 003).
+        and uncertain inputs (Kumar and Moser, Algorithm 1). ``"empirical"``: β is the inverse
+        of the mean squared residual, M and the kernel variance adapt to the variance of the
+        outputs (SERUMS D3.3 (2022), Algorithm 1).
 
     nu : float, default=2.1
         Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
@@ -45,7 +45,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         inducing points.
 
     input_variance : float, default=0.01
-        Variance σ_x² ≥ 0 of the inputs, in squared units of X: scale columns to about unit
+        Variance σ_x² ≥ 0 of the inputs, in squared units of X: scale features to about unit
         range. Used by ``inference="gamma"``.
 
     inducing_points : array-like of shape (n_points, n_features), default=None
@@ -96,7 +96,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Algorithm 1, equations (66)–(98) and (153)–(155) (004).
+    deep autoencoders", Algorithm 1, equations (66)–(98) and (153)–(155). SERUMS D3.3 (2022),
+    Algorithm 1, equations (1.49)–(1.58).
 
     Examples
     --------

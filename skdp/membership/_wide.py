@@ -82,7 +82,8 @@ class WideCDMMA(BaseAutoencoder):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 19 and Algorithm 3 (004).
+    deep autoencoders", Definition 19 and Algorithm 3. SERUMS D3.3 (2022), Definition 13 and
+    Algorithm 3.
 
     Examples
     --------

@@ -12,15 +12,15 @@ def resolve_count(fraction_or_count, n):
     return min(int(fraction_or_count), n)
 
 
-def check_points(estimator, name, n_columns):
+def check_points(estimator, name, n_features):
     """Return the points that a parameter gives, checked, or None where it gives none."""
     points = getattr(estimator, name)
     if points is None:
         return None
     points = check_array(points, dtype=np.float64, input_name=name)
-    if points.shape[1] != n_columns:
+    if points.shape[1] != n_features:
         raise ValueError(
-            f"The {name!r} parameter of {type(estimator).__name__} must have {n_columns} "
+            f"The {name!r} parameter of {type(estimator).__name__} must have {n_features} "
             f"columns, one for each coordinate that the model reads, got {points.shape[1]}. "
             "Pass points in that space, or None to let k-means choose."
         )

@@ -3,10 +3,12 @@
 import numpy as np
 
 # A coordinate whose range is this much smaller than the largest is numerically constant:
-# its weight 1/range² would be so large that every kernel value collapsed to zero.
+# its weight 1/range² would be so large that every kernel value collapsed to zero. A rule of
+# thumb: the square root of the precision of the arithmetic.
 _NEGLIGIBLE_RANGE = 1e-8
 # The outputs of deep layers may shrink towards zero without end. Below this range a
-# coordinate is zero for every purpose, and the square of the range would underflow.
+# coordinate is zero for every purpose, and the square of a range below 1e-154 would
+# underflow.
 _VANISHING_RANGE = 1e-100
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-# Workspace of each thread of a prediction. Not divided among the threads: blocks must not
-# depend on their number, or the last bits of the results would.
+# Workspace of each thread of a prediction; benchmarks/bench_predict_memory.py measures what
+# a prediction needs with it. Not divided among the threads: blocks must not depend on their
+# number, or the last bits of the results would.
 _WORKSPACE_BYTES = 16 * 2**20
-# Rows beyond which a larger block makes matrix products no faster.
+# Rows beyond which a larger block makes matrix products no faster. A rule of thumb.
 _MAX_ROWS = 512
 
 

@@ -7,8 +7,12 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 
 # Reciprocal condition number below which K counts as singular; beyond it, the eigenbasis
-# would be mostly rounding error.
+# would be mostly rounding error. A rule of thumb: five digits above rounding.
 _MIN_RCOND = 1e-11
+# Multiples of the identity that are tried in turn, in units of the mean diagonal of K. A rule
+# of thumb: from nothing, or just above rounding, to where K would be hardly itself.
+_JITTERS = (0.0, *10.0 ** np.arange(-12, 0))
+# Relative rounding error of the arithmetic.
 _EPS = np.finfo(np.float64).eps
 
 
@@ -18,7 +22,7 @@ def regularised(K):
     And the reciprocal condition number of that sum.
     """
     scale = np.trace(K) / len(K)
-    for jitter in (0.0, *10.0 ** np.arange(-12, 0)):
+    for jitter in _JITTERS:
         candidate = K + jitter * scale * np.eye(len(K))
         factor, info = dpotrf(candidate, lower=1)
         if info == 0:
@@ -95,7 +99,8 @@ class DiagonalRegression:
     def squared_error(self, ridge, smoothing=0.0):
         """Return ‖Y‖² − 2·tr(αᵀΨᵀY) + tr(αᵀ(Φ + smoothing·K)α), at the α of this ridge.
 
-        With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of (96).
+        With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of
+        Kumar and Moser, equation (96).
         """
         strength = np.einsum("ij,ij->i", self.targets, self.targets)
         shrunk = strength / (self.eigenvalues + ridge)

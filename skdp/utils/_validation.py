@@ -2,7 +2,11 @@
 
 import numpy as np
 
-_SMALLEST, _LARGEST = 1e-12, 1e12
+# Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
+# squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
+# within double precision, and squares within single precision.
+_SMALLEST = 1e-12
+_LARGEST = 1e12
 
 
 def check_magnitude(values, name):
@@ -16,3 +20,46 @@ def check_magnitude(values, name):
             f"Input {name} must have its largest magnitude between {_SMALLEST:g} and "
             f"{_LARGEST:g}, got {largest:g}. Scale it to about unit range."
         )
+
+
+def stored_array(arrays, key, dtype, shape):
+    """Return an array that was read from a file, checked.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        What was read.
+
+    key : str
+        Name of the array.
+
+    dtype : dtype
+        What it must be of.
+
+    shape : tuple of int or None
+        What it must have; None stands for any length but zero.
+
+    Returns
+    -------
+    array : ndarray
+        Finite.
+
+    Raises
+    ------
+    ValueError
+        When there is no such array.
+    """
+    array = arrays.get(key)
+    if (
+        not isinstance(array, np.ndarray)
+        or array.dtype != dtype
+        or array.ndim != len(shape)
+        or not array.size
+        or any(want not in (None, n) for n, want in zip(array.shape, shape, strict=True))
+        or not np.isfinite(array).all()
+    ):
+        lengths = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(
+            f"array {key!r} is not one of finite {np.dtype(dtype)} numbers of shape ({lengths})"
+        )
+    return array

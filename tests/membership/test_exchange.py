@@ -135,7 +135,7 @@ ARRAYS = ["components", "error_sums", "layers", "inducing_points1", "weights0", 
 def test_damaged_arrays_are_refused(packed, name, function):
     header, arrays = packed
     change(name, function)(header, arrays)
-    with pytest.raises(ValueError, match=r"do not fit|no working"):
+    with pytest.raises(ValueError, match=r"array .*1/0/|do not fit"):
         unpack_classifier(header, arrays)
 
 
@@ -143,7 +143,7 @@ def test_damaged_arrays_are_refused(packed, name, function):
 def test_missing_arrays_are_refused(packed, name):
     header, arrays = packed
     del arrays[f"1/0/{name}"]
-    with pytest.raises(ValueError, match="no working WideCDMMAClassifier"):
+    with pytest.raises(ValueError, match="array '1/0/"):
         unpack_classifier(header, arrays)
 
 
@@ -174,7 +174,7 @@ def test_numbers_that_do_not_fit_are_refused(packed, damage):
     header, arrays = packed
     arrays = {key: array.copy() for key, array in arrays.items()}
     damage(header, arrays)
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match=r"do not fit|array '1/0/"):
         unpack_classifier(header, arrays)
 
 
@@ -243,7 +243,7 @@ def test_damaged_headers_are_refused(packed, damage):
     header, arrays = packed
     damage(header, arrays)
     with pytest.raises(
-        ValueError, match=r"do not fit|no working|parameter of WideCDMMAClassifier"
+        ValueError, match=r"do not fit|no working|array|parameter of WideCDMMAClassifier"
     ):
         unpack_classifier(header, arrays)
 

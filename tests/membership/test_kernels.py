@@ -12,7 +12,7 @@ def kr(x, z, w):
 
 
 def slow_phi(x, a, w, s):
-    """Formula (155) of 004 by its double loop, with a_k for its misprinted a_j."""
+    """Kumar and Moser, equation (155), by its double loop, with a_k for its misprinted a_j."""
     phi = np.empty((len(a), len(a)))
     for m in range(len(a)):
         for j in range(len(a)):

@@ -29,7 +29,7 @@ def kernel(x, z, w):
 
 
 def slow_gamma(x, Y, a, nu, s):
-    """Algorithm 1 of 004 as printed: solves with K, and the sums (93), (96), (67)-(77)."""
+    """Kumar and Moser, Algorithm 1, as printed: solves with K; (93), (96), (67)-(77)."""
     w, M, N, p = inverse_squared_range(x), len(a), *Y.shape
     K = kernel(a, a, w)
     psi = kernel(x, a, w / (1 + w * s)) / np.sqrt(np.prod(1 + w * s))
@@ -62,7 +62,7 @@ def slow_gamma(x, Y, a, nu, s):
 
 
 def slow_empirical(x, Y, a, nu=2.1):
-    """Algorithm 1 of 003, steps 9-20, at given inducing points."""
+    """SERUMS D3.3 (2022), Algorithm 1, steps 9-20, at given inducing points."""
     w, M, N = inverse_squared_range(x), len(a), len(x)
     K, psi = kernel(a, a, w), kernel(x, a, w)
     tau = (N - np.trace(np.linalg.solve(K, psi.T @ psi))) / (nu + M - 2)

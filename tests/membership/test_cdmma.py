@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skdp import CDMMA, MembershipMapping
+
+INFERENCES = ["gamma", "empirical"]
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+def test_layers_are_membership_mappings_of_projected_outputs(eights, inference):
+    # The stack, rebuilt from the public regressor and PCA at the points the stack chose.
+    cdmma = CDMMA(6, 0.3, n_layers=3, inference=inference, random_state=0).fit(eights)
+    P = cdmma.components_
+    output, errors = eights, []
+    for depth, layer in enumerate(cdmma._layers):
+        code = output @ P[: 6 - depth].T
+        mapping = MembershipMapping(
+            inference=inference,
+            nu=np.inf if inference == "gamma" and depth else 2.1,
+            inducing_points=layer.inducing_points,
+        ).fit(code, eights)
+        output = mapping.predict(code)
+        assert_allclose(cdmma.layer_outputs(eights)[depth], output, rtol=1e-6, atol=1e-7)
+        assert_allclose(cdmma.precisions_[depth], mapping.precision_)
+        errors.append(((eights - output) ** 2).sum(axis=1))
+    errors = np.min(errors, axis=0)
+    assert_allclose(cdmma.reconstruction_error(eights), errors, rtol=1e-6)
+    sums = [len(errors), errors.sum(), (errors**2).sum()]
+    assert_allclose(cdmma.training_error_sums_, sums, rtol=1e-6)
+
+
+def test_empirical_passes_the_number_of_inducing_points_down(eights):
+    counts = CDMMA(8, 1.0, inference="empirical", random_state=0).fit(eights).n_inducing_
+    assert (np.diff(counts) <= 0).all()
+    assert counts[0] < len(eights)
+
+
+def test_cdmma_takes_the_nearest_layer(digits, check_reconstruction):
+    X, y = digits
+    autoencoder = CDMMA(10, random_state=0).fit(X[y == 8])
+    check_reconstruction(autoencoder, X[:600])
+    distances = ((autoencoder.layer_outputs(X[:600]) - X[:600]) ** 2).sum(axis=2)
+    assert len(np.unique(distances.argmin(axis=0))) > 1  # otherwise nothing was chosen
+
+
+def test_codes_decode_to_the_reconstruction(digits):
+    X, y = digits
+    autoencoder = CDMMA(10, random_state=0).fit(X[y == 8])
+    codes = autoencoder.transform(X[:600])
+    assert codes.shape == (600, 10)
+    assert len(np.unique((codes == 0).sum(axis=1))) > 1  # more than one layer wrote codes
+    assert_allclose(autoencoder.inverse_transform(codes), autoencoder.reconstruct(X[:600]))
+    with pytest.raises(ValueError, match="must have 10 columns, got 9"):
+        autoencoder.inverse_transform(codes[:, :9])
+
+
+def test_first_code_is_the_uncentred_projection(eights):
+    autoencoder = CDMMA(4, n_layers=1, random_state=0).fit(eights)
+    assert_allclose(autoencoder.transform(eights), eights @ autoencoder.components_.T)
+
+
+@pytest.mark.filterwarnings("error")
+def test_layers_that_shrink_to_nothing_stay_finite(eights):
+    # 25 rows in 20 directions: the uncertainty of the inputs outweighs what deep layers
+    # see, and each outputs less than the one before, down to underflow.
+    autoencoder = CDMMA(random_state=0).fit(eights[:25])
+    outputs = autoencoder.layer_outputs(eights)
+    assert np.isfinite(outputs).all()
+    assert np.abs(outputs).max(axis=(1, 2)).min() < 1e-50  # otherwise nothing is tested
+
+
+def test_two_tight_clusters_are_reconstructed_by_every_layer(rng):
+    X = np.r_[0.01 * rng.randn(75, 2), 1 + 0.01 * rng.randn(75, 2)]
+    outputs = CDMMA(random_state=0).fit(X).layer_outputs(X)
+    assert ((outputs - X) ** 2).mean(axis=(1, 2)).max() < 0.01
+
+
+@pytest.mark.parametrize("factor", [1e15, 1e-15])
+def test_magnitudes_beyond_floating_point_are_refused(eights, factor):
+    with pytest.raises(ValueError, match=r"Input X must have its largest magnitude.*Scale it"):
+        CDMMA().fit(factor * eights)
