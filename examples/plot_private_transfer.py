@@ -36,8 +36,8 @@ from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, PrivacyLeakWarning
-from skdp.datasets import load_digits_domains
+from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, PrivacyLeakWarning, Release
+from skdp.datasets import hide_labels, load_digits_domains
 
 domains = load_digits_domains()
 y = domains.target_target
@@ -47,20 +47,11 @@ targets = {
 }
 
 
-def draw_labels(seed):
-    """Labels of the first 600 digits, all but 5 of each class replaced by -1."""
-    rng = np.random.RandomState(seed)
-    shown = [rng.permutation(np.flatnonzero(y[:600] == c))[:5] for c in range(10)]
-    marked = np.full(600, -1)
-    marked[np.concatenate(shown)] = y[np.concatenate(shown)]
-    return marked
-
-
-draws = [draw_labels(seed) for seed in range(3)]
+draws = [hide_labels(y[:600], n_shown=5, random_state=seed) for seed in range(3)]
 
 # %%
-# The source owner's side. A release allows for its noise, by default; with ``denoise=False`` it
-# is that of the papers, for their strategies. ``random_state`` seeds k-means alone: the noise
+# The source owner's side. With ``parts="all"`` one release serves our strategy and that of the
+# papers, from one noisy copy of the digits. ``random_state`` seeds k-means alone: the noise
 # has no seed, so the figures change a little from run to run. ε = ∞ is the yardstick without
 # privacy, about which skdp warns. A release is a file of numbers and text; nothing in it can
 # run.
@@ -71,14 +62,11 @@ releases, alone = {}, {}
 with TemporaryDirectory() as folder:
     for epsilon in epsilons:
         path = Path(folder) / "digits.skdp"
-        for denoise in (True, False):
-            source = DPSource(epsilon, denoise=denoise, n_layers=2, n_jobs=-1, random_state=0)
-            source.fit(domains.source, domains.source_target).save(path)
-            # From here on it is the target owner who acts: it has the file, not the digits.
-            releases[epsilon, denoise] = DPSource.load(path)
-        alone[epsilon] = releases[epsilon, True].score(
-            targets["the same kind of images"][600:], y[600:]
-        )
+        source = DPSource(epsilon, parts="all", n_layers=2, n_jobs=-1, random_state=0)
+        source.fit(domains.source, domains.source_target).release_.save(path)
+        # From here on it is the target owner who acts: it has the file, not the digits.
+        releases[epsilon] = Release.load(path)
+        alone[epsilon] = releases[epsilon].score(targets["the same kind of images"][600:], y[600:])
 
 # %%
 # The target owner's side. The strategies of the papers want few components for small images,
@@ -87,7 +75,7 @@ with TemporaryDirectory() as folder:
 
 def accuracy(X, source, marked, settings):
     """Accuracy on the test digits with one source and one draw of labels."""
-    model = DPTransferClassifier(source, unlabeled=-1, random_state=0, **settings)
+    model = DPTransferClassifier(source, random_state=0, **settings)
     return model.fit(X[:600], marked).score(X[600:], y[600:])
 
 
@@ -115,10 +103,8 @@ for name, X in targets.items():
     results[name] = {
         "labels only (1-NN)": nearest_neighbour(X),
         "no transfer (self-training)": scores(X, [None]),
-        "transfer, noise-aware": scores(X, [releases[e, True] for e in epsilons]),
-        "transfer, alignment": scores(
-            X, [releases[e, False] for e in epsilons], strategy="alignment", **papers
-        ),
+        "transfer, noise-aware": scores(X, releases.values()),
+        "transfer, alignment": scores(X, releases.values(), strategy="alignment", **papers),
     }
 
 header = "".join(f"{epsilon:>8g}" for epsilon in epsilons)
@@ -129,7 +115,7 @@ for name, rows in results.items():
     for label, found in rows.items():
         values = np.broadcast_to(found, len(epsilons))
         print(f"  {label:<30}" + "".join(f"{value:>8.1%}" for value in values))
-print(f"\nThe release at epsilon = 8:\n{releases[8.0, True].summary()}")
+print(f"\nThe release at epsilon = 8:\n{releases[8.0].summary()}")
 
 # %%
 # What to see: with the same kind of images the release is worth more than the labels, down

@@ -3,5 +3,12 @@
 from skdp.datasets._activity import load_human_activity
 from skdp.datasets._digits import fetch_mnist, fetch_usps
 from skdp.datasets._domains import load_digits_domains
+from skdp.datasets._labels import hide_labels
 
-__all__ = ["fetch_mnist", "fetch_usps", "load_digits_domains", "load_human_activity"]
+__all__ = [
+    "fetch_mnist",
+    "fetch_usps",
+    "hide_labels",
+    "load_digits_domains",
+    "load_human_activity",
+]

@@ -246,10 +246,11 @@ class Release:
             Ends with the statements of :attr:`guarantee` and :attr:`label_guarantee`.
         """
         labels = ", ".join(str(label) for label in self.classes.tolist())
+        contents = ("\n" + " " * 14).join(self._contents())
         return (
             f"Release of a private source: {len(self.classes)} classes ({labels}), "
             f"{self.n_features} features\n"
-            f"  model:      {'; '.join(self._contents()) or 'none'}\n"
+            f"  holds:      {contents}\n"
             f"  guarantee:  {self.guarantee}\n"
             f"  labels:     {self.label_guarantee or 'not protected'}"
         )
