@@ -114,7 +114,7 @@ def self_train(strategy, schedule, labels, *, tol, verbose):
             break
         k = len(schedule) if changed <= tol * n_unlabelled else k + 1
     model = strategy.finish(schedule[-1], labels)
-    return SelfTraining(labels, step.distributions, history.columns, model)
+    return SelfTraining(labels, step.distributions, history.lists, model)
 
 
 class History:
@@ -123,7 +123,7 @@ class History:
     def __init__(self, n_rounds, n_unlabelled, verbose):
         self._n_rounds, self._n_unlabelled, self._verbose = n_rounds, n_unlabelled, verbose
         self._start = time.perf_counter()
-        self.columns: dict = {}
+        self.lists: dict = {}
 
     def add(self, k, settings, changed, details):
         """Note a round: its settings, how many guesses changed, and fractions of any name."""
@@ -137,7 +137,7 @@ class History:
             **details,
         }
         for name, value in entry.items():
-            self.columns.setdefault(name, []).append(value)
+            self.lists.setdefault(name, []).append(value)
         if self._verbose:
             fractions = ", ".join(f"{name} {value:.0%}" for name, value in details.items())
             print(
