@@ -5,6 +5,8 @@ import json
 from _plan import file_of, wanted
 from _store import HERE, key_of
 
+ENOUGH = 3  # fits, for a mean that stands for a variant; rule of thumb
+
 
 def load(name):
     return json.loads((HERE / "results" / f"{name}.json").read_text())
@@ -64,11 +66,10 @@ def pick(rows, key="accuracy", **wanted):
 
 
 def first_variant(rows, variants, **wanted):
-    """Accuracies of the first of some variants that was measured, and its name."""
-    for variant in variants:
-        if values := pick(rows, variant=variant, **wanted):
-            return values, variant
-    return [], None
+    """Accuracies of the first of some variants with enough fits, or with most, and its name."""
+    found = [(pick(rows, variant=variant, **wanted), variant) for variant in variants]
+    enough = [each for each in found if len(each[0]) >= ENOUGH]
+    return enough[0] if enough else max(found, key=lambda each: len(each[0]))
 
 
 def levels(rows, key="level"):

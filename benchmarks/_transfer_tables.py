@@ -32,7 +32,7 @@ def usual(name):
 
 
 def papers_cell(rows, model, level):
-    """Fits with the default settings or, where there are none, with others, marked."""
+    """Fits with the default settings or, where there are too few, with others, marked."""
     values, variant = first_variant(rows, FIRST[model], model=model, level=level)
     mark = {"five-layers": " †", "gamma+five-layers": " ‡"}.get(variant, "")
     return counted(values) + mark if values else "–"

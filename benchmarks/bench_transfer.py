@@ -151,7 +151,7 @@ def main():
 
     from skdp import PrivacyLeakWarning
 
-    warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the yardstick here
+    warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the reference here
     results.run = circumstances()  # the commit that this process has loaded
     return print(run(args.table, cells, results, task, Maker(args.n_jobs), args.redo), "rows")
 
