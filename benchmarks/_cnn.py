@@ -1,4 +1,7 @@
-"""The convolutional network of 000, section 4.1.1: 5×5 patches, 32 and 64 maps, 1,024 units."""
+"""The convolutional network of SERUMS D3.1 (2019), section 4.1.1.
+
+Patches of 5×5, 32 and 64 maps, 1,024 units.
+"""
 
 import numpy as np
 import torch

@@ -1,38 +1,21 @@
-"""What the benchmark scripts share: data, timing, peak memory, result files."""
+"""What the benchmark scripts share: timing, peak memory, command line, result files."""
 
 import argparse
-import json
-import platform
-import shlex
-import sys
 import time
 from pathlib import Path
 
-import joblib
-import numpy as np
-import scipy
-import sklearn
+from _store import RESULTS, circumstances, locked, write
 
-import skdp
-
-RESULTS = Path(__file__).parent / "results"
+_START = time.perf_counter()
 
 
 def save(name, settings, rows):
-    """Write one small JSON file that says how it was made."""
-    RESULTS.mkdir(exist_ok=True)
-    record = {
-        "command": shlex.join(["python", *sys.argv]),
-        "settings": settings,
-        "versions": {
-            "python": platform.python_version(),
-            **{m.__name__: m.__version__ for m in (skdp, np, scipy, sklearn, joblib)},
-        },
-        "cores": joblib.cpu_count(),
-        "rows": rows,
-    }
+    """Write one small JSON file that says how it was made, and how long that took so far."""
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps(record, indent=1, default=float) + "\n")
+    seconds = time.perf_counter() - _START
+    record = {**circumstances(), "settings": settings, "seconds": seconds, "rows": rows}
+    with locked(RESULTS):
+        write(path, record)
     print(f"wrote {path}")
 
 

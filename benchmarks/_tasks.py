@@ -1,39 +1,55 @@
 """Source and target of each transfer, with draws of labels."""
 
-from itertools import permutations
+import functools
+import os
+from pathlib import Path
 
 import numpy as np
-from _transfer import draw_labels, office_trials
+from sklearn.preprocessing import StandardScaler
 
 from skdp.datasets import fetch_mnist, fetch_usps, load_human_activity
 
+_TRIAL = ("src_train", "tgt_train", "tgt_test")
 
-def task(transfer, draws, per_class):
-    """Yield cases: a name, source rows and labels, and the target once for every draw.
 
-    A target is its rows, labels, labels with all but a few (``per_class``, or 0 for the usual
-    number) marked by -1, test rows and test labels. Features are in [0, 1]; those of activity
-    are clipped to the 1st and 99th percentile of the target, those of office are z-scores.
+def task(table, case):
+    """Return two functions: source rows of a draw, and the target of a draw.
+
+    ``source(draw)`` gives rows and labels. ``target(draw, labels)`` gives rows, labels, labels
+    with all but ``labels`` of each class marked by -1, test rows and test labels. Features are
+    in [0, 1]; those of activity are clipped to the 1st and 99th percentile of the target, those
+    of office are z-scores.
     """
-    if transfer == "activity":
-        return _activity(draws, per_class or 5)
-    if transfer == "office":
-        return _office(draws)
-    return _digits(*transfer.split("-"), draws, per_class or 10)
+    if table == "office":
+        return _office(*case.split(" to "))
+    source, *data = _activity() if table == "activity" else _digits(*table.split("-"))
+    return lambda draw: source, functools.partial(_target, *data)
 
 
-def _digits(source, target, draws, per_class):
+def _target(X, y, X_test, y_test, draw, labels):
+    return X, y, draw_labels(y, labels, seed=draw), X_test, y_test
+
+
+def draw_labels(y, per_class, seed):
+    """Return y with all labels but ``per_class`` random ones of each class marked by -1."""
+    rng = np.random.RandomState(seed)
+    shown = [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in np.unique(y)]
+    marked = np.full(len(y), -1)
+    marked[np.concatenate(shown)] = y[np.concatenate(shown)]
+    return marked
+
+
+def _digits(source, target):
     load = {"mnist": fetch_mnist, "usps": fetch_usps}
     X, y = load[target](return_X_y=True)
     X_test, y_test = load[target](subset="test", return_X_y=True)
     if source == target:  # the papers' split
         X, X_test, y, y_test = X_test[:9000], X_test[9000:], y_test[:9000], y_test[9000:]
-    X, y = X[:10_000], y[:10_000]
-    marks = [draw_labels(y, per_class, seed=draw) for draw in range(draws)]
-    yield "", load[source](return_X_y=True), [(X, y, m, X_test, y_test) for m in marks]
+    return load[source](return_X_y=True), X[:10_000], y[:10_000], X_test, y_test
 
 
-def _activity(draws, per_class):
+def _activity():
+    """Ten people are the source, twenty the target."""
     data = load_human_activity()
     people = np.random.RandomState(0).permutation(np.unique(data.groups))
     source = np.isin(data.groups, people[:10])
@@ -41,15 +57,52 @@ def _activity(draws, per_class):
     X = np.clip((data.data - low) / (high - low), 0, 1).astype(np.float32)
     order = np.random.RandomState(1).permutation(np.flatnonzero(~source))
     train, test = np.split(order, [int(0.8 * len(order))])
-    X_test, y_test = X[test], data.target[test]
-    target = X[train], data.target[train]
-    marks = [draw_labels(target[1], per_class, seed=draw) for draw in range(draws)]
-    yield "", (X[source], data.target[source]), [(*target, m, X_test, y_test) for m in marks]
+    rows = (X[train], data.target[train], X[test], data.target[test])
+    return (X[source], data.target[source]), *rows
 
 
-def _office(draws):
-    for pair in permutations(("amazon", "caltech", "dslr", "webcam"), 2):
-        for k, (source, (Xl, yl), (Xq, yq)) in enumerate(office_trials(*pair, draws)):
-            X, y = np.concatenate([Xl, Xq]), np.append(yl, yq)
-            marked = np.append(yl, np.full(len(yq), -1))
-            yield f"{pair[0]} to {pair[1]}, trial {k}", source, [(X, y, marked, Xq, yq)]
+def _office(source, target):
+    trials = functools.partial(office_trial, source, target)
+
+    def known(draw, labels):  # its labels are canonical
+        _, (Xl, yl), (Xq, yq) = trials(draw)
+        marked = np.append(yl, np.full(len(yq), -1))
+        return np.concatenate([Xl, Xq]), np.append(yl, yq), marked, Xq, yq
+
+    return lambda draw: trials(draw)[0], known
+
+
+@functools.lru_cache(maxsize=1)  # the three parts of a trial are one value
+def office_trial(source, target, k):
+    """Return source rows, labelled target rows and queries of a canonical trial.
+
+    Rows are divided by their sum; columns are z-scores within each domain.
+    """
+    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+        data = {
+            name: (_z_scores(arrays[f"X_{name}"]), arrays[f"y_{name}"])
+            for name in (source, target)
+        }
+    with np.load(office_file("office_caltech_splits_hoffman20.npz")) as arrays:
+        chosen = [arrays[f"{source}__{target}__{name}"][k] for name in _TRIAL]
+    domains = (source, target, target)
+    return tuple(
+        tuple(array[rows] for array in data[domain])
+        for domain, rows in zip(domains, chosen, strict=True)
+    )
+
+
+def office_file(name):
+    """Return the path of a file of Office+Caltech, for which there is no public download."""
+    path = Path(os.environ.get("SKDP_DATA", "")) / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} names no folder with {name}. Set the "
+            "environment variable SKDP_DATA to a folder that holds it."
+        )
+    return path
+
+
+def _z_scores(counts):
+    rows = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return StandardScaler().fit_transform(rows).astype(np.float32)

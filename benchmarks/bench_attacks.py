@@ -1,4 +1,6 @@
-"""Membership inference on models that overfit: Tables 3.1 and 3.2 of 003, on real data.
+"""Membership inference on models that overfit, on real data.
+
+Tables 3.1 and 3.2 of SERUMS D3.3 (2022).
 
     python benchmarks/bench_attacks.py [--draws 3] [--n-shadows 20]
 
@@ -17,12 +19,12 @@ import warnings
 
 import numpy as np
 from _report import parse, save
+from _tasks import office_file
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
-from skdp.datasets._digits import local_file
 from skdp.privacy.audit import audit_membership
 
 ATTACKS = ("correctness", "loss", "confidence", "entropy", "shadow", "shadow_per_class")
@@ -42,7 +44,7 @@ models = {
     "1-NN": KNeighborsClassifier(1),
     "fuzzy": DeepFuzzyClassifier(n_components=5, random_state=0),
 }
-with np.load(local_file("office_caltech_surf.npz")) as arrays:
+with np.load(office_file("office_caltech_surf.npz")) as arrays:
     X, y = arrays["X_caltech"].astype(np.float64), arrays["y_caltech"]
 X /= 255
 

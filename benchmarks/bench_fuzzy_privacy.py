@@ -1,4 +1,6 @@
-"""Figs. 4.1 and 4.2 of 000: accuracy against ε at fixed δ, and against δ at fixed ε.
+"""Accuracy against ε at fixed δ, and against δ at fixed ε.
+
+Figs. 4.1 and 4.2 of SERUMS D3.1 (2019).
 
     python benchmarks/bench_fuzzy_privacy.py [--n-splits 3] [--n-jobs 2]
 

@@ -1,4 +1,6 @@
-"""Office+Caltech with SURF features: 12 pairs of domains, 20 canonical trials, baselines.
+"""Office+Caltech with SURF features: 20 canonical trials of 12 pairs, beside open peers.
+
+    python benchmarks/bench_office.py
 
 Preparation: rows divided by their sum, then z-scores within each domain. ``sensitivity=1``
 is then one standard deviation of one visual word within the prepared matrix. The means and
@@ -8,7 +10,8 @@ these too has to scale by constants that are known without the data.
 "multitask" is run at one epsilon: source and target have the same features, so that its rounds
 do not see the source at all, and its last step hardly does.
 
-The baselines are not private: they see the source rows as they are.
+The peers are not private: they see the source rows as they are. A pair of domains that
+``results/office.json`` has is not computed again; ``--redo 1`` does.
 """
 
 import os
@@ -16,12 +19,13 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import warnings
-from itertools import permutations
 
 import numpy as np
 import ot
-from _report import parse, save
-from _transfer import office_trials
+from _plan import CASES
+from _report import parse
+from _store import Results, circumstances
+from _tasks import office_trial
 from joblib import Parallel, delayed
 from skada import CORALAdapter, SubspaceAlignmentAdapter
 from sklearn.neighbors import KNeighborsClassifier
@@ -29,9 +33,8 @@ from sklearn.svm import LinearSVC
 
 from skdp import DPSource, DPTransferClassifier
 
-DOMAINS = ("amazon", "caltech", "dslr", "webcam")
-args = parse(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon=1.0)
-epsilons = [float(epsilon) for epsilon in args.epsilons.split(",")]
+args = parse(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon="1", redo=0)
+OPEN = "clear"  # the level of models that see the source rows as they are
 
 
 def adapted(adapter, Xs, ys, Xt, n_labelled):
@@ -42,54 +45,54 @@ def adapted(adapter, Xs, ys, Xt, n_labelled):
     return mapped[: len(Xs) + n_labelled], mapped[len(Xs) + n_labelled :]
 
 
-def baselines(Xs, ys, Xl, yl, Xq, yq):
+def peers(Xs, ys, Xl, yl, Xq, yq):
     both, y_both = np.concatenate([Xs, Xl]), np.append(ys, yl)
     Xt = np.concatenate([Xl, Xq])
     transport = ot.da.SinkhornTransport(reg_e=1.0, norm="median").fit(Xs=Xs, ys=ys, Xt=Xt)
     moved = np.concatenate([transport.transform(Xs=Xs), Xl])
     sets = {
-        "SVM-t": (LinearSVC(), Xl, yl, Xq),
-        "SVM both": (LinearSVC(), both, y_both, Xq),
-        "1-NN": (KNeighborsClassifier(1), Xl, yl, Xq),
-        "Sinkhorn + SVM": (LinearSVC(), moved, y_both, Xq),
+        ("SVM-t", "-"): (LinearSVC(), Xl, yl, Xq),
+        ("SVM both", OPEN): (LinearSVC(), both, y_both, Xq),
+        ("1-NN", "-"): (KNeighborsClassifier(1), Xl, yl, Xq),
+        ("Sinkhorn + SVM", OPEN): (LinearSVC(), moved, y_both, Xq),
     }
     for name, adapter in (
         ("CORAL + SVM", CORALAdapter()),
         ("subspace alignment + SVM", SubspaceAlignmentAdapter(n_components=20)),
     ):
         train, queries = adapted(adapter, Xs, ys, Xt, len(Xl))
-        sets[name] = (LinearSVC(), train, y_both, queries)
+        sets[name, OPEN] = (LinearSVC(), train, y_both, queries)
     return {name: model.fit(X, y).score(Q, yq) for name, (model, X, y, Q) in sets.items()}
 
 
-def trial(source_rows, target_rows, queries, k):
+def trial(pair, k):
+    """Accuracy of each model at each level, in one canonical trial."""
     warnings.simplefilter("ignore")
-    (Xs, ys), (Xl, yl), (Xq, yq) = source_rows, target_rows, queries
+    (Xs, ys), (Xl, yl), (Xq, yq) = office_trial(*pair.split(" to "), k)
     X, marked = np.concatenate([Xl, Xq]), np.append(yl, np.full(len(Xq), -1))
-    scores = baselines(Xs, ys, Xl, yl, Xq, yq)
-    alone = DPTransferClassifier(strategy="alignment", unlabeled=-1, random_state=k).fit(X, marked)
-    scores["no source"] = alone.score(Xq, yq)
-    for epsilon in epsilons:
-        source = DPSource(epsilon, denoise=False, random_state=k).fit(Xs, ys)
-        scores[f"source alone, epsilon={epsilon:g}"] = source.score(Xq, yq)
+    scores = peers(Xs, ys, Xl, yl, Xq, yq)
+    alone = DPTransferClassifier(None, strategy="alignment", random_state=k).fit(X, marked)
+    scores["alignment", "-"] = alone.score(Xq, yq)
+    for epsilon in args.epsilons.split(","):
+        source = DPSource(float(epsilon), parts="papers", random_state=k).fit(Xs, ys).release_
+        scores["source alone", epsilon] = source.score(Xq, yq)
         for strategy in ("alignment", "multitask"):
             if strategy == "multitask" and epsilon != args.multitask_epsilon:
                 continue
             model = DPTransferClassifier(source, strategy=strategy, random_state=k)
-            scores[f"{strategy}, epsilon={epsilon:g}"] = model.fit(X, marked).score(Xq, yq)
+            scores[strategy, epsilon] = model.fit(X, marked).score(Xq, yq)
     return scores
 
 
-rows = []
-for source, target in permutations(DOMAINS, 2):
-    scores = Parallel(n_jobs=-1)(
-        delayed(trial)(*rows_of, k)
-        for k, rows_of in enumerate(office_trials(source, target, args.trials))
-    )
-    for name in scores[0]:
-        values = 100 * np.array([s[name] for s in scores])
-        row = {"source": source, "target": target, "model": name}
-        rows.append({**row, "accuracy": values.mean(), "spread": values.std()})
-        print(rows[-1], flush=True)
-    settings = {**vars(args), "delta": 1e-5, "sensitivity": 1.0, "features": "SURF, z-scores"}
-    save("office", settings, rows)
+results = Results("office", "python benchmarks/bench_office.py")
+results.run = circumstances()
+for pair in CASES["office"]:
+    last = {"case": pair, "level": args.epsilons.split(",")[-1], "model": "alignment"}
+    if last in results and not args.redo:
+        continue
+    scores = Parallel(n_jobs=-1)(delayed(trial)(pair, k) for k in range(args.trials))
+    for model, level in scores[0]:
+        values = 100 * np.array([score[model, level] for score in scores])
+        row = {"case": pair, "level": level, "model": model, "accuracy": values.mean()}
+        results.add({**row, "spread": values.std(), "trials": args.trials}, redo=bool(args.redo))
+        print(row, flush=True)

@@ -1,4 +1,6 @@
-"""Table 4.1 of 000: accuracy on MNIST digits with Gaussian noise added to the test digits.
+"""Accuracy on MNIST digits with Gaussian noise added to the test digits.
+
+Table 4.1 of SERUMS D3.1 (2019).
 
     python benchmarks/bench_test_noise.py [--cnn-iterations 2000] [--n-jobs 2]
 

@@ -13,8 +13,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import warnings
 
 import numpy as np
+from _fits import transfer
+from _plan import FITS
 from _report import parse, save
-from _transfer import LONGER, draw_labels, transfer
+from _tasks import draw_labels
 
 from skdp import DPSource, PrivacyLeakWarning
 from skdp.datasets import fetch_mnist
@@ -23,20 +25,26 @@ args = parse(__doc__, draws=5)
 X, y = fetch_mnist(subset="test", return_X_y=True)
 X, X_test, y, y_test = X[:9000], X[9000:], y[:9000], y[9000:]
 long = (4,) * 6 + (6, 8, 10)
+longer = {name: value for name, value in FITS["folds"].items() if name != "n_folds"}
 variants = {
-    "as in 004: n = 4, 6, 8, 10; M/N = 1/10 ... 1/4; L = 5": {},
-    "as in 003: n = 5, 10, 15, 20; M/N = 1/2; L = 1; empirical": {"strategy": "multitask"},
-    "the same with the inference of 004": {"strategy": "multitask", "inference": "gamma"},
+    "as in Kumar and Moser: n = 4, 6, 8, 10; M/N = 1/10 ... 1/4; L = 5": {},
+    "as in SERUMS D3.3 (2022): n = 5, 10, 15, 20; M/N = 1/2; L = 1; empirical": {
+        "strategy": "multitask"
+    },
+    "the same with the inference of Kumar and Moser": {
+        "strategy": "multitask",
+        "inference": "gamma",
+    },
     "n = 4, 4, 4, 4": {"n_components": (4, 4, 4, 4)},
     "six rounds with n = 4, then 6, 8, 10": {"n_components": long},
     "n = 8, 10, 12, 14": {"n_components": (8, 10, 12, 14)},
     "M/N = 1/2 in all rounds": {"n_inducing": 0.5},
-    "with the inference of 003 (empirical)": {"inference": "empirical"},
+    "with the inference of SERUMS D3.3 (2022), empirical": {"inference": "empirical"},
     "subsets of 250 rows": {"subset_size": 250},
     "other k-means (random_state=1)": {"random_state": 1},
-    "four folds, as in 004": {"n_folds": 4},
-    "four folds, n = 4, 6, 8, 10, 15, 20, 20": {"n_folds": 4, **LONGER},
-    "one fold, n = 4, 6, 8, 10, 15, 20, 20": LONGER,
+    "four folds, as in Kumar and Moser": {"n_folds": 4},
+    "four folds, n = 4, 6, 8, 10, 15, 20, 20": FITS["folds"],
+    "one fold, n = 4, 6, 8, 10, 15, 20, 20": longer,
 }
 settings = {**vars(args), "labels_per_class": 10}
 warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -44,15 +52,8 @@ rows = []
 for name, changed in variants.items():
     for draw in range(args.draws):
         marked = draw_labels(y, 10, seed=draw)
-        result = transfer(
-            None,
-            X,
-            y,
-            marked,
-            X_test,
-            y_test,
-            **{"strategy": "alignment", "random_state": 0, **changed},
-        )
+        fit = {"strategy": "alignment", "random_state": 0, "n_jobs": -1, **changed}
+        result = transfer(None, X, y, marked, X_test, y_test, **fit)
         rows.append({"variant": name, "draw": draw, **result})
     mean = np.mean([row["accuracy"] for row in rows if row["variant"] == name])
     print(name, mean, flush=True)
@@ -62,8 +63,8 @@ X_source, y_source = fetch_mnist(return_X_y=True)
 X_all, y_all = fetch_mnist(subset="test", return_X_y=True)
 blocks = []
 for epsilon in (np.inf, 8.0, 2.0):
-    source = DPSource(epsilon, denoise=False, n_jobs=-1, random_state=0).fit(X_source, y_source)
-    right = source.classifier_.set_params(n_jobs=-1).predict(X_all) == y_all
+    source = DPSource(epsilon, parts="papers", n_jobs=-1, random_state=0)
+    right = source.fit(X_source, y_source).release_.predict(X_all) == y_all
     accuracy = 100 * right.reshape(10, 1000).mean(axis=1)
     blocks.append({"epsilon": str(epsilon), "thousands": accuracy.tolist()})
     print(blocks[-1], flush=True)

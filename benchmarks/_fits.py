@@ -1,0 +1,67 @@
+"""One release, and one transfer from it, as the transfer tables measure them."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from _plan import NONE
+from _report import Timer
+
+from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
+
+DELTA, SENSITIVITY = 1e-5, 1.0
+# The settings of a round, which are no result of it.
+_SCHEDULE = {"round", "n_components", "n_inducing", "n_layers", "agreement"}
+
+
+class Source:
+    """A release at a privacy level, or nothing at level "-"; new noise each time."""
+
+    def __init__(self, level, rows, n_jobs=1, **settings):
+        self.release, self.settings, self.n_jobs = None, {}, n_jobs
+        if level == NONE:
+            return
+        unit, _, epsilon = level.rpartition(" ")
+        self.settings = {"delta": DELTA, "sensitivity": SENSITIVITY, **settings}
+        source = DPSource(float(epsilon), **self.settings, n_jobs=n_jobs, random_state=0)
+        if unit:
+            noise = GaussianDPNoise(float(epsilon), DELTA, SENSITIVITY, privacy_unit=unit)
+            source.set_params(noise=noise)
+        with Timer() as timer:
+            self.release = source.fit(*rows).release_
+        self.seconds = timer.seconds
+
+    def score(self, X, y):
+        """Accuracy of the source alone in per cent; None on features that are not its own."""
+        if self.release.n_features != X.shape[1]:
+            return None
+        return 100 * self.release.score(X, y)
+
+    def transfer(self, data, **settings):
+        return transfer(self.release, *data, n_jobs=self.n_jobs, **settings)
+
+
+def transfer(release, X, y, marked, X_test, y_test, **settings):
+    """Fit once, and return accuracies in per cent, what each round did, and seconds."""
+    model = DPTransferClassifier(release, **settings)
+    with Timer() as fit:
+        model.fit(X, marked)
+    with Timer() as predict:
+        accuracy = model.score(X_test, y_test)
+    unlabelled = marked < 0
+    right = model.transduction_[unlabelled] == y[unlabelled]
+    rounds = {
+        name: list(map(_short, values))
+        for name, values in model.history_.items()
+        if name not in _SCHEDULE and all(isinstance(value, Real) for value in values)
+    }
+    return {
+        "accuracy": 100 * accuracy,
+        "transduction": 100 * float(np.mean(right)),
+        **rounds,
+        "fit_seconds": fit.seconds,
+        "predict_seconds": predict.seconds,
+    }
+
+
+def _short(value):
+    return int(value) if isinstance(value, Integral) else round(float(value), 4)

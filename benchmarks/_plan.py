@@ -1,0 +1,148 @@
+"""What each transfer table is to hold: its rows, and the settings of each model in it.
+
+A row more is a line more here; ``bench_transfer.py`` then computes what is missing.
+"""
+
+from dataclasses import dataclass
+from itertools import permutations, product
+
+from _store import KEY
+
+# Budgets: epsilon for an element (optimal noise), or for a whole record (Gaussian noise).
+NONE = "-"  # no source at all
+ELEMENT = ("inf", "8", "2", "1", "0.5", "0.1", "0.05")
+RECORD = ("record 16", "record 8", "record 4", "record 1")
+LEVELS = (NONE, *ELEMENT, *RECORD)
+PAPERS = ("alignment", "multitask")
+DPSGD = "DP-SGD"
+ALONE = "source alone"
+
+# What a word in the name of a variant changes; "default" changes nothing.
+LAYERS = {"five-layers": 5}  # of the source, which has one otherwise
+FITS = {
+    "gamma": {"inference": "gamma"},
+    "empirical": {"inference": "empirical"},
+    # Four folds, so that no pseudo-label confirms itself, and three rounds more than the papers.
+    "folds": {
+        "n_folds": 4,
+        "n_components": (4, 6, 8, 10, 15, 20, 20),
+        "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 4, 1 / 2, 1 / 2),
+    },
+}
+DEFAULT_EPOCHS = 30  # of DP-SGD
+EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one model: all levels, draws and numbers of labels of a class."""
+
+    model: str
+    variant: str = "default"
+    levels: tuple = LEVELS
+    draws: int = 5
+    labels: tuple = (10,)
+
+
+def _all(draws=5, papers_draws=5, labels=(10,)):
+    papers = (Part(m, draws=papers_draws, labels=labels) for m in PAPERS)
+    peer = Part(DPSGD, levels=RECORD, draws=papers_draws, labels=labels)
+    return (Part("noise_aware", draws=draws, labels=labels), *papers, peer)
+
+
+# Levels of the older runs, whose sources have the papers' five layers.
+_OLD = ELEMENT[:-1]
+PLAN = {
+    "mnist-mnist": (
+        *_all(),
+        Part("alignment", "five-layers", _OLD),
+        Part("multitask", "gamma+five-layers", _OLD),
+        Part("multitask", "five-layers", _OLD, draws=2),
+        Part("alignment", "empirical", (NONE,), draws=2),
+        Part("alignment", "folds+five-layers", ("inf", "8", "2", "1"), draws=1),
+        Part("alignment", "folds", (NONE,), draws=1),
+    ),
+    "mnist-usps": (
+        *_all(),
+        Part("alignment", levels=(NONE, "0.1", "1"), draws=10),
+        Part("multitask", levels=("0.1", "1"), draws=10),
+        Part("alignment", "folds", (NONE, "0.1")),
+    ),
+    "usps-mnist": (
+        *_all(),
+        Part("noise_aware", levels=("0.1",), draws=3, labels=(20, 30, 40, 50)),
+        Part("alignment", levels=(NONE,), draws=10),
+        *(Part(m, "five-layers", ("0.1", "1"), draws=10) for m in PAPERS),
+        Part("alignment", levels=(NONE,), draws=1, labels=(20, 30, 40, 50)),
+        *(Part(m, "five-layers", ("0.1",), 1, (20, 30, 40, 50)) for m in PAPERS),
+        Part("alignment", "folds+five-layers", ("0.1", "1"), draws=3),
+        Part("alignment", "folds", (NONE,), draws=3),
+    ),
+    "activity": _all(labels=(5,)),
+    "office": _all(draws=2, papers_draws=1, labels=(None,)),  # its canonical trials and labels
+}
+DOMAINS = ("amazon", "caltech", "dslr", "webcam")
+CASES = {"office": [f"{a} to {b}" for a, b in permutations(DOMAINS, 2)]}
+
+
+def file_of(table):
+    return f"transfer_{table.replace('-', '_')}"
+
+
+def command_of(table):
+    return f"python benchmarks/bench_transfer.py {table}"
+
+
+def wanted(table, **only):
+    """Return the rows of a table, without results, in the order in which they are made.
+
+    ``only`` names some ``models``, ``variants``, ``levels`` or ``labels``, or the first so many
+    ``draws``; what the plan has not is refused.
+    """
+    rows = [row for case in CASES.get(table, [""]) for row in _rows(table, case)]
+    for name, column in _CHOICES.items():
+        chosen, known = only.get(name), {str(row[column]) for row in rows}
+        if chosen and not set(chosen) <= known:
+            raise ValueError(f"{name} of {table} are {sorted(known)}, not {chosen}; see _plan.py")
+        rows = [row for row in rows if not chosen or str(row[column]) in chosen]
+    draws, most = only.get("draws"), 1 + max((row["draw"] for row in rows), default=0)
+    if draws and draws > most:
+        raise ValueError(f"draws of these rows of {table} are {most}, not {draws}; see _plan.py")
+    return [row for row in rows if row["draw"] < (draws or most)]
+
+
+_CHOICES = {"models": "model", "variants": "variant", "levels": "level", "labels": "labels"}
+
+
+def _rows(table, case):
+    """Rows of one case, each once, draw by draw."""
+    rows = {}
+    for part in PLAN[table]:
+        for draw, level, labels in product(range(part.draws), part.levels, part.labels):
+            key = (case, level, part.model, part.variant, draw, labels)
+            rows[key] = dict(zip(KEY, key, strict=True))
+    return sorted(rows.values(), key=lambda row: row["draw"])
+
+
+def layers_of(cell):
+    """Number of layers of the source that a row needs."""
+    return next((LAYERS[word] for word in cell["variant"].split("+") if word in LAYERS), 1)
+
+
+def fit_settings(cell):
+    """Settings of the transfer classifier for a row."""
+    settings = {"strategy": cell["model"], "random_state": 0}
+    for word in cell["variant"].split("+"):
+        settings |= FITS.get(word, {})
+    return settings
+
+
+def source_settings(table, cells):
+    """Settings of the one source that serves rows of one level, draw and number of layers.
+
+    One noisy copy serves the papers' strategies and the noise-aware one where both are wanted.
+    """
+    if {cell["model"] for cell in cells} == {DPSGD}:
+        return {"epochs": EPOCHS.get(table, DEFAULT_EPOCHS)}
+    parts = {"noise_aware" if cell["model"] == "noise_aware" else "papers" for cell in cells}
+    return {"parts": "all" if len(parts) > 1 else parts.pop(), "n_layers": layers_of(cells[0])}

@@ -1,0 +1,142 @@
+"""Result files: rows with keys, written one at a time, under a lock, with their commit.
+
+Two processes may fill one file: each row is read, added and written under one lock, so that
+neither loses what the other measured. A file is replaced as a whole and never seen half written.
+"""
+
+import contextlib
+import fcntl
+import functools
+import importlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+# What tells one measurement of a table from all others.
+KEY = ("case", "level", "model", "variant", "draw", "labels")
+# What differs when benchmarks ran, which makes no other code run.
+OUTPUTS = (":(exclude)benchmarks/results", ":(exclude)benchmarks/README.md")
+PACKAGES = ("skdp", "numpy", "scipy", "sklearn", "joblib")
+
+
+def key_of(row):
+    return tuple(row.get(name) for name in KEY)
+
+
+@functools.cache
+def commit():
+    """Return the short commit of this code, with "-dirty" where tracked files differ from it."""
+    git = ["git", "-C", str(HERE.parent)]
+    status = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", *OUTPUTS]
+    try:
+        head = _output([*git, "rev-parse", "--short", "HEAD"])
+        return head + ("-dirty" if _output(status) else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _output(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def circumstances():
+    """Return what a result depends on and its settings do not say."""
+    import joblib
+
+    versions = {name: importlib.import_module(name).__version__ for name in PACKAGES}
+    return {
+        "command": shlex.join(["python", *sys.argv]),
+        "commit": commit(),
+        "versions": {"python": platform.python_version(), **versions},
+        "cores": joblib.cpu_count(),
+    }
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Wait until no other process writes a result file, and keep others waiting.
+
+    The lock lies on the folder itself: it leaves no file behind, and ends with its process.
+    """
+    folder.mkdir(exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write(path, record):
+    """Replace a file by a record, one row a line; the caller holds the lock."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        temporary.write_text(_text(record))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _text(record):
+    return (
+        "{\n" + ",\n".join(f" {json.dumps(k)}: {_value(v)}" for k, v in record.items()) + "\n}\n"
+    )
+
+
+def _value(value):
+    rows = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    if not rows:
+        return json.dumps(value, default=float, ensure_ascii=False)
+    lines = (json.dumps(row, default=float, ensure_ascii=False) for row in value)
+    return "[\n  " + ",\n  ".join(lines) + "\n ]"
+
+
+class Results:
+    """Rows of one table, kept in one file.
+
+    ``runs`` says how rows were made: each row has the position of its run and its commit.
+    ``superseded`` keeps the rows that others with their keys have replaced.
+    """
+
+    def __init__(self, name, command, folder=RESULTS):
+        self.path = folder / f"{name}.json"
+        self.command = command  # that completes the table
+        self.run = None
+        self.reload()
+
+    def reload(self):
+        self.record = {"command": self.command, "runs": [], "rows": [], "superseded": []}
+        if self.path.exists():
+            self.record |= json.loads(self.path.read_text()) | {"command": self.command}
+        self.keys = {key_of(row): i for i, row in enumerate(self.record["rows"])}
+
+    def __contains__(self, row):
+        return key_of(row) in self.keys
+
+    def add(self, row, redo=False):
+        """Write a row, unless one with its key is there by now; say whether it was written."""
+        run = self.run or circumstances()
+        with locked(self.path.parent):
+            self.reload()
+            here = self.keys.get(key_of(row))
+            if here is not None and not redo:
+                return False
+            if run not in self.record["runs"]:
+                self.record["runs"].append(run)
+            row = {**row, "commit": run["commit"], "run": self.record["runs"].index(run)}
+            if here is None:
+                self.record["rows"].append(row)
+            else:
+                self.record["superseded"].append(self.record["rows"][here])
+                self.record["rows"][here] = row
+            write(self.path, self.record)
+        self.run = run
+        self.reload()
+        return True

@@ -1,0 +1,245 @@
+"""The runner of the transfer benchmarks, with a stub for data and models; no benchmark runs."""
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+RUN = {"command": "test", "commit": "abc1234", "versions": {}, "cores": 1}
+TABLE = "usps-mnist"
+
+pytest.importorskip("fcntl", reason="result files are locked by flock, which is not here")
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """Import benchmark modules, which are no package, and forget them afterwards."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(BENCHMARKS) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def open_results(load, tmp_path):
+    def make():
+        results = load("_store").Results("table", "python complete.py", tmp_path)
+        results.run = RUN
+        return results
+
+    return make
+
+
+class Stub:
+    """Data and sources that only count how often they were asked for."""
+
+    def __init__(self, stop_after=np.inf):
+        self.sources, self.fits, self.tasks = [], [], 0
+        self.stop_after = stop_after
+
+    def task(self, table, case):
+        self.tasks += 1
+        return lambda draw: ("rows", draw), lambda draw, labels: (draw, labels, 0, 0)
+
+    def make(self, table, level, rows, settings):
+        self.sources.append((level, rows[1], settings))
+        return self
+
+    settings, seconds = {"delta": 1e-5}, 1.0
+
+    def score(self, X, y):
+        return 50.0
+
+    def transfer(self, data, **fit):
+        if len(self.fits) == self.stop_after:
+            raise KeyboardInterrupt
+        self.fits.append((data[0], data[1], fit))
+        return {"accuracy": 90.0 + len(self.fits), "fit_seconds": 2.0}
+
+
+@pytest.fixture
+def run(load, open_results):
+    def run(stub, redo=False, **only):
+        cells = load("_plan").wanted(TABLE, **only)
+        module = load("bench_transfer")
+        made = module.run(TABLE, cells, open_results(), stub.task, stub.make, redo)
+        return made, len(cells)
+
+    return run
+
+
+def test_plan_has_each_row_once_and_refuses_what_it_has_not(load):
+    plan, store = load("_plan"), load("_store")
+    for table in plan.PLAN:
+        rows = plan.wanted(table)
+        assert len(set(map(store.key_of, rows))) == len(rows)
+    some = plan.wanted(TABLE, models=["alignment"], levels=["8"], draws=2)
+    assert {(r["model"], r["level"]) for r in some} == {("alignment", "8")}
+    assert sorted(r["draw"] for r in some) == [0, 1]
+    with pytest.raises(ValueError, match="levels of usps-mnist"):
+        plan.wanted(TABLE, levels=["3"])
+    with pytest.raises(ValueError, match="draws of these rows"):
+        plan.wanted(TABLE, levels=["8"], draws=7)
+
+
+def test_rows_that_are_there_are_not_computed_again(run, tmp_path):
+    first, again = Stub(), Stub()
+    made, wanted = run(first, levels=["-", "8"], draws=2)
+    assert made == wanted == len(first.fits)
+    text = (tmp_path / "table.json").read_text()
+    assert run(again, levels=["-", "8"], draws=2) == (0, wanted)
+    assert again.tasks == len(again.sources) == len(again.fits) == 0
+    assert (tmp_path / "table.json").read_text() == text
+
+
+def test_one_source_serves_the_missing_strategies_of_a_draw(run):
+    stub = Stub()
+    run(stub, levels=["8"], draws=1, models=["alignment"])
+    assert stub.sources == [("8", 0, {"parts": "papers", "n_layers": 1})]
+    stub = Stub()
+    run(stub, levels=["8"], draws=2)
+    assert stub.sources == [("8", draw, {"parts": "all", "n_layers": 1}) for draw in (0, 1)]
+    assert [fit["strategy"] for draw, _, fit in stub.fits if draw == 0] == [
+        "noise_aware",
+        "multitask",
+    ]
+    stub = Stub()
+    run(stub, levels=["record 8"], draws=1, models=["DP-SGD"])
+    assert stub.sources == [("record 8", 0, {"epochs": 15})]
+
+
+def test_one_source_serves_all_numbers_of_labels_and_five_layers_another(run):
+    stub = Stub()
+    run(stub, levels=["0.1"], draws=1, models=["noise_aware"])
+    assert len(stub.sources) == 1
+    assert sorted(labels for _, labels, _ in stub.fits) == [10, 20, 30, 40, 50]
+    stub = Stub()
+    run(stub, levels=["0.1"], draws=1, models=["alignment"], labels=["10"])
+    assert [settings["n_layers"] for *_, settings in stub.sources] == [1, 5]
+    assert [fit.get("n_folds") for *_, fit in stub.fits] == [None, None, 4]
+
+
+def test_interrupted_run_keeps_its_rows_and_continues(run, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(Stub(stop_after=3), levels=["8"], draws=2)
+    rows = json.loads((tmp_path / "table.json").read_text())["rows"]
+    assert [row["accuracy"] for row in rows if row["model"] != "source alone"] == [91, 92, 93]
+    made, wanted = run(Stub(), levels=["8"], draws=2)
+    assert made == wanted - 3
+
+
+def test_rows_say_how_they_were_made(run, tmp_path):
+    run(Stub(), levels=["8"], draws=1, models=["alignment"])
+    record = json.loads((tmp_path / "table.json").read_text())
+    alone, row = record["rows"]
+    assert record["command"] == "python complete.py"
+    assert record["runs"] == [RUN]
+    assert alone["model"] == "source alone"
+    assert alone["accuracy"] == 50.0
+    assert row["commit"] == alone["commit"] == RUN["commit"]
+    assert row["run"] == 0
+    assert row["source"] == Stub.settings
+    assert row["settings"] == {"strategy": "alignment", "random_state": 0}
+
+
+def test_redo_keeps_what_it_replaces(run, tmp_path):
+    run(Stub(), levels=["8"], draws=1, models=["alignment"])
+    run(Stub(), levels=["8"], draws=1, models=["alignment"], redo=True)
+    record = json.loads((tmp_path / "table.json").read_text())
+    assert len(record["rows"]) == len(record["superseded"]) == 2
+
+
+def test_failed_write_leaves_the_old_file(open_results, tmp_path):
+    results = open_results()
+    results.add({"case": "", "draw": 0, "accuracy": 1.0})
+    text = (tmp_path / "table.json").read_text()
+    with pytest.raises(TypeError):
+        results.add({"case": "", "draw": 1, "accuracy": object()})
+    assert (tmp_path / "table.json").read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
+
+
+def test_writer_waits_for_the_lock(load, open_results, tmp_path):
+    results = open_results()
+    row = {"case": "", "draw": 0, "accuracy": 1.0}
+    writer = threading.Thread(target=results.add, args=[row])
+    with load("_store").locked(tmp_path):
+        writer.start()
+        writer.join(0.1)
+        assert writer.is_alive()
+        assert not (tmp_path / "table.json").exists()
+    writer.join(10)
+    assert (tmp_path / "table.json").exists()
+
+
+def test_processes_that_fill_one_file_lose_no_row(tmp_path):
+    code = f"""if True:
+        import sys, pathlib, _store
+        results = _store.Results("table", "", pathlib.Path({str(tmp_path)!r}))
+        results.run = {RUN!r}
+        for draw in range(20):
+            results.add({{"case": sys.argv[1], "draw": draw}})
+            results.add({{"case": "both", "draw": draw}})
+    """
+    environment = {**os.environ, "PYTHONPATH": str(BENCHMARKS), "PYTHONDONTWRITEBYTECODE": "1"}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", code, name], env=environment) for name in "ab"
+    ]
+    assert [writer.wait(30) for writer in writers] == [0, 0]
+    rows = json.loads((tmp_path / "table.json").read_text())["rows"]
+    assert sorted((row["case"], row["draw"]) for row in rows) == [
+        (case, draw) for case in ("a", "b", "both") for draw in range(20)
+    ]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_commit_says_where_code_differs_from_it(load, tmp_path, monkeypatch):
+    store = load("_store")
+    monkeypatch.setattr(store, "HERE", tmp_path / "benchmarks")
+    commit = store.commit.__wrapped__
+    assert commit() == "unknown"
+    results = tmp_path / "benchmarks" / "results"
+    results.mkdir(parents=True)
+    for path in (tmp_path / "code.py", results / "table.json"):
+        path.write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "First"]):
+        subprocess.run([*git, *arguments], check=True)
+    head = commit()
+    assert len(head) >= 7
+    assert "dirty" not in head
+    (results / "table.json").write_text("2")
+    assert commit() == head
+    (tmp_path / "code.py").write_text("2")
+    assert commit() == f"{head}-dirty"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((BENCHMARKS / "results").glob("*.json")), ids=lambda path: path.stem
+)
+def test_result_files_name_commits_and_have_each_row_once(load, path):
+    record = json.loads(path.read_text())
+    if "runs" not in record:
+        assert record["commit"]
+        return
+    rows = [*record["rows"], *record["superseded"]]
+    assert all(row["commit"] == record["runs"][row["run"]]["commit"] for row in rows)
+    keys = set(map(load("_store").key_of, record["rows"]))
+    assert len(keys) == len(record["rows"])
+
+
+def test_readme_is_what_the_results_say(load):
+    assert (BENCHMARKS / "README.md").read_text() == load("tables").text()
