@@ -39,7 +39,7 @@ holds `uci_har_features_derived.npz`, `office_caltech_surf.npz` and
 `office_caltech_splits_hoffman20.npz`; `mnist.npz` and `usps.npz` there save the downloads.
 
 **Packages.** `pip install -e ".[benchmark,privacy]"` gives matplotlib, torch, pot, skada and
-dp-accounting. DP-SGD also needs `pip install opacus`; without it its rows are left out.
+dp-accounting, and opacus for DP-SGD; without torch and opacus its rows are left out.
 
 **Commands.** One command for each table, from the root of the repository. `bench_transfer.py`
 computes only the rows that its table lacks, and writes each as it comes: after an interruption

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from skdp.datasets import fetch_mnist, fetch_usps, load_human_activity
+from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_human_activity
 
 _TRIAL = ("src_train", "tgt_train", "tgt_test")
 
@@ -27,16 +27,7 @@ def task(table, case):
 
 
 def _target(X, y, X_test, y_test, draw, labels):
-    return X, y, draw_labels(y, labels, seed=draw), X_test, y_test
-
-
-def draw_labels(y, per_class, seed):
-    """Return y with all labels but ``per_class`` random ones of each class marked by -1."""
-    rng = np.random.RandomState(seed)
-    shown = [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in np.unique(y)]
-    marked = np.full(len(y), -1)
-    marked[np.concatenate(shown)] = y[np.concatenate(shown)]
-    return marked
+    return X, y, hide_labels(y, labels, random_state=draw), X_test, y_test
 
 
 def _digits(source, target):

@@ -16,10 +16,9 @@ import numpy as np
 from _fits import transfer
 from _plan import FITS
 from _report import parse, save
-from _tasks import draw_labels
 
 from skdp import DPSource, PrivacyLeakWarning
-from skdp.datasets import fetch_mnist
+from skdp.datasets import fetch_mnist, hide_labels
 
 args = parse(__doc__, draws=5)
 X, y = fetch_mnist(subset="test", return_X_y=True)
@@ -51,7 +50,7 @@ warnings.simplefilter("ignore", PrivacyLeakWarning)
 rows = []
 for name, changed in variants.items():
     for draw in range(args.draws):
-        marked = draw_labels(y, 10, seed=draw)
+        marked = hide_labels(y, 10, random_state=draw)
         fit = {"strategy": "alignment", "random_state": 0, "n_jobs": -1, **changed}
         result = transfer(None, X, y, marked, X_test, y_test, **fit)
         rows.append({"variant": name, "draw": draw, **result})

@@ -43,8 +43,8 @@ def hide_labels(y, n_shown, random_state=None, marker=-1):
         raise ValueError(
             f"The 'marker' parameter of hide_labels is {marker!r}, which is a label. Use None."
         )
-    numbers = y.dtype.kind == "i" and marker is not None
-    marked = np.full(len(y), marker, dtype=y.dtype if numbers else object)
+    whole = y.dtype.kind in "iu" and marker is not None
+    marked = np.full(len(y), marker, dtype=np.int64 if whole else object)
     for label in np.unique(y):
         shown = rng.permutation(np.flatnonzero(y == label))[:n_shown]
         marked[shown] = y[shown]
