@@ -162,11 +162,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     """
 
     _parameter_constraints: dict = {
-        **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
         "noise": [HasMethods(["fit_transform"]), None],
         "n_voters": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
