@@ -1,4 +1,4 @@
-"""What all autoencoders share: principal directions, nearest reconstruction, methods."""
+"""What all autoencoders share: the nearest reconstruction, and their public methods."""
 
 from numbers import Integral
 
