@@ -1,4 +1,4 @@
-"""A classifier of fuzzy rules, learned by participants apart and merged without their data."""
+"""A classifier of fuzzy rules, which participants learn apart and merge without their data."""
 
 from numbers import Integral
 
@@ -38,7 +38,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
        μ_{s,c}(y) = \exp\Big(-\frac{\|y - \hat y_{s,c}\|^2}{2p}\Big)
 
     Participants can fit apart, each on its own machine with its own rows (one class is
-    enough), :meth:`save` their models to files that hold no rows, and anybody can
+    enough), :meth:`save` their models to files that hold no rows, and others can
     :meth:`load` and :meth:`merge` them. With ``noise`` the rows are perturbed before
     anything is learned, and the guarantee travels with the model.
 
@@ -107,7 +107,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     guarantee_ : PrivacyGuarantee or None
         What holds for every participant: since their data are disjoint, nothing adds up,
-        and the weakest number of each kind is everybody's. None if one has no guarantee.
+        and the weakest number of each kind holds for all. None if one has no guarantee.
 
     n_iter_ : int
         Most iterations that a layer took.
@@ -162,11 +162,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     """
 
     _parameter_constraints: dict = {
-        **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
         "noise": [HasMethods(["fit_transform"]), None],
         "n_voters": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -373,7 +374,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
                 f"'gaussian' to be saved, got {self.membership_function!r}: the file holds no "
-                "code. Use pickle among people who trust each other."
+                "code. Use pickle where the file is trusted."
             )
         write_model(self, path)
 

@@ -1,4 +1,4 @@
-"""What passes between participants: files without code."""
+"""Files of fitted classifiers, which participants exchange: arrays and text, no code."""
 
 from dataclasses import asdict
 from itertools import chain

@@ -8,18 +8,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._clusters import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
-from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
 FUZZY_CONSTRAINTS: dict = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
-    "n_inducing": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0, 1, closed="right"),
-    ],
+    "n_inducing": COUNT_OR_FRACTION,
     "max_layers": [Interval(Integral, 1, None, closed="left")],
     "membership_function": [StrOptions({"gaussian"}), callable],
     "tol": [Interval(Real, 0, None, closed="left")],

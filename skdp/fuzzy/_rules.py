@@ -1,4 +1,4 @@
-"""If-then rules that people can read."""
+"""If-then rules as sentences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ class FuzzyRule:
     Parameters
     ----------
     participant : object
-        Whose rows the fuzzy set was learned from; None where nobody was named.
+        Name of the participant whose rows the fuzzy set was learned from; None without names.
 
     label : object
         The class.

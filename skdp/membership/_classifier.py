@@ -1,4 +1,4 @@
-"""Classifiers that ask each class how well it can reconstruct a row."""
+"""Classifiers by the reconstruction errors of one autoencoder for each class."""
 
 from numbers import Integral
 

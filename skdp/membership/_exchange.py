@@ -77,8 +77,7 @@ def pack_classifier(classifier, prefix=""):
 def unpack_classifier(header, arrays, prefix=""):
     """Return the :class:`~skdp.WideCDMMAClassifier` that :func:`pack_classifier` took apart.
 
-    Both may come from a file that nobody vouches for: whatever could fail later is refused
-    here.
+    Both may come from an untrusted file: whatever could fail later is refused here.
 
     Parameters
     ----------

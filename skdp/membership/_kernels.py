@@ -1,4 +1,4 @@
-r"""The squared-exponential kernel and its averages over uncertain inputs.
+r"""Averages of the squared-exponential kernel over uncertain inputs.
 
 With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. Where an
 input is known up to a Gaussian error of variance s, the kernel and the product of two

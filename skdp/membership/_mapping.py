@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._clusters import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
-from skdp.utils._sklearn import Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
 
@@ -113,10 +113,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "n_inducing": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-        ],
+        "n_inducing": COUNT_OR_FRACTION,
         "inference": [StrOptions({"gamma", "empirical"})],
         "nu": [Interval(Real, 2, None, closed="right")],
         "input_variance": [Interval(Real, 0, None, closed="left")],

@@ -1,4 +1,4 @@
-"""What all autoencoders share: principal directions, nearest reconstruction, methods."""
+"""What all autoencoders share: the nearest reconstruction, and their public methods."""
 
 from numbers import Integral
 
@@ -7,9 +7,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.utils._clusters import COUNT_OR_FRACTION
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
-from skdp.utils._sklearn import Interval, RealNotInt
+from skdp.utils._sklearn import Interval
 
 
 def nearest(candidates, Y, keep=None):
@@ -100,10 +101,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_inducing": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-        ],
+        "n_inducing": COUNT_OR_FRACTION,
         "random_state": ["random_state"],
     }
 

@@ -1,8 +1,18 @@
 """k-means, as both model families use it: centres of a set, and its partition."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array
+
+from skdp.utils._sklearn import Interval, RealNotInt
+
+# What :func:`resolve_count` takes, as constraints of a parameter.
+COUNT_OR_FRACTION: list = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0, 1, closed="right"),
+]
 
 
 def resolve_count(fraction_or_count, n):
