@@ -13,7 +13,8 @@ from skdp.noise import RandomizedResponse
 from skdp.release._perturbation import NOISES, make_noise, perturb_labels, perturb_rows
 from skdp.release._release import Release
 from skdp.release.estimation import Alignment, Moments, denoised_codes
-from skdp.utils._sklearn import HasMethods, Interval, RealNotInt, StrOptions, fit_context
+from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
@@ -162,10 +163,7 @@ class DPSource(BaseEstimator):
         "label_noise": [RandomizedResponse, None],
         "parts": [StrOptions({"noise_aware", "papers", "all"})],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_inducing": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-        ],
+        "n_inducing": COUNT_OR_FRACTION,
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
         "subset_size": [Interval(Integral, 1, None, closed="left")],

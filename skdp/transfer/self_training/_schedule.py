@@ -5,7 +5,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.utils._sklearn import Interval, RealNotInt, StrOptions
+from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._sklearn import Interval, StrOptions
 
 # Rounds of "noise_aware"; labels rarely change after them; rule of thumb.
 _N_ROUNDS = 8
@@ -47,12 +48,7 @@ SCHEDULE_CONSTRAINTS: dict = {
         "array-like",
         Interval(Integral, 1, None, closed="left"),
     ],
-    "n_inducing": [
-        StrOptions({"auto"}),
-        "array-like",
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0, 1, closed="right"),
-    ],
+    "n_inducing": [StrOptions({"auto"}), "array-like", *COUNT_OR_FRACTION],
     "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "n_folds": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "inference": [StrOptions({"auto", "gamma", "empirical"})],

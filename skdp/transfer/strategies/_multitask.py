@@ -58,8 +58,8 @@ class MultiTaskSide(SourceSide):
         def compute(Y):
             scores = np.empty((len(Y), len(self._autoencoders)), dtype=self._dtype)
             for c, autoencoder in enumerate(self._autoencoders):
-                output = autoencoder.reconstruct(Y)
-                carried = self._mapping.predict(output)
+                output = autoencoder.reconstruct_block(Y)
+                carried = self._mapping.predict_block(output)
                 errors = [squared_distances(Y, guess) for guess in (output, carried)]
                 scores[:, c] = -np.minimum(*errors)
             # Queries so far away that squares overflow stay ordered and finite.
