@@ -81,7 +81,7 @@ def _classifiers(release):
     """Yield the names of the classifiers to be written, each once."""
     if release.classifier is not None:
         yield "classifier"
-    if release.row_classifier is not release.classifier:
+    if release.row_classifier not in (None, release.classifier):
         yield "row_classifier"
 
 
