@@ -1,125 +1,131 @@
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.validation import check_is_fitted
 
 from skdp import (
-    DeepFuzzyClassifier,
     DPSource,
     DPTransferClassifier,
     OptimalDPNoise,
     PrivacyLeakWarning,
     RandomizedResponse,
+    Release,
     WideCDMMAClassifier,
 )
-from skdp.noise import perturb_training_rows
-from skdp.utils._storage import load_arrays, save_arrays
+from skdp.release.estimation import Moments
 
 
-def small(rng, n=120, p=6):
-    return rng.rand(n, p), np.arange(n) % 3
-
-
-def test_without_noise_it_is_the_plain_classifier(rng):
-    X, y = small(rng)
+def test_without_noise_it_is_the_plain_classifier(small):
+    X, y = small
     with pytest.warns(PrivacyLeakWarning, match="epsilon=inf"):
-        source = DPSource(np.inf, random_state=0).fit(X, y)
+        release = DPSource(np.inf, random_state=0).fit(X, y).release_
     plain = WideCDMMAClassifier(random_state=0).fit(X, y)
-    assert_array_equal(source.classifier_.decision_function(X), plain.decision_function(X))
+    assert_array_equal(release.classifier.decision_function(X), plain.decision_function(X))
+    assert release.row_classifier is release.classifier
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("parts", ["papers", "all"])
 @pytest.mark.parametrize("p", [6, 7])
-def test_everything_is_computed_from_the_noisy_copy(rng, p):
-    X, y = small(rng, p=p)
+def test_everything_is_computed_from_the_noisy_copy(rng, p, parts):
+    X, y = rng.rand(120, p), np.arange(120) % 3
     noise = OptimalDPNoise(5.0, random_state=3)
     noisy = clone(noise).fit_transform(X)
-    source = DPSource(5.0, noise=noise, denoise=False, random_state=0).fit(X, y)
+    release = DPSource(noise=noise, parts=parts, random_state=0).fit(X, y).release_
     model = WideCDMMAClassifier(random_state=0).fit(noisy, y)
-    assert_array_equal(source.classifier_.decision_function(X), model.decision_function(X))
+    assert_array_equal(release.row_classifier.decision_function(X), model.decision_function(X))
+    components, medians = release.alignment.components, release.alignment.class_medians
     values, vectors = np.linalg.eigh(np.cov(noisy.T))
     leading = vectors[:, np.argsort(-values)[: (p + 1) // 2]].T
-    assert source.components_.shape == leading.shape
-    assert_allclose(np.abs(source.components_ @ leading.T), np.eye(len(leading)), atol=1e-10)
-    medians = [np.median([source.components_ @ row for row in noisy[y == c]], 0) for c in range(3)]
-    assert_allclose(source.class_medians_, medians)
+    assert components.shape == leading.shape
+    assert_allclose(np.abs(components @ leading.T), np.eye(len(leading)), atol=1e-10)
+    expected = [np.median([components @ row for row in noisy[y == c]], 0) for c in range(3)]
+    assert_allclose(medians, expected)
+    assert_allclose(release.alignment.mean, noisy.mean(axis=0))
 
 
-def test_a_seed_fixes_k_means_but_never_the_noise(rng):
-    X, y = small(rng)
+def test_nothing_reads_clean_rows(rng, monkeypatch):
+    rows, labels = rng.randn(400, 5), rng.randint(0, 3, 400)
+    seen = []
+    measure = Moments.measure.__func__
+    monkeypatch.setattr(
+        Moments,
+        "measure",
+        classmethod(lambda cls, noisy, *rest: seen.append(noisy) or measure(cls, noisy, *rest)),
+    )
+    source = DPSource(1.0, n_components=1, n_layers=1, random_state=0).fit(rows, labels)
+    noisy = seen[0]  # the other holds projections of its rows
+    assert not np.any(noisy == rows)
+    assert np.std(noisy - rows) > 1
+    assert_allclose(source.release_.moments.means[0], noisy[labels == 0].mean(axis=0))
+
+
+def test_a_seed_fixes_k_means_but_never_the_noise(small):
+    X, y = small
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyLeakWarning)
-        first, second = (DPSource(random_state=0).fit(X, y) for _ in range(2))
-    assert not np.allclose(first.class_medians_, second.class_medians_)
-
-
-def test_a_generator_gives_every_data_set_noise_of_its_own(rng):
-    # A clone copies a generator with its state; equal noise on two data sets cancels.
-    noise = OptimalDPNoise(1.0, random_state=np.random.RandomState(0))
-    X = rng.rand(30, 4)
-    first, second = (perturb_training_rows(noise, X)[0] - X for _ in range(2))
-    assert not np.isclose(first, second).any()
+        first, second = (DPSource(random_state=0).fit(X, y).release_ for _ in range(2))
+    assert not np.allclose(first.alignment.class_medians, second.alignment.class_medians)
 
 
 @pytest.mark.parametrize("name", ["optimal", "gaussian"])
-def test_guarantee_travels(rng, name):
-    source = DPSource(0.5, 1e-6, 2.0, noise=name, random_state=0).fit(*small(rng))
+def test_guarantee_travels(small, name):
+    source = DPSource(0.5, 1e-6, 2.0, noise=name, random_state=0).fit(*small)
     guarantee = source.guarantee_
     assert guarantee.mechanism.lower() == name
     assert (guarantee.epsilon, guarantee.delta, guarantee.sensitivity) == (0.5, 1e-6, 2.0)
     assert "queries" in guarantee.excludes
     assert "labels" in guarantee.excludes
+    assert source.release_.guarantee is guarantee
+    assert source.label_guarantee_ is source.release_.label_guarantee is None
+    assert_array_equal(source.classes_, source.release_.classes)
 
 
-def test_noise_and_source_must_not_contradict_each_other(rng):
-    X, y = small(rng)
-    source = DPSource(4.0, noise=OptimalDPNoise(4.0)).fit(X, y)
-    assert source.guarantee_.epsilon == 4.0
-    for epsilon in (1.0, 0.5):
-        with pytest.raises(ValueError, match=r"'epsilon' parameter of DPSource is .* is 4.0"):
-            DPSource(epsilon, noise=OptimalDPNoise(4.0)).fit(X, y)
+@pytest.mark.parametrize("parts", ["noise_aware", "papers", "all"])
+def test_parts_are_what_was_asked_for(small, parts):
+    release = DPSource(8.0, n_layers=1, parts=parts, random_state=0).fit(*small).release_
+    denoised, whole = parts != "papers", parts != "noise_aware"
+    for name in ("moments", "subspace", "mixtures"):
+        assert (getattr(release, name) is not None) == denoised
+    assert (release.row_classifier is not None) == whole
+    assert (release.row_classifier is release.classifier) == (not denoised)
+    assert release.classifier.n_features_in_ == 6
+    assert release.alignment is not None
 
 
-class Silent(TransformerMixin, BaseEstimator):
-    def fit(self, X, y=None):
-        return self
-
-    def transform(self, X):
-        return X
-
-
-class Lazy(OptimalDPNoise):
-    def fit_transform(self, X, y=None):
-        super().fit(X)
-        return X
+@pytest.mark.parametrize("noise", ["optimal", "gaussian", OptimalDPNoise(3.0, 1e-4)])
+def test_parts_cost_no_privacy(small, noise):
+    guarantees = [
+        DPSource(noise=noise, n_layers=1, parts=parts).fit(*small).guarantee_
+        for parts in ("noise_aware", "papers", "all")
+    ]
+    assert len({(g.epsilon, g.delta) for g in guarantees}) == 1
+    assert guarantees[0] == guarantees[1] == guarantees[2]
 
 
-class Dropping(OptimalDPNoise):
-    def fit_transform(self, X, y=None):
-        return super().fit_transform(X)[:, 1:]
+def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng):
+    centres = 0.5 + 0.12 * rng.randn(5, 10)
+    y, y_test = rng.randint(0, 5, 6000), rng.randint(0, 5, 1000)
+    X, X_test = (centres[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
+    settings = {"n_layers": 1, "n_inducing": 20, "n_components": 4, "random_state": 0}
 
+    def mixtures(response):
+        noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(1))
+        source = DPSource(noise=noise, label_noise=response, **settings).fit(X, y)
+        return source.release_.subspace, source.release_.mixtures
 
-@pytest.mark.parametrize(
-    ("noise", "problem"),
-    [
-        (Silent(), "states no guarantee_"),
-        (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "states no guarantee_"),
-        (Dropping(), "changes the shape"),
-        (Lazy(), "left most elements as they are"),
-    ],
-)
-def test_what_is_no_noise_is_refused(rng, noise, problem):
-    with pytest.raises(ValueError, match=problem):
-        DPSource(noise=noise).fit(*small(rng))
+    for epsilon in (1.0, 2.0):
+        response = RandomizedResponse(epsilon, random_state=np.random.RandomState(1))
+        subspace, found = mixtures(response)
+        assert len(found.class_indices) == 5
+        guesses = found.log_likelihood(subspace.encode(X_test), np.zeros(10))
+        assert np.mean(guesses.argmax(axis=1) == y_test) > 0.7
+    assert len(mixtures(None)[1].class_indices) >= 5
 
 
 def arrays_of(thing, seen=None):
@@ -148,253 +154,96 @@ def secretive_data(rng):
     return X, y
 
 
-def test_the_file_and_the_object_do_not_hold_a_planted_secret(rng, tmp_path, open_source):
+@pytest.mark.parametrize("parts", ["noise_aware", "all"])
+def test_neither_file_nor_object_holds_a_planted_secret(rng, tmp_path, open_source, parts):
     X, y = secretive_data(rng)
     secrets = np.array([X[17, 0], X[100, 0], X[y == 2].mean(), *X.mean(axis=0)])
 
     def holds_secrets(source):
         # By value: in any array, or as the known median of class 2.
         values = np.concatenate([a.ravel() for a in arrays_of(source) if a.dtype.kind == "f"])
-        median = source.components_ @ X[100]
+        alignment = source.release_.alignment
+        median = alignment.components @ X[100]
         by_value = np.isin(secrets, values).any()
-        return by_value or np.abs(source.class_medians_[2] - median).max() < 1e-6
+        return by_value or np.abs(alignment.class_medians[2] - median).max() < 1e-6
 
     def spelled_in(blob):
         spellings = [f(s).tobytes() for s in secrets for f in (np.float64, np.float32)]
         return any(spelling in blob for spelling in spellings)
 
-    source = DPSource(8.0, random_state=0).fit(X, y)
-    source.save(tmp_path / "release")
+    source = DPSource(8.0, parts=parts, random_state=0).fit(X, y)
+    source.release_.save(tmp_path / "release")
     assert not holds_secrets(source)
     assert not spelled_in((tmp_path / "release").read_bytes())
     assert not spelled_in(pickle.dumps(source))
+    assert not spelled_in(pickle.dumps(source.release_))
     assert holds_secrets(open_source(X, y))  # the test would see one
 
 
-class Fixed(OptimalDPNoise):
-    """Answers any data with the same noisy copy."""
-
-    def fit_transform(self, X, y=None):
-        super().fit(X)
-        return np.random.RandomState(5).laplace(size=X.shape)
-
-
-def test_nothing_but_the_noisy_copy_matters(rng, tmp_path):
-    # Two different data sets with the same noisy copy give the same release, bit by bit.
-    y, columns = np.arange(60) % 3, list("abcd")
-    pickles, contents = [], []
-    for k in range(2):
-        X = pd.DataFrame(rng.rand(60, 4) * (k + 1), columns=columns)
-        source = DPSource(noise=Fixed(), n_layers=2, random_state=0).fit(X, y)
-        pickles.append(pickle.dumps(source))
-        source.save(tmp_path / f"{k}")
-        contents.append(load_arrays(tmp_path / f"{k}", "DPSource"))
-    assert pickles[0] == pickles[1]
-    (first_header, first), (second_header, second) = contents
-    assert first_header == second_header
-    assert set(first) == set(second)
-    for name, array in first.items():
-        assert_array_equal(array, second[name])
+@pytest.mark.parametrize("parts", ["noise_aware", "papers", "all"])
+def test_no_row_is_kept_clean_or_noisy(rng, parts):
+    X, y = secretive_data(rng)
+    source = DPSource(8.0, parts=parts, random_state=0).fit(X, y)
+    assert all(len(X) not in array.shape for array in arrays_of(source))
 
 
-def test_float32_that_drowns_the_noise_is_refused(rng):
-    X, y = small(rng)
-    with pytest.raises(ValueError, match="is the noise too small for it"):
-        DPSource().fit((1e9 * X).astype(np.float32), y)
-
-
-def test_what_made_the_noise_stays_with_the_owner(rng):
+def test_what_made_the_noise_stays_with_the_owner(small):
     noise = OptimalDPNoise(2.0, random_state=np.random.RandomState(0))
-    source = DPSource(2.0, noise=noise).fit(*small(rng))
+    response = RandomizedResponse(9.0, random_state=np.random.RandomState(0))
+    source = DPSource(noise=noise, label_noise=response).fit(*small)
     assert source.noise is noise
-    assert pickle.loads(pickle.dumps(source)).noise is None
-    assert pickle.loads(pickle.dumps(DPSource(2.0, noise=noise))).noise is not None
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.noise is None
+    assert copy.label_noise is None
+    assert copy.release_.guarantee == source.guarantee_
+    plan = pickle.loads(pickle.dumps(DPSource(noise=noise, label_noise=response)))
+    assert plan.noise is not None
+    assert plan.label_noise is not None
+    with pytest.raises(ValueError, match="'noise' parameter"):
+        copy.fit(*small)
 
 
-def test_a_failed_fit_leaves_no_release(rng, tmp_path):
-    X, y = small(rng)
+def test_a_failed_fit_leaves_no_release(small):
+    X, y = small
     source = DPSource(2.0, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes, got one class"):
         source.fit(X[:, :4], np.zeros(len(y)))
     with pytest.raises(NotFittedError):
-        source.save(tmp_path / "release")
+        check_is_fitted(source)
+    assert not hasattr(source, "release_")
+    assert not hasattr(source, "guarantee_")
+    with pytest.raises(NotFittedError, match="pass its release_"):
+        DPTransferClassifier(source).fit(X, y)
 
 
-def test_no_row_is_kept_clean_or_noisy(rng):
-    X, y = secretive_data(rng)
-    source = DPSource(8.0, random_state=0).fit(X, y)
-    assert all(len(X) not in array.shape for array in arrays_of(source))
-
-
-def test_clone_hands_on_a_release_and_copies_a_plan(rng):
-    X, y = small(rng)
-    plan = DPSource(2.0, noise=OptimalDPNoise(2.0))
+def test_a_clone_is_a_plan_that_was_not_carried_out(small):
+    X, y = small
+    plan = DPSource(noise=OptimalDPNoise(2.0))
     assert clone(plan).noise is not plan.noise
-    release = plan.fit(X, y)
-    copy = clone(DPTransferClassifier(release)).source
-    assert copy.classifier_ is release.classifier_
+    release = plan.fit(X, y).release_
+    copy = clone(plan)
+    assert not hasattr(copy, "release_")
+    with pytest.raises(NotFittedError):
+        check_is_fitted(copy)
     copy.set_params(epsilon=50.0, noise="optimal").fit(X, y)
     assert copy.guarantee_.epsilon == 50.0
-    assert release.guarantee_.epsilon == 2.0  # a refit of the copy is not one of the release
-    assert release.classifier_ is not copy.classifier_
+    assert plan.guarantee_.epsilon == 2.0  # a refit of the copy is not one of the original
+    assert plan.release_ is release
+    assert release.classifier is not copy.release_.classifier
+    # The release itself is shared by whoever is cloned.
+    assert clone(DPTransferClassifier(release)).source is release
+    assert isinstance(release, Release)
 
 
-def test_clones_share_a_generator_and_so_never_repeat_its_noise(rng):
-    X, y = small(rng)
+def test_clones_share_a_generator_and_so_never_repeat_its_noise(small):
+    X, y = small
     plan = DPSource(noise=OptimalDPNoise(random_state=np.random.RandomState(0)), random_state=0)
-    first, second = (clone(plan).fit(X, y).class_medians_ for _ in range(2))
+    first, second = (clone(plan).fit(X, y).release_.alignment.class_medians for _ in range(2))
     assert not np.isclose(first, second).any()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_save_and_load(rng, tmp_path, dtype):
-    X, y = small(rng)
-    X = pd.DataFrame(X.astype(dtype), columns=list("abcdef"))
-    labels = np.array(["ant", "bee", "cow"], dtype=object)[y]
-    source = DPSource(4.0, subset_size=15, inference="empirical", random_state=0).fit(X, labels)
-    path = tmp_path / "release.whatever"
-    source.save(path)
-    loaded = DPSource.load(path)
-    rows = X.to_numpy()
-    for method in ("decision_function", "predict_proba", "predict"):
-        expected = getattr(source.classifier_, method)(rows)
-        assert_array_equal(getattr(loaded.classifier_, method)(rows), expected)
-    assert_array_equal(loaded.components_, source.components_)
-    assert_array_equal(loaded.class_medians_, source.class_medians_)
-    assert loaded.components_.dtype == dtype
-    assert_array_equal(loaded.feature_names_in_, source.feature_names_in_)
-    assert loaded.guarantee_ == source.guarantee_
-    assert loaded.get_params() == {**source.get_params(), "noise": None, "random_state": None}
-    assert loaded.summary() == source.summary()
-    loaded.save(path)
-    assert DPSource.load(path).guarantee_ == source.guarantee_
-    with pytest.raises(ValueError, match="'noise' parameter"):
-        loaded.fit(X, labels)
-
-
-def test_damaged_and_foreign_files_are_refused(rng, tmp_path):
-    X, y = small(rng)
-    path = tmp_path / "release"
-    DPSource(4.0, n_layers=1, random_state=0).fit(X, y).save(path)
-    blob = path.read_bytes()
-    altered = bytearray(blob)
-    altered[len(blob) // 2] ^= 1
-    for damaged in (blob[: len(blob) // 2], bytes(altered), pickle.dumps({"a": 1}), b""):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="not an intact skdp file"):
-            DPSource.load(path)
-    DeepFuzzyClassifier(random_state=0).fit(X, y).save(path)
-    with pytest.raises(ValueError, match="holds a DeepFuzzyClassifier, not a DPSource"):
-        DPSource.load(path)
-    with pytest.raises(NotFittedError):
-        DPSource().save(path)
-
-
-def scaled(name, factor):
-    return lambda header, arrays: arrays.update({name: factor * arrays[name]})
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda header, arrays: header["guarantee"].update(epsilon=-3.0),
-        lambda header, arrays: header["guarantee"].pop("delta"),
-        lambda header, arrays: header.pop("guarantee"),
-        lambda header, arrays: header["classifier"].update(n_parts=[2, 1, 1]),
-        lambda header, arrays: header["classifier"].update(n_parts=[0, 0, 0]),
-        lambda header, arrays: header["classifier"].update(classes=[0, 1]),
-        lambda header, arrays: header["classifier"].update(classes=[1, 1, 1]),
-        lambda header, arrays: header["classifier"].update(dtype="O"),
-        lambda header, arrays: header["classifier"]["parameters"].update(noise="optimal"),
-        lambda header, arrays: header["classifier"]["parameters"].update(n_layers="x"),
-        lambda header, arrays: header.update(feature_names=["a"]),
-        lambda header, arrays: arrays.pop("components"),
-        lambda header, arrays: arrays.update(components=arrays["components"][:, 1:]),
-        lambda header, arrays: arrays.update(class_medians=arrays["class_medians"] * np.nan),
-        lambda header, arrays: arrays.update({"0/0/coef0": arrays["0/0/coef0"][:, 1:]}),
-        lambda header, arrays: arrays.pop("mixtures/weights"),
-        scaled("mixtures/weights", -1),
-        scaled("mixtures/weights", 0.5),
-        lambda header, arrays: arrays.update(
-            {"mixtures/classes": arrays["mixtures/classes"].astype(float)}
-        ),
-        lambda header, arrays: arrays.update(
-            {"mixtures/classes": arrays["mixtures/classes"][:, np.newaxis]}
-        ),
-        lambda header, arrays: arrays.update(
-            {"mixtures/covariances": arrays["mixtures/covariances"] + np.tri(6)}
-        ),
-        scaled("mixtures/covariances", 1e-60),
-        lambda header, arrays: arrays.update({"mixtures/classes": arrays["mixtures/classes"] + 1}),
-        lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"][:, 1:]}),
-        scaled("mixtures/covariances", -1),
-        lambda header, arrays: arrays.update({"mixtures/means": arrays["mixtures/means"] + 1e10}),
-        scaled("subspace/components", 1e60),
-        lambda header, arrays: [arrays.pop(k) for k in list(arrays) if "mixtures" in k],
-    ],
-)
-def test_a_well_formed_file_that_is_no_release_is_refused(rng, tmp_path, damage):
-    path = tmp_path / "release"
-    DPSource(4.0, n_layers=1, random_state=0).fit(*small(rng)).save(path)
-    header, arrays = load_arrays(path, "DPSource")
-    damage(header, arrays)
-    save_arrays(path, "DPSource", header, arrays)
-    with pytest.raises(ValueError, match="no working DPSource"):
-        DPSource.load(path)
-
-
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
-def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng, epsilon):
-    centres = 0.5 + 0.12 * rng.randn(5, 10)
-    y, y_test = rng.randint(0, 5, 6000), rng.randint(0, 5, 1000)
-    X, X_test = (centres[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
-    noise = OptimalDPNoise(20.0, random_state=1)
-    settings = {"n_layers": 1, "n_inducing": 20, "n_components": 4, "random_state": 0}
-    response = RandomizedResponse(epsilon, random_state=1)
-    source = DPSource(20.0, noise=noise, label_noise=response, **settings).fit(X, y)
-    assert len(source._mixtures.classes) == 5
-    guesses = source._mixtures.log_likelihood(source._subspace.encode(X_test), np.zeros(10))
-    assert np.mean(guesses.argmax(axis=1) == y_test) > 0.7
-    assert len(DPSource(20.0, noise=noise, **settings).fit(X, y)._mixtures.classes) >= 5
-
-
-def test_numpy_numbers_can_be_saved(rng, tmp_path):
-    source = DPSource(4.0, n_components=np.int64(3), n_inducing=np.float64(0.5), random_state=0)
-    source.fit(*small(rng)).save(tmp_path / "release")
-    assert DPSource.load(tmp_path / "release").n_components == 3
-
-
-def test_summary_says_what_is_guaranteed(noisy_release):
-    text = noisy_release.summary()
-    assert "10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9), 64 features" in text
-    assert "(8, 1e-05)-differential privacy per element" in text
-    assert "labels" in text
-
-
-_TARGET_SIDE = """
-import sys
-import numpy as np
-import sklearn.datasets
-
-def gone(*args, **kwargs):
-    raise RuntimeError("the source data does not exist here")
-
-sklearn.datasets.load_digits = gone
-from skdp import DPSource, DPTransferClassifier
-
-folder = sys.argv[1]
-with np.load(f"{folder}/target.npz") as arrays:
-    X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
-model = DPTransferClassifier(DPSource.load(f"{folder}/release"), random_state=0).fit(X, y)
-np.save(f"{folder}/predictions.npy", model.predict(X_test))
-"""
-
-
-def test_target_side_runs_in_a_process_without_source_data(tmp_path, noisy_release, other):
-    X, _, marked, X_test, _ = other
-    noisy_release.save(tmp_path / "release")
-    np.savez(tmp_path / "target.npz", X=X, y=marked, X_test=X_test)
-    subprocess.run([sys.executable, "-c", _TARGET_SIDE, tmp_path], check=True, cwd=tmp_path)
-    here = DPTransferClassifier(noisy_release, random_state=0).fit(X, marked)
-    assert_array_equal(np.load(tmp_path / "predictions.npy"), here.predict(X_test))
+def test_absurd_units_are_refused(digits):
+    X, y = digits
+    for unit in (1e20, 1e-15):
+        with pytest.raises(ValueError, match="with the noise of 'sensitivity' and 'epsilon'"):
+            DPSource(8.0, sensitivity=unit).fit(X * unit, y)

@@ -5,6 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from skdp.transfer._alignment import Alignment, paired_subspaces
+from skdp.transfer._multitask import _MAX_INDUCING
+from skdp.transfer._rounds import first_round
+from skdp.transfer._schedule import make_schedule
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -16,10 +20,6 @@ from skdp import (
     MembershipMapping,
     WideCDMMAClassifier,
 )
-from skdp.transfer._alignment import Alignment, paired_subspaces
-from skdp.transfer._multitask import _MAX_INDUCING
-from skdp.transfer._rounds import first_round
-from skdp.transfer._schedule import make_schedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
 SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": 2}

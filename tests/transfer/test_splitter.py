@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from skdp.transfer._labels import unlabelled_rows
 from sklearn.model_selection import (
     GroupKFold,
     LeaveOneOut,
@@ -11,7 +12,6 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from skdp import LabeledSplit
-from skdp.transfer._labels import unlabelled_rows
 
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 

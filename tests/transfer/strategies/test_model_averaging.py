@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import root
 from scipy.special import softmax
+from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 from sklearn.linear_model import LogisticRegression
 
 from skdp.transfer import _stacking
-from skdp.transfer._stacking import fit_weights, frequency_offsets, mean_margin
 
 
 def judged(rng, n, strengths, n_classes=4):

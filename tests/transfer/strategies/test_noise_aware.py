@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
+from skdp.transfer._folds import stratified_folds
+from skdp.transfer._graph import neighbour_graph, spread
+from skdp.transfer._judges import judges_of
+from skdp.transfer._rounds import crossed_scores, scores_by
+from skdp.transfer._subspace import Subspace
 from sklearn.neighbors import kneighbors_graph
 
 from skdp import (
@@ -17,11 +22,6 @@ from skdp import (
     OptimalDPNoise,
     RandomizedResponse,
 )
-from skdp.transfer._folds import stratified_folds
-from skdp.transfer._graph import neighbour_graph, spread
-from skdp.transfer._judges import judges_of
-from skdp.transfer._rounds import crossed_scores, scores_by
-from skdp.transfer._subspace import Subspace
 
 
 @pytest.fixture(scope="module")
