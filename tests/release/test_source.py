@@ -108,6 +108,13 @@ def test_parts_cost_no_privacy(small, noise):
     assert guarantees[0] == guarantees[1] == guarantees[2]
 
 
+def test_summary_says_what_is_guaranteed(noisy_release):
+    text = noisy_release.summary()
+    assert "10 classes (0, 1, 2, 3, 4, 5, 6, 7, 8, 9), 64 features" in text
+    assert "(8, 1e-05)-differential privacy per element" in text
+    assert "labels" in text
+
+
 def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng):
     centres = 0.5 + 0.12 * rng.randn(5, 10)
     y, y_test = rng.randint(0, 5, 6000), rng.randint(0, 5, 1000)
