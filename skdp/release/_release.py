@@ -284,6 +284,10 @@ class Release:
             f"<pre>{escape(self.summary())}</pre></details>"
         )
 
+    def __setstate__(self, state):
+        # A pickle does not say that arrays must not be written to.
+        self.__dict__.update({name: _read_only(value) for name, value in state.items()})
+
     def __copy__(self):
         return self
 
