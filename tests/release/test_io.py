@@ -74,6 +74,20 @@ def test_numpy_numbers_can_be_saved(small, tmp_path):
     assert Release.load(tmp_path / "release").classifier.n_components == 3
 
 
+@pytest.mark.parametrize("parts", PARTS)
+def test_neither_files_nor_pickles_give_arrays_that_can_be_written_to(small, tmp_path, parts):
+    release = DPSource(4.0, n_layers=1, parts=parts).fit(*small).release_
+    release.save(tmp_path / "release")
+    for copy in (release, Release.load(tmp_path / "release"), pickle.loads(pickle.dumps(release))):
+        assert not copy.classes.flags.writeable
+        for name in ("alignment", "moments", "subspace", "mixtures"):
+            part = getattr(copy, name)
+            for array in vars(part).values() if part is not None else ():
+                assert not array.flags.writeable
+                with pytest.raises(ValueError, match="read-only"):
+                    array[...] = 0
+
+
 class Fixed(OptimalDPNoise):
     """Answers any data with the same noisy copy."""
 
