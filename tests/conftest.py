@@ -1,11 +1,22 @@
 import os
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
+from skdp.datasets import load_digits_domains
+
 # Threads of BLAS and OpenMP compete with the test runner's own processes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _open_source(X, y, **settings):
+    """A source without noise, to compare with; the warning about it is tested elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        return DPSource(np.inf, random_state=0, **settings).fit(X, y)
 
 
 @pytest.fixture
@@ -17,3 +28,34 @@ def rng():
 def digits():
     X, y = load_digits(return_X_y=True)
     return X / 16.0, y
+
+
+@pytest.fixture(scope="session")
+def domains():
+    return load_digits_domains()
+
+
+@pytest.fixture(scope="session")
+def open_source():
+    return _open_source
+
+
+@pytest.fixture(scope="session")
+def release(domains):
+    """Without noise."""
+    return _open_source(domains.source, domains.source_target, n_layers=2).release_
+
+
+@pytest.fixture(scope="session")
+def noisy_release(domains):
+    """Of whole noisy rows."""
+    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
+    source = DPSource(noise=noise, parts="papers", n_layers=2, random_state=0)
+    return source.fit(domains.source, domains.source_target).release_
+
+
+@pytest.fixture(scope="session")
+def denoised_release(domains):
+    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
+    source = DPSource(noise=noise, n_components=8, n_layers=1, random_state=0)
+    return source.fit(domains.source, domains.source_target).release_

@@ -229,7 +229,9 @@ class DPSource(BaseEstimator):
             shape of the rows or states no guarantee, or the largest magnitude of the
             noisy rows is not between 1e-12 and 1e12.
         """
-        self.__dict__.pop("release_", None)  # whatever fails now, nothing old passes for new
+        # Whatever fails now, nothing old passes for new.
+        for name in ("release_", "guarantee_", "label_guarantee_", "classes_"):
+            self.__dict__.pop(name, None)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         noise = make_noise(self)

@@ -170,17 +170,21 @@ def match_classes(classes, source_classes):
 
 
 def check_columns(target, release):
-    """Raise ValueError where columns of target and release cannot be brought together."""
+    """Raise ValueError unless the columns of a target can be carried to those of a release.
+
+    Equally many columns of other names are refused, and so is a release without the alignment
+    where nothing else says how.
+    """
     names = [
         list(getattr(target, "feature_names_in_", ())),
         [] if release.feature_names is None else release.feature_names.tolist(),
     ]
     same_number = target.n_features_in_ == release.n_features
-    if not same_number and release.alignment is None:
+    if release.alignment is None and (release.moments is None or not same_number):
         raise ValueError(
-            f"X has {target.n_features_in_} features and the release has {release.n_features}, "
-            "but no 'alignment' that could bring one to the other. Pass rows of the release's "
-            "own features, or ask its owner for a release with an alignment."
+            f"This release of {release.n_features} columns has no alignment, without which "
+            f"{target.n_features_in_} columns of the target cannot be carried to them. Ask its "
+            "owner for a release that has one, as all those of DPSource have."
         )
     if same_number and all(names) and names[0] != names[1]:
         raise ValueError(

@@ -6,7 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 
-from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
+from skdp import (
+    DPSource,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+    Release,
+)
 
 CLASSES = np.array(["a", "b", "c", "d"])
 N = 400_000
@@ -137,21 +143,22 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     )
     noise = OptimalDPNoise(16.0, random_state=np.random.RandomState(0))
     settings = {"noise": noise, "n_layers": 1, "random_state": 0}
-    source = DPSource(16.0, label_noise=response, **settings).fit(X, y)
+    source = DPSource(label_noise=response, **settings).fit(X, y)
+    release = source.release_
     assert source.label_guarantee_.epsilon == 3.0
-    assert "(3, 0)-differential privacy per label" in source.summary()
+    assert "(3, 0)-differential privacy per label" in release.summary()
     assert not hasattr(response, "guarantee_")
-    source.save(tmp_path / "release")
-    loaded = DPSource.load(tmp_path / "release")
-    assert loaded.label_guarantee_ == source.label_guarantee_
-    assert loaded.label_noise is None
+    release.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.label_guarantee == source.label_guarantee_ == release.label_guarantee
+    assert not hasattr(loaded, "label_noise")
     assert pickle.loads(pickle.dumps(source)).label_noise is None
     plain = DPSource(16.0, **settings).fit(X, y)
     assert plain.label_guarantee_ is None
-    assert "not protected" in plain.summary()
-    assert source.score(X, y) < plain.score(X, y)
+    assert "not protected" in plain.release_.summary()
+    assert release.score(X, y) < plain.release_.score(X, y)
     # A third of the labels are wrong, all alike often: the classes are still found.
-    assert source.score(X, y) > 0.5
+    assert release.score(X, y) > 0.5
 
 
 def test_the_release_learns_from_the_noisy_labels_alone(digits):
@@ -163,3 +170,4 @@ def test_the_release_learns_from_the_noisy_labels_alone(digits):
 
     source = DPSource(16.0, n_layers=1, label_noise=Constant(3.0), random_state=0).fit(X, y)
     assert_array_equal(source.classes_, [0, 1])
+    assert_array_equal(source.release_.classes, [0, 1])

@@ -1,385 +1,20 @@
+"""DPTransferClassifier as a whole: from a release, or a file of one, to predictions."""
+
 import pickle
+import subprocess
+import sys
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from skdp import (
-    DPSource,
-    DPTransferClassifier,
-    LabeledSplit,
-    MembershipMapping,
-    WideCDMMAClassifier,
-)
-from skdp.transfer._alignment import Alignment, paired_subspaces
-from skdp.transfer._multitask import _MAX_INDUCING
-from skdp.transfer._rounds import first_round
-from skdp.transfer._schedule import make_schedule
+from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
-SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": 2}
-
-
-# The papers' algorithms once more, row by row, from public estimators alone.
-
-
-def slow_subspaces(source, X, marked):
-    if X.shape[1] == source.n_features_in_:
-        return source.components_, source.components_
-    n = min(-(-source.n_features_in_ // 2), X.shape[1])
-    values, vectors = np.linalg.eigh(np.cov(X.T))
-    V_tg = vectors[:, np.argsort(-values)[:n]].T
-    for k in range(n):
-        medians = [np.median(X[marked == c] @ V_tg[k]) for c in source.classes_]
-        if np.cov(medians, source.class_medians_[:, k])[0, 1] < 0:
-            V_tg[k] *= -1
-    return source.components_[:n], V_tg
-
-
-def slow_alignment_errors(source, V_sr, V_tg, X, medians):
-    errors = np.empty((len(X), len(medians)))
-    for c, m_tg in enumerate(medians):
-        m_sr = source.class_medians_[c][: len(V_sr)]
-        moved = np.array([V_sr.T @ (V_tg @ y - m_tg + m_sr) for y in X])
-        output = source.classifier_.autoencoders_[c].reconstruct(moved)
-        errors[:, c] = [np.sum((a - b) ** 2) for a, b in zip(moved, output, strict=True)]
-    return errors
-
-
-def slow_medians(V_tg, X, labels):
-    return [np.median([V_tg @ y for y in X[labels == c]], axis=0) for c in range(10)]
-
-
-def fewer(X, marked):
-    kept = (marked >= 0) | (np.arange(len(X)) < 150)
-    return X[kept], marked[kept]
-
-
-def schedule_models(seeds, inference):
-    for n, ratio, depth in zip((2, 3, 4), (0.1, 0.2, 0.25), (1, 1, 2), strict=True):
-        yield WideCDMMAClassifier(
-            n, ratio, depth, inference=inference, random_state=seeds.randint(2**31 - 1)
-        )
-
-
-def initial_labels(rows, marked, seeds, inference):
-    shown = marked >= 0
-    n = min(20, np.bincount(marked[shown]).min() - 1)
-    seed = seeds.randint(2**31 - 1)
-    model = WideCDMMAClassifier(n, 1.0, 1, inference=inference, random_state=seed)
-    labels = marked.copy()
-    labels[~shown] = model.fit(rows[shown], marked[shown]).predict(rows[~shown])
-    return labels
-
-
-@pytest.mark.parametrize("domain", ["same", "other"])
-def test_alignment_is_algorithm_7(release, domain, request):
-    X, _, marked, X_test, _ = request.getfixturevalue(domain)
-    X, marked, X_test = *fewer(X, marked), X_test[:20]
-    fast = DPTransferClassifier(
-        release, strategy="alignment", tol=0.0, random_state=0, **SCHEDULE
-    ).fit(X, marked)
-
-    seeds = np.random.RandomState(0)
-    hidden = marked < 0
-    V_sr, V_tg = slow_subspaces(release, X, marked)
-    labels = initial_labels(X, marked, seeds, "gamma")
-    shares = [0.0]
-    for model in schedule_models(seeds, "gamma"):
-        medians = slow_medians(V_tg, X, labels)
-        target = model.fit(X, labels).reconstruction_errors(X[hidden])
-        source = slow_alignment_errors(release, V_sr, V_tg, X[hidden], medians)
-        labels[hidden] = np.minimum(target, source).argmin(axis=1)
-        shares.append(np.mean(source.min(axis=1) < target.min(axis=1)))
-    assert_array_equal(fast.transduction_, labels)
-    assert_allclose(fast.history_["source_share"], shares)
-
-    source = slow_alignment_errors(release, V_sr, V_tg, X_test, slow_medians(V_tg, X, labels))
-    target = model.reconstruction_errors(X_test)
-    assert_allclose(fast.source_scores(X_test), -source, rtol=1e-7)
-    assert_allclose(fast.target_scores(X_test), -target, rtol=1e-7)
-    assert_allclose(fast.decision_function(X_test), -np.minimum(source, target), rtol=1e-7)
-    assert_array_equal(fast.predict(X_test), np.minimum(source, target).argmin(axis=1))
-
-
-def test_folds_are_labelled_by_models_that_left_them_out(same):
-    X, _, marked, X_test, _ = same
-    X, marked = fewer(X, marked)
-    settings = {
-        "strategy": "alignment",
-        "unlabeled": -1,
-        "n_folds": 3,
-        "tol": 0.0,
-        "random_state": 0,
-    }
-    fast = DPTransferClassifier(**settings, **SCHEDULE).fit(X, marked)
-
-    seeds = np.random.RandomState(0)
-    hidden = np.flatnonzero(marked < 0)
-    labels = initial_labels(X, marked, seeds, "gamma")
-    for n, ratio in zip((2, 3, 4), (0.1, 0.2, 0.25), strict=True):
-        fold_of = dict(zip(hidden, seeds.permutation(len(hidden)) % 3, strict=True))
-        guesses = labels.copy()
-        for k in range(3):
-            left_out = np.array([i for i in hidden if fold_of[i] == k])
-            kept = np.setdiff1d(np.arange(len(X)), left_out)
-            model = WideCDMMAClassifier(n, ratio, 1, random_state=seeds.randint(2**31 - 1))
-            guesses[left_out] = model.fit(X[kept], labels[kept]).predict(X[left_out])
-        labels = guesses
-    assert_array_equal(fast.transduction_, labels)
-    final = WideCDMMAClassifier(4, 0.25, 2, random_state=seeds.randint(2**31 - 1))
-    assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
-
-
-def test_folds_keep_guesses_from_confirming_themselves(digits):
-    X, y = digits
-    for seed in range(3):
-        order = np.random.RandomState(seed).permutation(len(X))[:1500]
-        marked = y[order].copy()
-        marked[60:] = -1
-        share = []
-        for n_folds in (1, 4):
-            model = DPTransferClassifier(
-                strategy="alignment",
-                n_components=(2, 3, 4, 4, 5, 6),
-                n_layers=1,
-                n_folds=n_folds,
-                unlabeled=-1,
-                random_state=0,
-            ).fit(X[order], marked)
-            share.append(np.mean(model.transduction_[60:] == y[order][60:]))
-        assert share[1] > share[0] + 0.005
-
-
-@pytest.mark.parametrize("domain", ["same", "other"])
-def test_multitask_is_the_report_s_rule(release, domain, request):
-    X, _, marked, X_test, _ = request.getfixturevalue(domain)
-    X, marked, X_test = *fewer(X, marked), X_test[:20]
-    settings = {"strategy": "multitask", "tol": 0.0, "random_state": 0}
-    fast = DPTransferClassifier(release, **settings, **SCHEDULE).fit(X, marked)
-    source_scores, scores = fast.source_scores(X_test), fast.decision_function(X_test)
-
-    if domain == "other":
-        V_sr, V_tg = slow_subspaces(release, X, marked)
-        X, X_test = (np.array([V_sr.T @ V_tg @ y for y in rows]) for rows in (X, X_test))
-    seeds = np.random.RandomState(0)
-    hidden = marked < 0
-    labels = initial_labels(X, marked, seeds, "empirical")
-    for model in schedule_models(seeds, "empirical"):
-        labels[hidden] = model.fit(X, labels).predict(X[hidden])
-    assert_array_equal(fast.transduction_, labels)
-
-    autoencoders = release.classifier_.autoencoders_
-    order = np.argsort(labels, kind="stable")
-    pairs = [(autoencoders[labels[i]].reconstruct(X[i : i + 1])[0], X[i]) for i in order]
-    mapping = MembershipMapping(-(-len(X) // 2), inference="empirical", random_state=seeds)
-    mapping.fit(*map(np.array, zip(*pairs, strict=True)))
-    source = np.empty((len(X_test), 10))
-    for i, y in enumerate(X_test):
-        for c in range(10):
-            output = autoencoders[c].reconstruct(y.reshape(1, -1))
-            carried = mapping.predict(output)
-            source[i, c] = min(np.sum((y - output) ** 2), np.sum((y - carried) ** 2))
-    target = model.reconstruction_errors(X_test)
-    assert_allclose(source_scores, -source, rtol=1e-6)
-    assert_allclose(scores, -np.minimum(source, target), rtol=1e-6)
-
-
-def test_subspaces_of_equal_dimension_are_shared(release, same):
-    V_sr, V_tg = paired_subspaces(release, list(range(10)), same[0], same[2])
-    assert V_sr is V_tg is release.components_
-
-
-def test_subspaces_never_exceed_the_rank_of_the_target(release, other):
-    X, _, marked, _, _ = other
-    flat = np.hstack([X[:, :5], np.zeros((len(X), 3))])
-    V_sr, V_tg = paired_subspaces(release, list(range(10)), flat, marked)
-    assert V_sr.shape == (5, 64)
-    assert V_tg.shape == (5, 8)
-    assert_allclose(V_tg @ V_tg.T, np.eye(5), atol=1e-12)
-
-
-def test_a_clean_source_of_the_same_domain_helps(release, same):
-    X, y, marked, X_test, y_test = same
-    transfer = DPTransferClassifier(release, strategy="alignment", random_state=0).fit(X, marked)
-    alone = DPTransferClassifier(strategy="alignment", unlabeled=-1, random_state=0).fit(X, marked)
-    assert transfer.score(X_test, y_test) > 0.95
-    assert transfer.score(X_test, y_test) > alone.score(X_test, y_test) + 0.1
-    assert np.mean(transfer.transduction_ == y) > 0.95
-    assert min(transfer.history_["source_share"][1:]) > 0
-
-
-def test_a_hopeless_source_does_no_harm(domains, same):
-    X, _, marked, X_test, _ = same
-    source = DPSource(0.05, denoise=False, n_layers=1, random_state=0).fit(
-        domains.source, domains.source_target
-    )
-    transfer = DPTransferClassifier(source, strategy="alignment", random_state=0).fit(X, marked)
-    alone = DPTransferClassifier(strategy="alignment", unlabeled=-1, random_state=0).fit(X, marked)
-    assert_array_equal(transfer.predict(X_test), alone.predict(X_test))
-    assert max(transfer.history_["source_share"]) == 0
-
-
-def test_errors_are_recomputed_only_where_a_median_moved(release, same, monkeypatch):
-    X, y, _, _, _ = same
-    side = Alignment(release, list(range(10)), X, y, None, None)
-    calls = []
-    compute = Alignment.errors
-    monkeypatch.setattr(Alignment, "errors", lambda *args: calls.append(args[2]) or compute(*args))
-    score = side.scorer(X[:30])
-    side.update(X, y)
-    first = score().copy()
-    score()
-    assert [list(columns) for columns in calls] == [[True] * 10]
-    # Without its outermost rows class 3 has another median, and no other class has.
-    moved = y.copy()
-    moved[np.flatnonzero(y == 3)[:20]] = -1
-    side.update(X, moved)
-    second = score()
-    assert list(np.flatnonzero(calls[1])) == [3]
-    assert len(calls) == 2
-    assert_array_equal(np.flatnonzero(np.any(first != second, axis=0)), [3])
-    assert_array_equal(second, compute(side, X[:30]))
-
-
-def test_history_tells_what_happened(release, same, capsys):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        release, strategy="alignment", tol=0.0, verbose=1, random_state=0, **SCHEDULE
-    )
-    history = model.fit(X, marked).history_
-    assert history["round"] == [0, 1, 2, 3]
-    assert history["n_components"] == [4, 2, 3, 4]  # five labels a class, less one
-    assert history["n_inducing"] == [1.0, 0.1, 0.2, 0.25]
-    assert history["n_layers"] == [1, 1, 1, 2]
-    assert history["changed"][0] == 450
-    assert_allclose(history["agreement"], 1 - np.array(history["changed"]) / 450)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert lines[1].startswith(f"[DPTransferClassifier] round 1 of 3: {history['changed'][1]} of")
-
-
-def test_rounds_end_early_when_labels_settle(release, same):
-    X, _, marked, _, _ = same
-    settings = {
-        "strategy": "alignment",
-        "n_components": (2, 3, 4, 5),
-        "n_inducing": 0.2,
-        "random_state": 0,
-    }
-    model = DPTransferClassifier(release, tol=1.0, **settings).fit(X, marked)
-    assert model.history_["round"] == [0, 1, 4]
-    assert model.n_rounds_ == 2
-    assert DPTransferClassifier(release, tol=0.0, **settings).fit(X, marked).n_rounds_ == 4
-
-
-def test_settled_is_settled_at_the_boundary(release, same):
-    X, _, marked, _, _ = same
-    X = np.concatenate([X, X[marked < 0]])  # many unlabelled rows beside the labelled ones
-    marked = np.append(marked, np.full(450, -1))
-    settings = {
-        "strategy": "alignment",
-        "n_components": (2, 2, 2, 3),
-        "n_inducing": 0.2,
-        "random_state": 0,
-    }
-    changed = DPTransferClassifier(release, tol=0.0, **settings).fit(X, marked)
-    [first] = changed.history_["changed"][1:2]
-    assert first > 0
-    for tol, rounds in ((first / 900, [0, 1, 4]), ((first - 1) / 900, None)):
-        model = DPTransferClassifier(release, tol=tol, **settings).fit(X, marked)
-        assert (model.history_["round"] == rounds) == (rounds is not None)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(1, 1), (2, 1), (9, 8), (40, 20)])
-def test_first_round_has_one_component_less_than_labels(n, expected):
-    settings = first_round(np.repeat([0, 1, 2], [n, n + 5, n]))
-    assert (settings.n_components, settings.n_inducing, settings.n_layers) == (expected, 1.0, 1)
-
-
-def test_settings_reach_the_target_classifier(release, same):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        release, strategy="alignment", subset_size=20, inference="empirical", n_components=3
-    )
-    target = model.fit(X, marked).target_classifier_
-    assert target.subset_size == 20
-    assert target.inference == "empirical"
-    assert max(len(a.autoencoders_) for a in target.autoencoders_) > 1
-    assert _MAX_INDUCING == 1000  # 003, equation (1.86)
-
-
-def test_without_unlabelled_rows_there_is_one_round(release, same):
-    X, y, _, X_test, _ = same
-    model = DPTransferClassifier(release, strategy="alignment", random_state=0).fit(X, y)
-    assert model.history_["round"] == [4]
-    assert_array_equal(model.transduction_, y)
-    seed = np.random.RandomState(0).randint(2**31 - 1)
-    plain = WideCDMMAClassifier(10, 0.25, 5, random_state=seed).fit(X, y)
-    assert_array_equal(model.target_scores(X_test), plain.decision_function(X_test))
-
-
-def test_an_unfitted_source_is_refused(same):
-    with pytest.raises(NotFittedError, match="DPSource"):
-        DPTransferClassifier(DPSource()).fit(same[0], same[2])
-
-
-def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
-    X, y = pd.DataFrame(rng.rand(40, 3), columns=["age", "dose", "weight"]), np.arange(40) % 2
-    source = open_source(X, y)
-    DPTransferClassifier(source).fit(X, y)
-    DPTransferClassifier(source).fit(X[["age", "dose"]], y)
-    with pytest.raises(ValueError, match="reorder or rename"):
-        DPTransferClassifier(source).fit(X[["dose", "age", "weight"]], y)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_components": (4, 6), "n_inducing": (0.1, 0.2, 0.3)}, "must be equally long"),
-        ({"n_components": (6, 4, 8, 10)}, "never goes down"),
-        ({"n_components": (0, 4, 8, 10)}, "positive counts"),
-        ({"n_components": ()}, "non-empty"),
-        ({"n_inducing": (0.1, 0.2, 0.3, 1.5)}, "fractions in"),
-        ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "never goes down"),
-        ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
-        ({"n_components": ("a", "b")}, "'n_components' parameter"),
-        ({"n_layers": 0}, "'n_layers' parameter"),
-        ({"source": "file.skdp"}, "DPSource.load"),
-        ({"n_folds": 0}, "'n_folds' parameter"),
-        ({"n_folds": 1}, "at least 2 with strategy='noise_aware'"),
-    ],
-)
-def test_impossible_settings_are_refused(same, settings, message):
-    with pytest.raises(ValueError, match=message):
-        DPTransferClassifier(**settings).fit(same[0], same[1])
-
-
-@pytest.mark.parametrize(
-    ("settings", "sizes", "fractions"),
-    [
-        ({}, [4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4]),
-        ({"strategy": "noise_aware"}, [5, 5] + [9] * 6, [1 / 2] * 8),
-        ({"strategy": "multitask"}, [5, 10, 15, 20], [1 / 2] * 4),
-        ({"n_components": 7}, [7], [1 / 4]),
-        ({"n_components": (2, 3)}, [2, 3], [1 / 6, 1 / 4]),
-        ({"n_components": np.arange(1, 6)}, [1, 2, 3, 4, 5], [0.1, 0.1, 1 / 8, 1 / 6, 1 / 4]),
-        ({"n_components": [2, 3], "n_inducing": 40}, [2, 3], [40, 40]),
-        ({"n_components": [2, 3], "n_inducing": [10, 40]}, [2, 3], [10, 40]),
-    ],
-)
-def test_schedules(settings, sizes, fractions):
-    settings = {"strategy": "alignment", **settings}
-    rounds = make_schedule(DPTransferClassifier(**settings), 110.0)
-    assert [r.n_components for r in rounds] == sizes
-    assert [r.n_inducing for r in rounds] == fractions
-    assert [r.n_layers for r in rounds[:-1]] == [1] * (len(sizes) - 1)
-    assert rounds[-1].n_layers == (5 if settings["strategy"] == "alignment" else 1)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -419,17 +54,102 @@ def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
     joblib.dump(model, tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
         assert_array_equal(copy.decision_function(X_test), scores)
-        assert copy.guarantee_ == noisy_release.guarantee_
+        assert copy.guarantee_ == noisy_release.guarantee
+    assert clone(model).source is noisy_release
     assert_array_equal(clone(model).fit(X, marked).decision_function(X_test), scores)
     model.set_params(source=None)  # what was learned stays
     assert_array_equal(model.decision_function(X_test), scores)
 
 
-def test_grid_search_over_schedules_with_a_loaded_source(noisy_release, other, tmp_path):
+def test_a_release_and_the_source_that_made_it_are_the_same(domains, same, open_source):
+    X, _, marked, X_test, _ = same
+    source = open_source(domains.source, domains.source_target, n_layers=1)
+    settings = {"n_components": 4, "random_state": 0}
+    models = [
+        DPTransferClassifier(each, **settings).fit(X, marked) for each in (source, source.release_)
+    ]
+    assert_array_equal(*(model.decision_function(X_test) for model in models))
+    assert models[0].guarantee_ is models[1].guarantee_ is source.guarantee_
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
+    X, _, marked, X_test, _ = same
+    model = DPTransferClassifier(
+        all_parts, strategy=strategy, n_components=3, n_layers=1, random_state=0
+    ).fit(X, marked)
+    methods = ["decision_function", "predict", "source_scores", "target_scores"]
+    methods += ["predict_proba"] * (strategy == "noise_aware")
+    before = {name: getattr(model, name)(X_test) for name in methods}
+    for other in STRATEGIES:
+        model.set_params(strategy=other, source=None, n_folds=9)
+        assert hasattr(model, "predict_proba") == (strategy == "noise_aware")
+        assert hasattr(model, "source_scores")
+        for name, expected in before.items():
+            assert_array_equal(getattr(model, name)(X_test), expected)
+    # Before fit it is the parameters that say what there will be.
+    assert hasattr(clone(model).set_params(strategy="noise_aware"), "predict_proba")
+    assert not hasattr(clone(model).set_params(strategy="multitask"), "predict_proba")
+    assert not hasattr(clone(model), "source_scores")
+    alone = DPTransferClassifier(strategy=strategy, n_components=3, random_state=0).fit(X, marked)
+    alone.set_params(source=all_parts)
+    assert not hasattr(alone, "source_scores")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("domain", ["same", "other"])
+@pytest.mark.parametrize("with_source", [True, False])
+def test_label_distributions(all_parts, strategy, domain, with_source, request):
+    X, y, marked, _, _ = request.getfixturevalue(domain)
+    settings = {"strategy": strategy, "n_components": (2, 4), "n_layers": 1, "random_state": 0}
+    model = DPTransferClassifier(all_parts if with_source else None, **settings).fit(X, marked)
+    distributions, shown = model.label_distributions_, marked >= 0
+    assert distributions.shape == (len(X), 10)
+    assert distributions.min() >= 0
+    assert_allclose(distributions.sum(axis=1), 1)
+    assert_array_equal(distributions[shown], np.eye(10)[y[shown]])
+    assert_array_equal(model.classes_[distributions.argmax(axis=1)], model.transduction_)
+    certain = (distributions.max(axis=1) == 1).all()
+    assert certain == (strategy != "noise_aware")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_label_distributions_are_those_of_the_classes_there_are(all_parts, same, strategy):
+    X, y, _, _, _ = same
+    kept = np.isin(y, (3, 7))
+    model = DPTransferClassifier(all_parts, strategy=strategy, n_components=3, random_state=0)
+    model.fit(X[kept], y[kept])
+    assert_array_equal(model.label_distributions_, np.eye(2)[(y[kept] == 7).astype(int)])
+
+
+@pytest.mark.parametrize(("parts", "strategies"), [
+    ("noise_aware", ["noise_aware"]),
+    ("papers", ["alignment", "multitask"]),
+])  # fmt: skip
+@pytest.mark.parametrize("domain", ["same", "other"])
+def test_one_release_of_all_parts_serves_every_strategy(
+    release_of, all_parts, parts, strategies, domain, request
+):
+    X, _, marked, X_test, _ = request.getfixturevalue(domain)
+    separate = release_of(parts)
+    assert separate.guarantee == all_parts.guarantee
+    for strategy in strategies:
+        settings = {"strategy": strategy, "n_components": (3, 4), "random_state": 0}
+        one, own = (
+            DPTransferClassifier(release, **settings).fit(X, marked)
+            for release in (all_parts, separate)
+        )
+        assert_array_equal(one.decision_function(X_test), own.decision_function(X_test))
+        assert_array_equal(one.source_scores(X_test), own.source_scores(X_test))
+        assert_array_equal(one.transduction_, own.transduction_)
+        assert one.history_ == own.history_
+
+
+def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, tmp_path):
     X, _, marked, X_test, y_test = other
     noisy_release.save(tmp_path / "release")
     grid = GridSearchCV(
-        DPTransferClassifier(DPSource.load(tmp_path / "release"), random_state=0),
+        DPTransferClassifier(Release.load(tmp_path / "release"), random_state=0),
         {"n_components": [(2, 3, 4, 4), (8, 10, 12, 14)], "n_layers": [1]},
         cv=LabeledSplit(3),
         error_score="raise",
@@ -437,3 +157,72 @@ def test_grid_search_over_schedules_with_a_loaded_source(noisy_release, other, t
     assert grid.best_params_["n_components"] == (2, 3, 4, 4)  # tiny images want few components
     assert grid.best_estimator_.guarantee_.epsilon == 8.0
     assert grid.score(X_test, y_test) > 0.6
+
+
+def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):
+    X, _, marked, X_test, y_test = same
+    grid = GridSearchCV(
+        DPTransferClassifier(random_state=0),
+        {"source": [denoised_release, None]},
+        cv=LabeledSplit(3),
+        error_score="raise",
+    ).fit(X, marked)
+    # If -1 were a class without a source, every other row would be of that class.
+    assert grid.cv_results_["mean_test_score"].min() > 0.5
+    assert grid.param_grid["source"][0] is denoised_release
+    assert grid.best_params_["source"] is denoised_release
+    assert grid.best_estimator_.guarantee_ is denoised_release.guarantee
+    assert list(grid.classes_) == list(range(10))
+    assert grid.score(X_test, y_test) > 0.8
+
+
+def test_a_search_that_clones_a_fitted_source_is_told_what_to_pass(domains, same, open_source):
+    X, _, marked, _, _ = same
+    source = open_source(domains.source, domains.source_target, n_layers=1)
+    model = clone(DPTransferClassifier(source))
+    assert isinstance(model.source, DPSource)
+    with pytest.raises(NotFittedError, match="pass its release_"):
+        model.fit(X, marked)
+
+
+_TARGET_SIDE = """
+import sys
+import numpy as np
+import sklearn.datasets
+
+def gone(*args, **kwargs):
+    raise RuntimeError("the source data does not exist here")
+
+sklearn.datasets.load_digits = gone
+from skdp import DPTransferClassifier, Release
+
+folder = sys.argv[1]
+with np.load(f"{folder}/target.npz") as arrays:
+    X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
+model = DPTransferClassifier(Release.load(f"{folder}/release"), random_state=0).fit(X, y)
+np.save(f"{folder}/predictions.npy", model.predict(X_test))
+np.save(f"{folder}/scores.npy", model.decision_function(X_test))
+"""
+
+
+def in_another_process(release, X, marked, X_test, folder):
+    """Return predictions and scores of a process that has a file of the release."""
+    release.save(folder / "release")
+    np.savez(folder / "target.npz", X=X, y=marked, X_test=X_test)
+    subprocess.run([sys.executable, "-c", _TARGET_SIDE, folder], check=True, cwd=folder)
+    return np.load(folder / "predictions.npy"), np.load(folder / "scores.npy")
+
+
+def test_target_side_runs_in_a_process_without_source_data(tmp_path, noisy_release, other):
+    X, _, marked, X_test, _ = other
+    predictions, _ = in_another_process(noisy_release, X, marked, X_test, tmp_path)
+    here = DPTransferClassifier(noisy_release, random_state=0).fit(X, marked)
+    assert_array_equal(predictions, here.predict(X_test))
+
+
+def test_the_same_numbers_from_a_file_in_another_process(denoised_release, same, tmp_path):
+    X, _, marked, X_test, _ = same
+    _, scores = in_another_process(denoised_release, X, marked, X_test, tmp_path)
+    here = DPTransferClassifier(denoised_release, random_state=0).fit(X, marked)
+    # Another process may sum in another number of threads.
+    assert_allclose(scores, here.decision_function(X_test), rtol=1e-6)

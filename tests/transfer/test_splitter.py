@@ -2,16 +2,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     LeaveOneOut,
     RepeatedStratifiedKFold,
     cross_val_score,
+    cross_validate,
 )
 from sklearn.neighbors import KNeighborsClassifier
 
 from skdp import LabeledSplit
-from skdp.transfer._labels import unlabelled_rows
 
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
@@ -81,19 +83,51 @@ def test_nothing_labelled_is_refused():
         next(LabeledSplit(2).split(np.zeros((3, 1)), [-1, None, -1]))
 
 
-@pytest.mark.parametrize(
-    ("y", "marker", "classes", "expected"),
-    [
-        ([0, -1, 1], "auto", (), [1]),
-        ([1, -1, 1], "auto", (-1, 1), []),
-        ([1, -1, None], "auto", (-1, 1), [2]),
-        ([0.0, np.nan, -1.0], "auto", (), [1, 2]),
-        ([0.0, np.nan, -1.0], None, (), [1]),
-        ([0, -1, 2], 2, (), [2]),
-        (["a", "?", None], "?", (), [1]),
-        (["a", "auto", "b"], "auto", (), []),
-        ([True, False], "auto", (), []),
-    ],
-)
-def test_marks(y, marker, classes, expected):
-    assert_array_equal(np.flatnonzero(unlabelled_rows(y, marker, classes)), expected)
+ROWS = np.random.RandomState(0).rand(12, 2)
+GRID = {"n_neighbors": [1, 2]}
+
+
+def group_search(cv):
+    return GridSearchCV(KNeighborsClassifier(), GRID, cv=cv, error_score="raise")
+
+
+def test_groups_are_routed_to_the_inner_splitter():
+    groups, seen = np.arange(12) % 3, []
+
+    class Noting(GroupKFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(groups)
+            return super().split(X, y, groups)
+
+    with config_context(enable_metadata_routing=True):
+        splitter = LabeledSplit(Noting(3))
+        scores = cross_validate(
+            KNeighborsClassifier(1), ROWS, MARKED, cv=splitter, params={"groups": groups}
+        )["test_score"]
+        search = group_search(LabeledSplit(Noting(3))).fit(ROWS, MARKED, groups=groups)
+    assert len(seen) == 2
+    for given in seen:
+        assert_array_equal(given, groups[MARKED >= 0])
+    found = search.cv_results_
+    assert [found[f"split{k}_test_score"][0] for k in range(3)] == list(scores)
+    for score, (train, test) in zip(
+        scores, LabeledSplit(GroupKFold(3)).split(ROWS, MARKED, groups), strict=True
+    ):
+        model = KNeighborsClassifier(1).fit(ROWS[train], MARKED[train])
+        assert score == np.mean(model.predict(ROWS[test]) == MARKED[test])
+
+
+def test_groups_that_nobody_asked_for_are_refused():
+    groups = np.arange(12) % 3
+    with config_context(enable_metadata_routing=True):
+        for cv in (2, GroupKFold(3).set_split_request(groups=False)):
+            with pytest.raises(TypeError, match=r"unexpected argument\(s\).*groups"):
+                group_search(LabeledSplit(cv)).fit(ROWS, MARKED, groups=groups)
+            with pytest.raises(TypeError, match=r"unexpected argument\(s\).*groups"):
+                cross_validate(
+                    KNeighborsClassifier(1),
+                    ROWS,
+                    MARKED,
+                    cv=LabeledSplit(cv),
+                    params={"groups": groups},
+                )

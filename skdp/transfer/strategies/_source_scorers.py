@@ -110,4 +110,5 @@ def _normals_see_most(release):
     """
     if release.mixtures is not None:
         return not release.mixtures.is_multimodal
-    return release.moments is not None and release.label_guarantee is not None
+    nothing_finer = release.label_guarantee is not None or release.classifier is None
+    return release.moments is not None and nothing_finer

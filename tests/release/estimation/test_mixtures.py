@@ -1,5 +1,3 @@
-"""Mixtures of normals behind noise: recovered, and worth more than one normal."""
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,31 +6,24 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from skdp import DPSource, OptimalDPNoise
-from skdp.transfer import _mixtures
-from skdp.transfer._denoise import _likely_mixtures, denoised_codes
-from skdp.transfer._folds import stratified_folds
-from skdp.transfer._judges import judges_of
-from skdp.transfer._mixtures import Mixtures, fit_mixtures
-from skdp.transfer._moments import Moments
-from skdp.transfer._subspace import Subspace
+from skdp.release.estimation import Mixtures, Subspace, _mixtures
 
 
 @pytest.fixture
 def planted(rng):
-    """Two classes in two directions; the first has two parts."""
-    parts = rng.choice(3, 6000, p=[0.3, 0.2, 0.5])
+    """Two classes in two directions; the first has two components."""
+    components = rng.choice(3, 6000, p=[0.3, 0.2, 0.5])
     means = np.array([[-1.5, 0.0], [1.5, 0.5], [0.0, -1.0]])
     spread = np.array([[0.5, 0.7], [0.6, 0.5], [0.8, 0.6]])
-    rows = means[parts] + spread[parts] * rng.randn(6000, 2)
-    return rows, np.where(parts == 2, 1, 0), means, spread
+    rows = means[components] + spread[components] * rng.randn(6000, 2)
+    return rows, np.where(components == 2, 1, 0), means, spread
 
 
-def shrunk(covariances, counts, worth):
-    """Of classes with one part each: drawn to the common one, and then to itself."""
+def shrunk(covariances, counts, prior_size):
+    """Of classes with one component each: drawn to the common one, and then to itself."""
     common = np.average(covariances, axis=0, weights=counts)
     return [
-        (n * S + worth * (n * S + worth * common) / (n + worth)) / (n + worth)
+        (n * S + prior_size * (n * S + prior_size * common) / (n + prior_size)) / (n + prior_size)
         for n, S in zip(counts, covariances, strict=True)
     ]
 
@@ -46,19 +37,19 @@ def test_likelihood_is_that_of_scipy(rng):
         roots @ roots.transpose(0, 2, 1) + np.eye(2),
     )
     Z, noise = rng.randn(20, 2), np.array([0.5, 2.0])
-    parts = [
+    logs = [
         np.log(w) + multivariate_normal(m, S + np.diag(noise)).logpdf(Z)
         for w, m, S in zip(mixtures.weights, mixtures.means, mixtures.covariances, strict=True)
     ]
-    expected = np.stack([np.logaddexp(parts[0], parts[1]), parts[2]], axis=1)
+    expected = np.stack([np.logaddexp(logs[0], logs[1]), logs[2]], axis=1)
     assert_allclose(mixtures.log_likelihood(Z, noise) - np.log(2 * np.pi), expected)
 
 
-def test_one_part_without_noise_is_the_sample_with_its_covariance_shrunk(rng):
+def test_one_component_without_noise_is_the_sample_with_its_covariance_shrunk(rng):
     Z, labels = rng.randn(40, 12), np.arange(40) % 2
     Z[labels == 1] *= 2
     mixtures = Mixtures.fit(Z, labels, np.zeros(12), rng)
-    assert_array_equal(mixtures.classes, [0, 1])
+    assert_array_equal(mixtures.class_indices, [0, 1])
     members = [Z[labels == c] for c in range(2)]
     assert_allclose(mixtures.means, [rows.mean(axis=0) for rows in members])
     covariances = [np.cov(rows.T, bias=True) for rows in members]
@@ -67,7 +58,7 @@ def test_one_part_without_noise_is_the_sample_with_its_covariance_shrunk(rng):
         assert_allclose(S, (vectors * np.maximum(values, 0.1)) @ vectors.T)
 
 
-def test_parts_are_found_behind_the_noise(rng, planted):
+def test_components_are_found_behind_the_noise(rng, planted):
     rows, labels, means, spread = planted
     noise = np.array([1.0, 0.5])
     noisy = rows + rng.randn(*rows.shape) * np.sqrt(noise)
@@ -80,7 +71,7 @@ def test_parts_are_found_behind_the_noise(rng, planted):
         np.array([np.diag(s**2) for s in spread]),
     )
     best = truth.log_likelihood(noisy, noise)[np.arange(6000), labels].mean()
-    # Ten parts fit a little better than the truth, on the rows they were fitted to.
+    # Ten components fit a little better than the truth, on the rows they were fitted to.
     assert -0.005 < likelihood - best < 0.02
     # Rows that nobody has seen without noise:
     clean = rows + 0.0
@@ -97,32 +88,32 @@ def test_parts_are_found_behind_the_noise(rng, planted):
 
 def test_a_step_is_that_of_extreme_deconvolution(rng, planted, monkeypatch):
     monkeypatch.setattr(_mixtures, "_NOISY_STEPS", 1)
-    monkeypatch.setattr(_mixtures, "_MOST_PARTS", 2)
+    monkeypatch.setattr(_mixtures, "_MAX_COMPONENTS", 2)
     Z, labels = planted[0][:60], np.zeros(60, dtype=int)
     noise = np.array([0.4, 2.0])
     V = np.diag(noise)
     w, m, S = _mixtures._start(Z, noise, np.random.RandomState(0))
     assert_allclose(S[0], S[1])
     densities = np.stack([multivariate_normal(m[k], S[k] + V).pdf(Z) for k in range(2)])
-    shares = w[:, np.newaxis] * densities
-    shares /= shares.sum(axis=0)
-    counts, means, covariances = shares.sum(axis=1), [], []
+    responsibilities = w[:, np.newaxis] * densities
+    responsibilities /= responsibilities.sum(axis=0)
+    counts, means, covariances = responsibilities.sum(axis=1), [], []
     for k in range(2):
         gain = S[k] @ np.linalg.inv(S[k] + V)
         expected = np.array([m[k] + gain @ (z - m[k]) for z in Z])
-        mean = shares[k] @ expected / counts[k]
+        mean = responsibilities[k] @ expected / counts[k]
         outer = np.array([np.outer(b - mean, b - mean) + S[k] - gain @ S[k] for b in expected])
         means.append(mean)
-        covariances.append(np.tensordot(shares[k], outer, 1) / counts[k])
+        covariances.append(np.tensordot(responsibilities[k], outer, 1) / counts[k])
     mixtures = Mixtures.fit(Z, labels, noise, np.random.RandomState(0))
     assert_allclose(mixtures.weights, counts / 60)
     assert_allclose(mixtures.means, means)
-    # The one class is its own average; its worth is d/2 = 1 row.
+    # The one class is its own average; it counts as d/2 = 1 row.
     own = np.average(covariances, axis=0, weights=counts)
     for k in range(2):
-        part = (counts[k] * covariances[k] + own) / (counts[k] + 1)
+        component = (counts[k] * covariances[k] + own) / (counts[k] + 1)
         root = np.diag(np.maximum(0.1, noise * np.sqrt(2 / counts[k])) ** 0.5)
-        values, vectors = np.linalg.eigh(np.linalg.inv(root) @ part @ np.linalg.inv(root))
+        values, vectors = np.linalg.eigh(np.linalg.inv(root) @ component @ np.linalg.inv(root))
         floored = root @ (vectors * np.maximum(values, 1)) @ vectors.T @ root
         assert values[0] < 1 or k == 1
         assert_allclose(mixtures.covariances[k], floored)
@@ -155,56 +146,9 @@ def test_denoised_is_the_posterior_mean(rng):
     assert_allclose(found[:, 0], z / 1.8)
 
 
-@pytest.mark.parametrize("apart", [2.0, 0.0])
-def test_a_mixture_is_kept_where_it_explains_rows_it_has_not_seen(rng, apart):
-    labels = rng.randint(0, 2, 10_000)
-    rows = rng.randn(10_000, 10) + labels[:, np.newaxis]
-    rows[:, 0] += apart * rng.choice([-1, 1], 10_000)
-    noisy = rows + rng.randn(10_000, 10) * np.sqrt(0.3)
-    noise, variances = np.full(10, 0.3), rows.var(axis=0)
-    chosen = _likely_mixtures(noisy, labels, noise, variances, rng)
-    assert (chosen is None) == (apart == 0)
-
-
-def test_neither_side_of_the_choice_has_seen_the_rows_held_out(rng, monkeypatch):
-    seen = []
-    measure = Moments.measure.__func__
-    fit = Mixtures.fit.__func__
-    monkeypatch.setattr(
-        Moments,
-        "measure",
-        classmethod(lambda cls, codes, *rest: seen.append(codes) or measure(cls, codes, *rest)),
-    )
-    monkeypatch.setattr(
-        Mixtures,
-        "fit",
-        classmethod(lambda cls, codes, *rest: seen.append(codes) or fit(cls, codes, *rest)),
-    )
-    Z, labels = rng.randn(100, 3), np.arange(100) % 2
-    state = np.random.RandomState(1)
-    _likely_mixtures(Z, labels, np.ones(3), np.ones(3), state)
-    kept = stratified_folds(labels, 10, np.random.RandomState(1)) != 0
-    for codes in seen:
-        assert_array_equal(codes, Z[kept])
-    assert len(seen) == 2
-
-
-def test_normals_allow_for_noise_that_is_correlated_between_directions(rng):
-    labels = rng.randint(0, 2, 20_000)
-    rows = (rng.randn(20_000, 2) * [2.0, 1.0]) @ [[1, 1], [1, -1]] / np.sqrt(2)
-    rows[:, 0] += labels
-    noise = np.array([0.1, 4.0])
-    noisy = rows + np.sqrt(noise) * rng.randn(20_000, 2)
-    moments = Moments.measure(noisy, np.eye(2)[labels], noise)
-    subspace, normals, _ = denoised_codes(noisy, labels, moments, 2, rng, sure=False)
-    for c in range(2):
-        clean = np.cov(subspace.encode(rows[labels == c]).T)
-        assert_allclose(normals.covariances[c], clean, atol=0.08)
-
-
 def test_without_an_anchor_adapting_is_expectation_maximisation(planted, monkeypatch):
     rows, _, means, spread = planted
-    monkeypatch.setattr(_mixtures, "_LEAST", 1e-9)
+    monkeypatch.setattr(_mixtures, "_VARIANCE_FLOOR", 1e-9)
     covariances = np.stack([np.diag(s**2) for s in spread])
     start = Mixtures(np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]), means + 0.3, covariances)
     adapted = start.adapt(rows, np.array([1e-9, 1e-9]), np.zeros(2))
@@ -235,9 +179,9 @@ def test_adapting_weighs_what_each_side_knows(rng, monkeypatch):
     expected = np.average([0.1, Z.mean()], weights=1 / variances)
     assert_allclose(adapted.means, [[expected]])
     # So do those of a variance: that of n' noisy rows is 2(S + v)²/n', or 2S²/n.
-    shares = 1 / np.array([2 * (S + v) ** 2 / n_source, 2 * S**2 / 50])
+    precisions = 1 / np.array([2 * (S + v) ** 2 / n_source, 2 * S**2 / 50])
     measured = [S, np.mean((Z - expected) ** 2)]
-    assert_allclose(adapted.covariances, [[[np.average(measured, weights=shares)]]])
+    assert_allclose(adapted.covariances, [[[np.average(measured, weights=precisions)]]])
 
 
 def test_many_rows_without_noise_behind_a_mixture_hold_it_fast(planted):
@@ -267,10 +211,10 @@ def test_adapting_is_what_a_plain_loop_makes_of_it(rng, monkeypatch):
             A, B = behind[k] * np.linalg.inv(S0[k] + V), n * np.linalg.inv(S[k])
             mean = np.linalg.inv(A + B) @ (A @ m0[k] + B @ (p[:, k] @ Z / n))
             G = np.linalg.inv(S0[k] + V) @ S0[k]
-            worth = behind[k] * np.trace(G @ G) / 2
+            n_behind = behind[k] * np.trace(G @ G) / 2
             scatter = sum(p[i, k] * np.outer(z - mean, z - mean) for i, z in enumerate(Z))
             means.append(mean)
-            covariances.append((worth * S0[k] + scatter) / (worth + n))
+            covariances.append((n_behind * S0[k] + scatter) / (n_behind + n))
             sizes.append(behind[k] * np.trace(G) / 2 + n)
         w, m, S = np.array(sizes) / np.sum(sizes), means, covariances
     assert_allclose(adapted.means, m)
@@ -278,7 +222,7 @@ def test_adapting_is_what_a_plain_loop_makes_of_it(rng, monkeypatch):
     assert_allclose(adapted.weights, [w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1]), 1])
 
 
-def test_no_part_becomes_flat_by_adapting():
+def test_no_component_becomes_flat_by_adapting():
     flat = Mixtures.single(np.zeros((1, 3)), 0.1 * np.eye(3)[np.newaxis])
     adapted = flat.adapt(np.zeros((200, 3)), np.array([2.0]), np.ones(3))
     assert np.linalg.eigvalsh(adapted.covariances[0]).min() >= 0.1 - 1e-12
@@ -301,53 +245,22 @@ def test_clean_rows_mend_what_noise_blurred(digits):
     assert after < 0.85 * before
 
 
-@pytest.mark.parametrize("apart", [2.0, 0.0])
-def test_the_judge_adapts_mixtures_and_leaves_normals_alone(rng, apart):
-    labels = rng.randint(0, 2, 4000)
-    rows = rng.randn(4000, 6) + 3 * labels[:, np.newaxis]
-    rows[:, 0] += apart * rng.choice([-1, 1], 4000)
-    noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(0))
-    settings = {"n_components": 2, "n_layers": 1, "n_inducing": 20, "random_state": 0}
-    source = DPSource(20.0, noise=noise, **settings).fit(rows[:3000], labels[:3000])
-    own, X = source._mixtures.select([1, 0]), rows[3000:]
-    assert (len(own.classes) > 2) == (apart > 0)
-    subspace = Subspace.of_rows(X, 6)
-    judge = judges_of(source, [1, 0], X, 1 - labels[3000:], subspace)[-1]
-    if apart:
-        counts = np.bincount(labels[:3000])[::-1]
-        codes = source._subspace.encode(X - subspace.mean + source.moments_.mean)
-        own = own.adapt(codes, counts, source._subspace.noise(source.moments_.noise))
-    for name in ("classes", "weights", "means", "covariances"):
-        assert_allclose(getattr(judge._mixtures, name), getattr(own, name))
-
-
 def test_selected_classes_come_in_the_order_asked_for(rng):
     Z, labels = rng.randn(400, 2), np.repeat([0, 1, 2], [300, 60, 40])
     mixtures = Mixtures.fit(Z + 3 * labels[:, np.newaxis], labels, np.zeros(2), rng)
     chosen = mixtures.select([2, 0])
-    assert (np.diff(chosen.classes) >= 0).all()
+    assert (np.diff(chosen.class_indices) >= 0).all()
     every = mixtures.log_likelihood(Z, np.zeros(2))
     assert_allclose(chosen.log_likelihood(Z, np.zeros(2)), every[:, [2, 0]])
 
 
 def test_a_class_with_a_single_row_is_no_obstacle(rng):
-    Z, labels = rng.randn(25, 3), np.repeat([0, 1, 2], [1, 12, 12])
-    chosen = _likely_mixtures(Z, labels, np.zeros(3), np.ones(3), rng)
-    assert chosen is None or np.isin([0, 1, 2], chosen.classes).all()
     Z, labels = rng.randn(9, 3), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
     mixtures = Mixtures.fit(Z, labels, np.zeros(3), rng)
     assert np.isfinite(mixtures.log_likelihood(Z, np.zeros(3))).all()
     assert_allclose(mixtures.means[2], Z[8])
     alone = Mixtures.fit(Z[[0, 4]], labels[[0, 4]], np.zeros(3), rng)
     assert_allclose(alone.covariances, np.repeat(0.1 * np.eye(3)[np.newaxis], 2, axis=0))
-
-
-def test_classes_may_have_gaps(rng):
-    Z, labels = rng.randn(300, 2), rng.choice([1, 4], 300)
-    Z[labels == 4] += 3
-    model = fit_mixtures(rng, None, Z, labels)
-    guesses = np.array([1, 4])[model.reconstruction_errors(Z).argmin(axis=1)]
-    assert np.mean(guesses == labels) > 0.95
 
 
 def test_precision_is_that_of_the_rows(rng, planted):
@@ -358,3 +271,39 @@ def test_precision_is_that_of_the_rows(rng, planted):
     assert low.dtype == np.float32
     assert_allclose(low, mixtures.log_likelihood(rows, noise), atol=1e-3)
     assert logsumexp(low) < np.inf
+
+
+def test_denoising_is_the_best_linear_guess(rng):
+    S = np.array([np.diag([4.0, 1.0, 0.25])])
+    model = Mixtures.single(np.zeros((1, 3)), S)
+    rows = rng.randn(200_000, 3) * [2.0, 1.0, 0.5]
+    noisy = rows + rng.randn(200_000, 3)
+    denoised = model.denoise(noisy, np.zeros(200_000, int), np.ones(3))
+    assert_allclose(((denoised - rows) ** 2).mean(axis=0), [4 / 5, 1 / 2, 0.25 / 1.25], rtol=0.02)
+    assert_allclose(model.denoise(noisy, np.zeros(200_000, int), np.zeros(3)), noisy)
+
+
+def test_several_components_make_a_class_multimodal():
+    single = Mixtures.single(np.zeros((2, 1)), np.ones((2, 1, 1)))
+    assert not single.is_multimodal
+    assert_array_equal(single.class_indices, [0, 1])
+    for class_indices in ([0, 0, 1], [0, 1, 1]):
+        weights = 1 / np.bincount(class_indices)[class_indices]
+        assert Mixtures(
+            np.array(class_indices), weights, np.zeros((3, 1)), np.ones((3, 1, 1))
+        ).is_multimodal
+
+
+def test_responsibilities_are_posterior_probabilities(planted):
+    rows, _, means, spread = planted
+    covariances, noise = np.stack([np.diag(s**2) for s in spread]), np.array([0.5, 1.0])
+    mixtures = Mixtures(np.array([0, 0, 0]), np.array([0.3, 0.2, 0.5]), means, covariances)
+    joint = np.stack(
+        [
+            w * multivariate_normal(m, S + np.diag(noise)).pdf(rows[:50])
+            for w, m, S in zip(mixtures.weights, means, covariances, strict=True)
+        ],
+        axis=1,
+    )
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    assert_allclose(mixtures.responsibilities(rows[:50], noise), expected)
