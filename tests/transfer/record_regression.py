@@ -23,15 +23,7 @@ from skdp import (
     PrivacyLeakWarning,
     RandomizedResponse,
 )
-from skdp.datasets import load_digits_domains
-
-
-def hide(y, per_class):
-    rng = np.random.RandomState(0)
-    shown = [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in np.unique(y)]
-    marked = np.full(len(y), -1)
-    marked[np.concatenate(shown)] = y[np.concatenate(shown)]
-    return marked
+from skdp.datasets import hide_labels, load_digits_domains
 
 
 def make_source(domains, epsilon, parts, label_noise=None):
@@ -58,7 +50,7 @@ def scenarios():
     response = RandomizedResponse(3.0, random_state=np.random.RandomState(0))
     sources["8, labels 3"] = make_source(domains, 8.0, "noise_aware", response), None
     for name, (rows, labels) in targets.items():
-        marked = hide(labels[:500], 5)
+        marked = hide_labels(labels[:500], 5, random_state=0)
         for level, (denoised, plain) in sources.items():
             fits = [("noise_aware", denoised)]
             if plain is not None:

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, OptimalDPNoise
+from skdp.datasets import hide_labels
 
 
 def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, same):
@@ -80,9 +81,9 @@ def test_history_has_weights_and_trust(denoised_release, same, capsys):
 
 
 @pytest.mark.parametrize("per_class", [1, 2])
-def test_very_few_labels_are_enough(denoised_release, same, hide, per_class):
+def test_very_few_labels_are_enough(denoised_release, same, per_class):
     X, y, _, X_test, y_test = same
-    marked = hide(y, per_class)
+    marked = hide_labels(y, per_class, random_state=0)
     for source in (denoised_release, None):
         model = DPTransferClassifier(source, unlabeled=-1, random_state=0).fit(X, marked)
         assert model.score(X_test, y_test) > 0.5
