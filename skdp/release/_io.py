@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.release._validation import LARGEST
+from skdp.release._validation import LARGEST, largest_magnitude
 from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
@@ -85,9 +85,14 @@ def _classifiers(release):
         yield "row_classifier"
 
 
-def read_release(cls, path):
+def read_release(cls, path, mmap_mode=None):
     """Read a release, ``cls``, from a file of this format or of format 4."""
-    header, arrays = load_arrays(path, _KIND)
+    if mmap_mode not in (None, "r"):
+        raise ValueError(
+            f"The 'mmap_mode' parameter of Release.load must be 'r' or None, got {mmap_mode!r}. "
+            "A release cannot be written to."
+        )
+    header, arrays = load_arrays(path, _KIND, mmap_mode)
     with well_formed(path, _KIND):
         require(all(_is_sane(array) for array in arrays.values()), "numbers")
         if header["version"] == 4:
@@ -97,7 +102,7 @@ def read_release(cls, path):
 
 def _is_sane(array):
     """Return whether an array holds real numbers whose squares are numbers too."""
-    return array.dtype.kind in "iuf" and float(np.abs(array).max(initial=0)) < LARGEST
+    return array.dtype.kind in "iuf" and largest_magnitude(array) < LARGEST
 
 
 def _build(cls, header, arrays):

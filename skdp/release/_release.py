@@ -218,13 +218,17 @@ class Release:
         write_release(self, path)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path, *, mmap_mode=None):
         """Read a release that :meth:`save` wrote; no code in the file can run.
 
         Parameters
         ----------
         path : str or path-like
             The file; of this format, or of format 4.
+
+        mmap_mode : {"r", None}, default=None
+            With "r" arrays stay in the file, which processes then share: for large releases.
+            The file must not be truncated meanwhile; :meth:`save` never does that.
 
         Returns
         -------
@@ -235,7 +239,7 @@ class Release:
         ValueError
             When the file is truncated, altered, of a newer version or not a release.
         """
-        return read_release(cls, path)
+        return read_release(cls, path, mmap_mode)
 
     def summary(self):
         """Return a few lines for humans: what the release is, and what it guarantees.
@@ -302,8 +306,8 @@ class Release:
 
 def _read_only(value):
     """Return a field whose arrays cannot be written to."""
-    if isinstance(value, np.ndarray):
-        value = value.view()
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.copy()  # the caller's own stays the caller's
         value.flags.writeable = False
     elif isinstance(value, Alignment | Mixtures | Moments | Subspace):
         value = replace(value, **{name: _read_only(array) for name, array in vars(value).items()})

@@ -122,14 +122,17 @@ def _is_real(value):
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
+def largest_magnitude(array):
+    """Return the largest magnitude, without a copy of the array; NaN where it has one."""
+    return max(-float(array.min(initial=0)), float(array.max(initial=0)))
+
+
 def _check_arrays(part, name):
     """Check that all fields are arrays of numbers that can be squared."""
     for key, array in vars(part).items():
         real = isinstance(array, np.ndarray) and array.dtype.kind in "iuf"
         _require(real, f"{name}.{key}", "must be an array of real numbers")
-        # not <, so that NaN is refused
-        large = float(np.abs(array).max(initial=0))
-        _require(large < LARGEST, f"{name}.{key}", "must be finite")
+        _require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
 
 
 def _check_shape(array, shape, name):

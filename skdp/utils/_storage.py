@@ -1,18 +1,22 @@
 """Files that carry a model from its owner to others: arrays and a JSON header, no code.
 
-An ``.npz`` archive is read with ``allow_pickle=False``, so that loading cannot run anything.
-The header names the format, its version and the kind of model, and holds a SHA-256 over
-itself and over every array: a truncated or altered file is refused. The checksum finds
-accidents; it is not a signature, and whoever can rewrite the file can rewrite it too.
+Arrays hold numbers and text, so that loading cannot run anything, and are stored as they are,
+so that a file takes no more memory than its size. The header names the format, its version and
+the kind of model, and holds a SHA-256 over itself and over every array: a truncated or altered
+file is refused. The checksum finds accidents; it is not a signature, and whoever can rewrite
+the file can rewrite it too.
 """
 
 import hashlib
 import json
-import zipfile
-import zlib
+import os
+import secrets
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
+
+from skdp.utils._archive import read_archive, write_archive
 
 _FORMAT = "skdp"
 _VERSION = 5
@@ -20,6 +24,8 @@ _VERSION = 5
 _READABLE = (4, 5)
 # What kinds of model were called in format 4.
 _FORMER_KINDS = {"DPSource": "Release"}
+# Bytes of an array that are hashed at once; an array in another order is copied block by block.
+_HASHED_AT_ONCE = 2**20
 
 
 def save_arrays(path, kind, header, arrays):
@@ -42,11 +48,18 @@ def save_arrays(path, kind, header, arrays):
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = _digest(header, arrays)
     text = np.frombuffer(_to_json(header), dtype=np.uint8)
-    with open(path, "wb") as file:
-        np.savez(file, header=text, **arrays)
+    # Whoever has mapped the old file into memory keeps it, and a failure leaves it as it was.
+    target = Path(path).resolve()
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:
+            write_archive(file, {"header": text, **arrays})
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
-def load_arrays(path, kind):
+def load_arrays(path, kind, mmap_mode=None):
     """Read what :func:`save_arrays` wrote.
 
     Parameters
@@ -56,6 +69,9 @@ def load_arrays(path, kind):
 
     kind : str
         What it must hold.
+
+    mmap_mode : {"r", "c"} or None, default=None
+        Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
 
     Returns
     -------
@@ -77,16 +93,15 @@ def load_arrays(path, kind):
     )
     with open(path, "rb") as file:
         try:
-            with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+            arrays = read_archive(file, mmap_mode)
             header = json.loads(arrays.pop("header").tobytes())
             intact = header.get("format") == _FORMAT
             version, found = int(header["version"]), header["kind"]
             checksum = header.pop("sha256")
+            sound = checksum == _digest(header, arrays)
         except (
-            *(AttributeError, EOFError, KeyError, OSError, TypeError, ValueError),
-            *(zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError),
-        ) as error:
+            Exception
+        ) as error:  # a file that nobody vouches for can make parsers raise anything
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
@@ -96,7 +111,7 @@ def load_arrays(path, kind):
             f"{str(path)!r} has format version {version}, this skdp reads "
             f"{' and '.join(map(str, _READABLE))}. {remedy}"
         )
-    if checksum != _digest(header, arrays):
+    if not sound:
         raise ValueError(foreign)
     found = _FORMER_KINDS.get(found, found)
     if found != kind:
@@ -127,7 +142,7 @@ def well_formed(path, kind):
     """
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except Exception as error:  # see load_arrays
         raise ValueError(
             f"{str(path)!r} is an skdp file, but no working {kind} ({error!r}). Ask its owner "
             "for a new copy."
@@ -148,7 +163,18 @@ def _to_json(header):
 def _digest(header, arrays):
     digest = hashlib.sha256(_to_json(header))
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = arrays[name]
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        digest.update(array.tobytes())
+        for block in _blocks(array):
+            digest.update(np.ascontiguousarray(block).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def _blocks(array):
+    """Yield an array in pieces along its first axis, in the order of C."""
+    if array.ndim < 2 or array.flags.c_contiguous:
+        yield array.reshape(-1)
+        return
+    n_rows = max(1, _HASHED_AT_ONCE * len(array) // max(array.nbytes, 1))
+    for start in range(0, len(array), n_rows):
+        yield array[start : start + n_rows]

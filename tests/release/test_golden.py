@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, RandomizedResponse, Release
 
@@ -85,7 +85,8 @@ def test_a_target_learns_the_same_from_every_format(name):
         DPTransferClassifier(release, random_state=0).fit(X, marked).decision_function(X)
         for release in releases
     ]
-    assert_array_equal(*scores)
+    # Where arrays lie in memory decides the last bits of sums.
+    assert_allclose(*scores, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")

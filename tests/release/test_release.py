@@ -52,8 +52,9 @@ def test_nothing_in_it_can_be_changed(release):
 
 def test_what_made_it_keeps_its_own_arrays(release):
     classes = np.array(["ant", "bee", "cow"])
-    replace(release, classes=classes)
-    classes[0] = "cat"  # the caller's array stays writable
+    other = replace(release, classes=classes)
+    classes[0] = "cat"  # the caller's array stays writable, and the release as it was
+    assert other.classes.tolist() == ["ant", "bee", "cow"]
 
 
 def test_copies_and_clones_are_the_same_object(release):
@@ -91,6 +92,19 @@ def test_joblib_maps_it_into_memory(release, rows, tmp_path):
     assert_array_equal(mapped.scores(rows[0]), release.scores(rows[0]))
 
 
+def test_a_large_file_can_stay_a_file(release, rows, tmp_path):
+    release.save(tmp_path / "release")
+    mapped = Release.load(tmp_path / "release", mmap_mode="r")
+    for name in PARTS:
+        for array in vars(getattr(mapped, name)).values():
+            assert isinstance(array, np.memmap)
+    release.save(tmp_path / "release")  # a new file; the mapped one lives on
+    assert_array_equal(mapped.scores(rows[0]), release.scores(rows[0]))
+    assert mapped.summary() == release.summary()
+    with pytest.raises(ValueError, match="'mmap_mode' parameter"):
+        Release.load(tmp_path / "release", mmap_mode="r+")
+
+
 def test_the_source_alone_is_its_classifier_of_denoised_rows(rows, release):
     X, y = rows
     codes = release.subspace.encode(X.to_numpy())
@@ -103,7 +117,7 @@ def test_the_source_alone_is_its_classifier_of_denoised_rows(rows, release):
 def test_without_noise_the_source_alone_is_the_plain_classifier(rows, open_source):
     X, y = rows[0].to_numpy(), rows[1]
     plain = WideCDMMAClassifier(random_state=0).fit(X, y)
-    release = open_source(X, y)
+    release = open_source(X, y).release_
     assert_array_equal(release.scores(X), -plain.reconstruction_errors(X))
     assert_array_equal(release.predict_proba(X), plain.predict_proba(X))
 
