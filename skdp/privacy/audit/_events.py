@@ -53,7 +53,8 @@ class Statistic:
 
     def __str__(self):
         if self.kind == "difference":
-            return f"output[{self.column}] - {self.factor:.4g} output[{self.other}]"
+            sign = "-" if self.factor > 0 else "+"
+            return f"output[{self.column}] {sign} {abs(self.factor):.4g} output[{self.other}]"
         if self.kind == "column":
             return f"output[{self.column}]"
         return self.kind if self.kind == "output" else f"{self.kind} of the row"
