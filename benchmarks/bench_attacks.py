@@ -1,4 +1,5 @@
-"""Membership inference on models that overfit: Tables 3.1 and 3.2 of 003, on real data.
+"""Membership inference on models that overfit: Tables 3.1 and 3.2 of SERUMS D3.3 (2022),
+on real data.
 
     python benchmarks/bench_attacks.py [--draws 3] [--n-shadows 20]
 

@@ -126,7 +126,9 @@ def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, mode
     report = audit_membership(model.fit(*members), members, others, **settings)
     assert report.attack == "canary"
     assert not report.passed
-    noise = OptimalDPNoise(1.0, 0.0, privacy_unit="record", perturb="fit")
+    noise = OptimalDPNoise(
+        1.0, 0.0, privacy_unit="record", perturb="fit", random_state=np.random.RandomState(0)
+    )
     honest = make_pipeline(noise, model).fit(*members)
     report = audit_membership(honest, members, others, random_state=0)
     assert report.guarantee.epsilon == 1.0
@@ -158,7 +160,7 @@ class Weak(OptimalDPNoise):
 @pytest.mark.parametrize(("noise", "passes"), [(OptimalDPNoise, True), (Weak, False)])
 def test_sources_are_audited_by_what_their_release_predicts(digit_halves, noise, passes):
     members, others = digit_halves
-    noise = noise(1.0, 0.0, privacy_unit="record")
+    noise = noise(1.0, 0.0, privacy_unit="record", random_state=np.random.RandomState(0))
     source = DPSource(noise=noise, n_layers=1, parts="papers", random_state=0).fit(*members)
     report = audit_membership(source, members, others, random_state=0)
     assert report.guarantee == source.guarantee_

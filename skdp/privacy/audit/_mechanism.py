@@ -107,6 +107,7 @@ class MechanismAudit:
             f"{self.guarantee.unit}, by {noise}\n"
             f"found:    epsilon >= {self.epsilon_lower:.4g} at this delta, with confidence "
             f"{self.confidence:.8g}\n"
+            f"at most:  {self.epsilon_limit:.4g}, by perfect separation in so many trials\n"
             f"tried:    {self.moved}\n"
             f"event:    {self.event} ({self.n_trials} trials each)\n"
             f"verdict:  {self.verdict}"

@@ -104,7 +104,8 @@ class MembershipReport:
         )
 
     def __str__(self):
-        columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%", "epsilon_lower"]
+        columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%"]
+        columns += ["epsilon_lower", "epsilon_limit"]
         rows = self.table[self.table["class"] == "all"]
         text = rows[columns].to_string(index=False, float_format="%.3f")
         return (
