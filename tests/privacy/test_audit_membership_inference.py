@@ -135,9 +135,9 @@ def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, mode
     assert report.passed
     assert report.verdict == (
         "not refuted by these attacks, which detect at least epsilon = "
-        f"{report.evidence.detectable:.3g}"
+        f"{report.epsilon_detectable:.3g}"
     )
-    assert 1.1 < report.evidence.detectable < 1.5
+    assert 1.1 < report.epsilon_detectable < 1.5
 
 
 def test_a_claim_beyond_the_sample_cannot_be_refuted(digit_halves):
@@ -145,8 +145,8 @@ def test_a_claim_beyond_the_sample_cannot_be_refuted(digit_halves):
     model = KNeighborsClassifier(1).fit(*members)
     report = audit_membership(model, members, others, guarantee=record_claim(64.0), random_state=0)
     assert report.passed
-    assert report.evidence.detectable == np.inf
-    assert report.evidence.epsilon_lower < report.evidence.limit < 5
+    assert report.epsilon_detectable == np.inf
+    assert report.epsilon_lower < report.epsilon_limit < 5
     assert "cannot be: samples of this size show at most epsilon = 4." in str(report)
 
 

@@ -20,8 +20,8 @@ _FEWEST_TRIALS = 500
 # a second), and the most rows that take part.
 _COMPARISONS = 200_000_000
 _COMPARED_ROWS = 10_000
-# Correlation of two columns that is worth an event, in standard deviations of that of
-# independent ones (rule of thumb).
+# Least correlation of two columns for which their difference is tried, in standard deviations
+# of that of independent ones (rule of thumb).
 _CORRELATED = 5.0
 # Probability with which a right mechanism is taken for one that repeats its noise.
 _MISTAKEN_REPEAT = 1e-12

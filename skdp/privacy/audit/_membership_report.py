@@ -39,9 +39,7 @@ class MembershipReport:
         What is claimed, for whole records, which membership inference is about.
 
     evidence : Evidence
-        What all attacks together show: ``epsilon_lower``, with ``confidence`` for all
-        of their bounds at once; ``limit``, above which no claim could be refuted; and
-        ``detectable``, the least ε that the sample could have told from the claim.
+        What all attacks together show, with ``confidence`` for all of their bounds at once.
 
     attack : str
         The one that shows most.
@@ -82,6 +80,25 @@ class MembershipReport:
     def passed(self):
         """Whether the claim survives: no attack shows more, or nothing is claimed."""
         return not self.evidence.refuted
+
+    @property
+    def epsilon_lower(self):
+        """The greatest bound of any attack, all of them right at once with ``confidence``."""
+        return self.evidence.epsilon_lower
+
+    @property
+    def epsilon_limit(self):
+        """The bound that perfect separation would have given: no larger claim can be refuted."""
+        return self.evidence.limit
+
+    @property
+    def epsilon_detectable(self):
+        """The least ε that the sample could have told from the claim, or from none at all.
+
+        With the most telling attack there can be, in every other audit; infinite where no
+        attack would do.
+        """
+        return self.evidence.detectable
 
     @property
     def verdict(self):
