@@ -7,7 +7,8 @@ from skdp.privacy import PrivacyGuarantee
 
 # Numbers whose squares are numbers too.
 LARGEST = 1e100
-# Of a covariance matrix, in units of the average variance of a direction.
+# Of a covariance matrix, in units of the average variance of a direction, and of its own largest
+# one: below it a Cholesky factor may not exist in floating point.
 _SMALLEST_VARIANCE = 1e-12
 # Distance of a mean of a mixture component, in units of the average deviation of a direction.
 _FARTHEST_MEAN = 1e9
@@ -189,8 +190,9 @@ def _check_mixtures(mixtures, K, d):
     _check_shape(S, (n, d, d), "mixtures.covariances")
     symmetric = np.allclose(S, S.swapaxes(1, 2))
     _require(symmetric, "mixtures.covariances", "must be symmetric")
-    definite = np.linalg.eigvalsh(S).min() > _SMALLEST_VARIANCE
-    _require(definite, "mixtures.covariances", "must be positive definite")
+    variances = np.linalg.eigvalsh(S)
+    definite = variances[:, 0] > _SMALLEST_VARIANCE * np.maximum(variances[:, -1], 1)
+    _require(definite.all(), "mixtures.covariances", "must be positive definite")
 
 
 def _check_classifier(classifier, name, classes, n_inputs):

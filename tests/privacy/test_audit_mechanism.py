@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
-from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
+from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy.audit import audit_mechanism, clopper_pearson, epsilon_lower_bound
+from skdp.privacy.audit._intervals import detectable_epsilon
 
 N = 300_000
 
@@ -96,6 +97,57 @@ class Twice(OptimalDPNoise):
         return X + np.concatenate([noise, noise])
 
 
+class OneNoisy(OptimalDPNoise):
+    """Noise in column 0 alone."""
+
+    def _perturb(self, X):
+        return np.column_stack([super()._perturb(X)[:, :1], X[:, 1:]])
+
+
+class Copying(OptimalDPNoise):
+    """Column 3 is what column 0 was."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, 3] = X[:, 0]
+        return noisy
+
+
+class LastThin(OptimalDPNoise):
+    """A tenth of the noise in the last column."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, -1] = X[:, -1] + 0.1 * (noisy[:, -1] - X[:, -1])
+        return noisy
+
+
+class LastFourFifths(OptimalDPNoise):
+    """Noise for four fifths of the sensitivity in the last column: ε = 1.25 for 1."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, -1:] = OptimalDPNoise(self.epsilon, self.delta, 0.8).fit_transform(X[:, -1:])
+        return noisy
+
+
+class FirstAndLast(OptimalDPNoise):
+    """The first and the last column share their noise, up to a factor."""
+
+    factor = 1.0
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, -1] = X[:, -1] + self.factor * (noisy[:, 0] - X[:, 0])
+        return noisy
+
+
+class Mirrored(FirstAndLast):
+    """The last column has half the noise of the first, with the other sign."""
+
+    factor = -0.5
+
+
 class Idle(OptimalDPNoise):
     """No noise at all."""
 
@@ -128,6 +180,155 @@ def test_repeated_noise_is_found(noise):
     audit = audit_mechanism(noise, n_trials=10_000, n_features=3)
     assert not audit.passed
     assert "same noise" in audit.event
+
+
+@pytest.mark.parametrize(
+    ("noise", "event"),
+    [
+        (OneNoisy(1.0), "output["),
+        (Copying(1.0), "output[3] >= 1, column 0 moved"),
+        (LastThin(1.0), "output[4]"),
+        (FirstAndLast(1.0), "columns 0 and 4 have the same noise"),
+        (Mirrored(1.0), "output[0] + 2 output[4]"),
+    ],
+)
+def test_every_column_is_moved_and_every_output_looked_at(noise, event):
+    audit = audit_mechanism(noise, n_trials=100_000, n_features=5)
+    assert not audit.passed, str(audit)
+    assert event in audit.event
+    assert audit.moved == "5 of 5 pairs of neighbours"
+
+
+def test_a_column_with_most_of_its_noise_takes_more_trials():
+    noise = LastFourFifths(1.0, 0.0)
+    few, many = (audit_mechanism(noise, n_trials=n, n_features=5) for n in (2000, 400_000))
+    assert few.passed
+    assert few.epsilon_detectable > 1.25
+    assert not many.passed
+    assert "column 4 moved" in many.event
+    assert 1 < many.epsilon_lower <= 1.25
+
+
+def test_right_columns_pass_and_each_of_them_counts():
+    audit = audit_mechanism(OptimalDPNoise(1.0), n_trials=N, n_features=5)
+    assert audit.passed, str(audit)
+    assert audit.epsilon_lower > 0.9
+
+
+def test_of_many_columns_some_are_moved():
+    audit = audit_mechanism(OptimalDPNoise(1.0), n_trials=10_000, n_features=30)
+    assert audit.passed
+    assert audit.moved == "10 of 30 pairs of neighbours, drawn at random"
+    assert not audit_mechanism(OneNoisy(1.0), n_trials=10_000, n_features=30).passed
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("unit", ["element", "record"])
+@pytest.mark.parametrize("noise", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])
+def test_false_alarms_are_no_more_than_the_confidence_allows(noise, unit):
+    refuted = 0
+    for seed in range(40):
+        transformer = noise(1.0, privacy_unit=unit, random_state=np.random.RandomState(seed))
+        audit = audit_mechanism(transformer, n_trials=4000, n_features=3, confidence=0.9)
+        refuted += not audit.passed
+    assert refuted <= 4  # a tenth of them
+
+
+class Keeping(RandomizedResponse):
+    """Never replaces the last class."""
+
+    def transform(self, y):
+        return np.where(np.asarray(y) == self.classes_[-1], y, super().transform(y))
+
+
+class Generous(RandomizedResponse):
+    """Keeps labels as for 1.3 times the ε that it states."""
+
+    def transform(self, y):
+        response = RandomizedResponse(1.3 * self.epsilon, classes=self.classes)
+        return response.fit_transform(y)
+
+
+@pytest.mark.parametrize("classes", [None, ["a", "b"], [3, 5, 7], range(10)])
+def test_randomised_labels_pass_and_are_found_out(classes):
+    audit = audit_mechanism(RandomizedResponse(1.0, classes=classes), n_trials=N)
+    assert audit.passed, str(audit)
+    assert audit.epsilon_lower > 0.9
+    assert "per label, by randomized response" in str(audit)
+    assert "labels" in audit.event
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize(
+    ("response", "event"),
+    [
+        (Keeping(1.0, classes=range(5)), "and 4: "),
+        (Generous(1.0, classes=range(5)), "labels"),
+        (RandomizedResponse(1.0, classes=range(2), random_state=3), "same noise"),
+        (RandomizedResponse(1.0, classes=range(5), random_state=3), "same noise"),
+    ],
+)
+def test_wrong_label_noise_is_refuted(response, event):
+    audit = audit_mechanism(response, n_trials=N)
+    assert not audit.passed
+    assert event in audit.event
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_label_noise_raises_few_false_alarms():
+    # The least ε keeps half of the labels of two classes: no repetition to be found there.
+    audits = [
+        audit_mechanism(
+            RandomizedResponse(
+                epsilon, classes=range(k), random_state=np.random.RandomState(seed)
+            ),
+            n_trials=4000,
+            confidence=0.9,
+        )
+        for seed in range(15)
+        for epsilon in (1e-6, 1.0)
+        for k in (2, 5)
+    ]
+    assert sum(not audit.passed for audit in audits) <= 6  # a tenth of them
+
+
+def test_a_report_says_what_it_could_have_detected():
+    audit = audit_mechanism(OptimalDPNoise(1.0, 0.0), n_trials=20_000, confidence=0.95)
+    n = 10_000
+    assert audit.epsilon_limit == epsilon_lower_bound(n, n, 0, n, 0.0, 0.95)
+    assert audit.epsilon_detectable == detectable_epsilon(1.0, n, n, 0.0, 0.95)
+    assert audit.verdict == (
+        "not refuted by these attacks, which detect at least epsilon = "
+        f"{audit.epsilon_detectable:.3g}"
+    )
+    assert audit.verdict in str(audit)
+
+
+def test_a_claim_beyond_the_sample_cannot_be_refuted():
+    audit = audit_mechanism(Idle(8.0), n_trials=2000)
+    assert audit.passed
+    assert audit.epsilon_detectable == np.inf
+    assert "cannot be: samples of this size show at most epsilon = 4.2" in str(audit)
+
+
+@pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.05), (3.0, 0.01)])
+def test_the_detectable_leak_is_detected_every_other_time(claim, delta):
+    # The most telling mechanism there is: randomised response that fails with probability δ.
+    n, rng = 2000, np.random.default_rng(0)
+    epsilon = detectable_epsilon(claim, n, n, delta, 0.9)
+    assert epsilon > claim
+    found = []
+    for factor in (1.0, 1.2):
+        q = (1 - delta) / (1 + np.exp(factor * epsilon))
+        hits, others = rng.binomial(n, 1 - q, 2000), rng.binomial(n, q, 2000)
+        found.append(np.mean(epsilon_lower_bound(hits, n, others, n, delta, 0.9) > claim))
+    assert 0.4 < found[0] < 0.6
+    assert found[1] > found[0]
+
+
+def test_sources_are_sent_to_the_other_audit():
+    with pytest.raises(ValueError, match="'transformer' parameter of audit_mechanism"):
+        audit_mechanism(DPSource())
 
 
 def test_the_event_is_tested_on_other_outputs():

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,9 +22,11 @@ from skdp.privacy.audit import (
     membership_scores,
 )
 from skdp.privacy.audit._intervals import area_under_curve
+from skdp.privacy.audit._neighbourhood import canary_scores, halfway_scores
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
-ALL = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
+DEFAULT = (*METRICS, "halfway", "canary")
+ALL = (*DEFAULT, "shadow", "shadow_per_class", "likelihood_ratio")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,193 @@ def test_success_fades_with_epsilon(data):
         assert report.guarantee.epsilon == pytest.approx(5 * epsilon)
     assert auc[0] < 0.56
     assert auc[1] > 0.6
+
+
+def record_claim(epsilon, n_features=64):
+    return PrivacyGuarantee("x", epsilon, 0.0, 1.0, n_features, "rows", "labels", unit="record")
+
+
+@pytest.fixture(scope="module")
+def digit_halves(digits):
+    X, y = digits
+    return (X[::2], y[::2]), (X[1::2], y[1::2])
+
+
+@pytest.mark.parametrize("attack", ["halfway", "canary"])
+def test_memorising_neighbours_are_given_away(digit_halves, attack):
+    # Its predictions on members and others look alike: it is nearly always right.
+    members, others = digit_halves
+    model = KNeighborsClassifier(1).fit(*members)
+    report = audit_membership(
+        model, members, others, attacks=[attack], guarantee=record_claim(1.0), random_state=0
+    )
+    row = overall(report, attack)
+    assert row["auc_low"] > 0.9
+    assert 3 < row["epsilon_lower"] <= row["epsilon_limit"]
+    assert not report.passed
+    assert f"verdict: REFUTED by '{attack}': epsilon >= " in str(report)
+
+
+@pytest.mark.parametrize(
+    "model", [KNeighborsClassifier(1), DecisionTreeClassifier(random_state=0)], ids=str
+)
+def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, model):
+    members, others = digit_halves
+    settings = {"guarantee": record_claim(1.0), "random_state": 0}
+    report = audit_membership(model.fit(*members), members, others, **settings)
+    assert report.attack == "canary"
+    assert not report.passed
+    noise = OptimalDPNoise(
+        1.0, 0.0, privacy_unit="record", perturb="fit", random_state=np.random.RandomState(0)
+    )
+    honest = make_pipeline(noise, model).fit(*members)
+    report = audit_membership(honest, members, others, random_state=0)
+    assert report.guarantee.epsilon == 1.0
+    assert report.passed
+    assert report.verdict == (
+        "not refuted by these attacks, which detect at least epsilon = "
+        f"{report.epsilon_detectable:.3g}"
+    )
+    assert 1.1 < report.epsilon_detectable < 1.5
+
+
+def test_a_claim_beyond_the_sample_cannot_be_refuted(digit_halves):
+    members, others = digit_halves
+    model = KNeighborsClassifier(1).fit(*members)
+    report = audit_membership(model, members, others, guarantee=record_claim(64.0), random_state=0)
+    assert report.passed
+    assert report.epsilon_detectable == np.inf
+    assert report.epsilon_lower < report.epsilon_limit < 5
+    assert "cannot be: samples of this size show at most epsilon = 4." in str(report)
+
+
+class Weak(OptimalDPNoise):
+    """A thousandth of the noise."""
+
+    def _perturb(self, X):
+        return X + 1e-3 * (super()._perturb(X) - X)
+
+
+@pytest.mark.parametrize(("noise", "passes"), [(OptimalDPNoise, True), (Weak, False)])
+def test_sources_are_audited_by_what_their_release_predicts(digit_halves, noise, passes):
+    members, others = digit_halves
+    noise = noise(1.0, 0.0, privacy_unit="record", random_state=np.random.RandomState(0))
+    source = DPSource(noise=noise, n_layers=1, parts="papers", random_state=0).fit(*members)
+    report = audit_membership(source, members, others, random_state=0)
+    assert report.guarantee == source.guarantee_
+    assert report.to_frame()["attack"].unique().tolist() == list(DEFAULT)
+    assert report.passed == passes
+    if not passes:
+        assert report.attack == "canary"
+
+
+def test_sources_are_attacked_by_shadow_models(digits):
+    X, y = digits
+    parts = [(X[k:900:3], y[k:900:3]) for k in range(3)]
+    source = DPSource(1000.0, n_layers=1, random_state=0).fit(*parts[0])
+    report = audit_membership(
+        source, *parts[:2], attacks=["shadow"], shadow_data=parts[2], n_shadows=2, random_state=0
+    )
+    assert 0 < overall(report, "shadow")["auc"] < 1
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Knows every training row by heart, and remembers in a list what it was trained on."""
+
+    seen: list = []
+
+    def fit(self, X, y):
+        self.seen.append((X, y))
+        self.classes_ = np.unique(y)
+        self.known_ = {row.tobytes(): label for row, label in zip(X, y, strict=True)}
+        return self
+
+    def predict(self, X):
+        return np.array([self.known_.get(row.tobytes(), -1) for row in X])
+
+
+def test_canaries_differ_in_the_features_of_records_alone(data):
+    members, others, _ = thirds(data)
+    Recorder.seen.clear()
+    scores, joined, labels = canary_scores(Recorder(), members, others, np.random.RandomState(0))
+    (X, y), n = Recorder.seen[0], len(scores) // 2
+    assert_allclose(X[:600], members[0])
+    assert len(X) == len(y) == 600 + n
+    assert joined.tolist() == [True] * n + [False] * n
+    # It predicts the planted label of those that joined, and knows none of the rest.
+    assert_allclose(scores, joined)
+    # Each pair has one planted label, which is wrong for both of its records.
+    assert (labels[:n] == labels[n:]).all()
+    assert (y[600:] == labels[:n]).all()
+    truth = {row.tobytes(): label for row, label in zip(*others, strict=True)}
+    true = np.array([truth[row.tobytes()] for row in X[600:]])
+    assert (true != labels[:n]).all()
+
+
+def test_halfway_sees_digits_of_the_middle():
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    for middle, digits in ((0.5, 4), (0.5003, 3), (0.503, 2), (0.53, 1), (0.7, 0)):
+
+        class At(DummyClassifier):
+            def predict(self, X, middle=middle):
+                return (X[:, 0] > middle).astype(int)
+
+        assert halfway_scores(At(), X, y).tolist() == [digits, digits]
+    assert halfway_scores(At(), X, np.zeros(2)).tolist() == [0, 0]  # no other label
+
+
+def test_halfway_moves_the_numbers_of_frames(data):
+    members, others, _ = thirds(data)
+    X = np.concatenate([members[0], others[0]])
+    y = np.concatenate([members[1], others[1]])
+    expected = halfway_scores(KNeighborsClassifier(1).fit(*members), X, y)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(name="x")
+    model = make_pipeline(
+        ColumnTransformer([("numbers", "passthrough", list("abcde"))]), KNeighborsClassifier(1)
+    ).fit(frame[:600], members[1])
+    assert halfway_scores(model, frame, y).tolist() == expected.tolist()
+    assert halfway_scores(model, frame[["name"]], y).max() == 0
+
+
+def test_the_verdict_allows_for_the_number_of_attacks(rng):
+    # Four attacks at 80 % confidence each could refute the truth every other time.
+    class Random(DummyClassifier):
+        def predict(self, X):
+            return rng.randint(2, size=len(X))
+
+        def predict_proba(self, X):
+            p = rng.rand(len(X))
+            return np.column_stack([p, 1 - p])
+
+    X, y = np.zeros((400, 1)), np.arange(400) % 2
+    model = Random().fit(X, y)
+    reports = [
+        audit_membership(
+            model,
+            (X, y),
+            (X, y),
+            attacks=METRICS,
+            guarantee=record_claim(1e-6, 1),
+            confidence=0.8,
+            random_state=seed,
+        )
+        for seed in range(60)
+    ]
+    assert sum(not report.passed for report in reports) <= 12
+
+
+def test_a_model_of_a_fitted_source_is_trained_again(digits):
+    X, y = digits
+    source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
+    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    members, others = (X[600:900], y[600:900]), (X[900:1200], y[900:1200])
+    report = audit_membership(
+        model.fit(*members), members, others, attacks=["canary"], random_state=0
+    )
+    assert report.verdict.startswith("nothing to refute, by these attacks, which detect")
+    few = (X[900:910], y[900:910])
+    with pytest.raises(ValueError, match=r"'others'.*'canary', got 10 and"):
+        audit_membership(model, members, few, attacks=["canary"])
 
 
 def test_metrics_are_their_formulas(data):
@@ -162,7 +352,8 @@ def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance(rng):
 def test_table_has_classes_rates_and_limits(data):
     members, others, _ = thirds(data)
     model = KNeighborsClassifier(3).fit(*members)
-    frame = audit_membership(model, members, others, random_state=0).to_frame()
+    report = audit_membership(model, members, others, attacks=METRICS, random_state=0)
+    frame = report.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["class"].tolist() == ["all", 0, 1] * 4
     rows = frame[frame["class"] == "all"]
@@ -279,7 +470,7 @@ def test_plot_has_a_curve_for_each_attack(data):
     report = audit_membership(model.fit(*members), members, others)
     ax = report.plot()
     labels = [line.get_label() for line in ax.get_lines()]
-    assert labels == [*METRICS, "guessing", "most that the claim allows"]
+    assert labels == [*DEFAULT, "guessing", "most that the claim allows"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     plt.close(ax.figure)
 

@@ -1,7 +1,12 @@
 """Confidence intervals: of a probability, an area under a curve, a privacy loss."""
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
 from scipy.stats import beta, norm, rankdata
+
+# ε of which no sample shows that it is too small: Q(E) is below 1e-43 there.
+_BEYOND_ALL_SAMPLES = 100.0
 
 
 def clopper_pearson(hits, n, confidence=0.95):
@@ -76,6 +81,60 @@ def epsilon_lower_bound(hits, n, other_hits, other_n, delta=0.0, confidence=0.95
     low, _ = clopper_pearson(hits, n, confidence)
     _, high = clopper_pearson(other_hits, other_n, confidence)
     return np.log(np.maximum((low - delta) / high, 1.0))
+
+
+def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
+    r"""Return the least ε that samples of a given size can tell from a smaller claim.
+
+    No event tells the neighbours of an (ε, δ)-private mechanism apart better than one with
+
+    .. math:: P(E) = 1 - Q(E), \qquad Q(E) = \frac{1 - δ}{1 + e^ε}
+
+    (Kairouz et al., 2015). The ε returned is where :func:`epsilon_lower_bound` at the expected
+    counts of that event reaches the claim, so that about every other audit refutes it. An
+    event that tells less needs a larger leak.
+
+    Parameters
+    ----------
+    claim : float
+        The claimed ε.
+
+    n, other_n : int
+        Trials with either neighbour.
+
+    delta : float, default=0.0
+        The claimed δ.
+
+    confidence : float, default=0.95
+        Of the bound.
+
+    Returns
+    -------
+    epsilon : float
+        Infinite where even perfect separation would not refute the claim.
+
+    References
+    ----------
+    Kairouz, P., Oh, S. and Viswanath, P., "The composition theorem for differential privacy",
+    ICML 2015.
+
+    Examples
+    --------
+    >>> round(detectable_epsilon(1.0, 10_000, 10_000), 2)
+    1.04
+    >>> detectable_epsilon(8.0, 100, 100)
+    inf
+    """
+    if epsilon_lower_bound(n, n, 0, other_n, delta, confidence) <= claim:
+        return np.inf
+
+    def excess(epsilon):
+        q = (1 - delta) * expit(-epsilon)
+        low, _ = clopper_pearson(n * (1 - q), n, confidence)
+        _, high = clopper_pearson(other_n * q, other_n, confidence)
+        return float(low - delta - np.exp(claim) * high)
+
+    return float(brentq(excess, claim, _BEYOND_ALL_SAMPLES))
 
 
 def area_under_curve(members, others, confidence=0.95):

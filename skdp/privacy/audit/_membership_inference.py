@@ -1,6 +1,5 @@
-"""Membership inference on a trained classifier: the attacks, and a report."""
+"""Membership inference on a trained classifier: the attacks, one after the other."""
 
-from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
@@ -10,125 +9,18 @@ from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.privacy.audit._intervals import (
-    area_under_curve,
-    clopper_pearson,
-    epsilon_lower_bound,
-)
-from skdp.privacy.audit._metrics import METRICS, membership_scores
+from skdp.privacy.audit._evaluation import evaluate, find_evidence, halves
+from skdp.privacy.audit._membership_report import MembershipReport
+from skdp.privacy.audit._metrics import METRICS, as_classifier, membership_scores, stack_rows
+from skdp.privacy.audit._neighbourhood import NEIGHBOURHOOD, canary_scores, halfway_scores
 from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
 from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
-_ATTACKS = (*METRICS, "shadow", "shadow_per_class", "likelihood_ratio")
-# Thresholds of the scores that are tried (rule of thumb).
-_THRESHOLDS = 200
+_DEFAULT_ATTACKS = (*METRICS, *NEIGHBOURHOOD)
+_ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
 # Fewest members, and others, of a class that has a row of its own: two of each choose thresholds,
 # two of each test them.
 _FEWEST = 4
-# Greatest ε of a claim whose bound is drawn: a larger one is above all curves.
-_GREATEST_DRAWN = 50
-
-
-@dataclass(frozen=True)
-class MembershipReport:
-    """What membership inference reached, and what was claimed.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row for each attack and class (``"all"`` for all together): ``n_members`` and
-        ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
-        = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
-        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN for fewer than 100
-        and 1,000 others; ``epsilon_lower``, an ε for records that the training cannot be
-        below at the claimed δ (0 without a claim), as far as records fare independently of
-        each other; and the limits of intervals (``_low``, ``_high``). Those of the rates take
-        the threshold as given.
-
-    curves : dict
-        False and true-positive rates by attack.
-
-    confidence : float
-        Of the intervals, and of ``epsilon_lower``.
-
-    guarantee : PrivacyGuarantee or None
-        What is claimed, for whole records, which membership inference is about.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from skdp.privacy.audit import audit_membership
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = KNeighborsClassifier(1).fit(X[::2], y[::2])
-    >>> report = audit_membership(model, (X[::2], y[::2]), (X[1::2], y[1::2]), attacks=["loss"])
-    >>> report.claim
-    'nothing'
-    >>> report.to_frame()["class"].tolist()
-    ['all', 0, 1, 2]
-    """
-
-    table: pd.DataFrame
-    curves: dict = field(repr=False)
-    confidence: float
-    guarantee: PrivacyGuarantee | None
-
-    def to_frame(self):
-        """Return the table.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-        """
-        return self.table.copy()
-
-    @property
-    def claim(self):
-        """What is claimed for a record, as a text."""
-        if self.guarantee is None:
-            return "nothing"
-        return (
-            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g}) per {self.guarantee.unit}, "
-            f"by {self.guarantee.mechanism}; it excludes {self.guarantee.excludes}"
-        )
-
-    def __str__(self):
-        columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%", "epsilon_lower"]
-        rows = self.table[self.table["class"] == "all"]
-        text = rows[columns].to_string(index=False, float_format="%.3f")
-        return (
-            f"membership inference, {self.confidence:.0%} confidence\n{text}\n"
-            f"claimed: {self.claim}"
-        )
-
-    def plot(self, ax=None):
-        """Draw the ROC curves, both axes logarithmic: what matters is on the left.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw. By default a new figure.
-
-        Returns
-        -------
-        ax : matplotlib.axes.Axes
-        """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
-        least = 0.5 / self.table["n_others"].max()
-        for attack, (fpr, tpr) in self.curves.items():
-            ax.plot(np.maximum(fpr, least), np.maximum(tpr, least), label=attack)
-        rates = np.geomspace(least, 1, 200)
-        ax.plot(rates, rates, "k:", label="guessing")
-        if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
-            bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
-            ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
-        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
-        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
-        ax.legend()
-        return ax
 
 
 @validate_params(
@@ -146,7 +38,7 @@ def audit_membership(
     members,
     others,
     *,
-    attacks=METRICS,
+    attacks=_DEFAULT_ATTACKS,
     estimator=None,
     shadow_data=None,
     n_shadows=20,
@@ -165,8 +57,8 @@ def audit_membership(
 
     Parameters
     ----------
-    model : fitted classifier
-        Under attack.
+    model : fitted classifier or DPSource
+        Under attack. A source is asked what its ``release_`` predicts.
 
     members : tuple (X, y)
         Records that it was trained on, with labels.
@@ -174,12 +66,19 @@ def audit_membership(
     others : tuple (X, y)
         Records of the same kind that it was not trained on.
 
-    attacks : sequence of str, default=("correctness", "loss", "confidence", "entropy")
-        See :func:`membership_scores`; and ``"shadow"`` and ``"shadow_per_class"``
-        (:class:`ShadowAttack`), and ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`).
+    attacks : sequence of str, default=("correctness", "loss", "confidence", "entropy", \
+            "halfway", "canary")
+        The first four see :func:`membership_scores`. ``"halfway"`` asks for predictions on
+        the way from each record to its nearest of other labels: a boundary in the middle
+        gives both away. ``"canary"`` does not attack the model but how it was trained: one
+        more is trained on the members and on half of the others, with wrong labels planted,
+        and asked for these; a pair of neighbours differs in the features of a record alone.
+        Also ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
+        ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`), which train more models.
 
     estimator : classifier, default=None
-        What shadow models are made of. By default, clones of the model.
+        What canaries are planted in and shadow models are made of. By default, clones of
+        the model.
 
     shadow_data : tuple (X, y), default=None
         Further rows, the attacker's own, for the shadow attacks.
@@ -195,13 +94,14 @@ def audit_membership(
         a model with a ``source``, whose guarantee is about other rows.
 
     confidence : float, default=0.95
-        Of each interval and each bound, on its own.
+        Of each interval and each bound, on its own; and of the verdict, all attacks at once.
 
     n_jobs : int or None, default=None
         Shadow models trained at once, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For shadow models, and for which records choose thresholds and which test them.
+        For canaries and shadow models, and for which records choose thresholds and which test
+        them.
 
     verbose : int, default=0
         Above 0, print each attack as it ends.
@@ -209,11 +109,12 @@ def audit_membership(
     Returns
     -------
     report : MembershipReport
+        Print it, or look at ``passed``, ``verdict`` and ``to_frame()``.
 
     Raises
     ------
     ValueError
-        When an attack is unknown, or lacks ``shadow_data``.
+        When an attack is unknown, or lacks ``shadow_data``, or enough others for canaries.
 
     Examples
     --------
@@ -226,43 +127,91 @@ def audit_membership(
     >>> frame = report.to_frame()
     >>> bool(frame.loc[frame["class"] == "all", "auc"].max() > 0.55)
     True
+
+    A claim that this training cannot keep:
+
+    >>> from skdp import PrivacyGuarantee
+    >>> claim = PrivacyGuarantee("tree", 1.0, 0.0, 1.0, 64, "rows", "labels", unit="record")
+    >>> audit_membership(
+    ...     tree, (X[:900], y[:900]), (X[900:], y[900:]), guarantee=claim, random_state=0
+    ... ).passed
+    False
     """
     _check_attacks(attacks, shadow_data)
-    X = _stack(members[0], others[0])
-    y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
     if isinstance(guarantee, str):
         guarantee = find_guarantee(model)
     guarantee = None if guarantee is None else guarantee.to_record()
     delta = 0.0 if guarantee is None else guarantee.delta
-    is_member = np.arange(len(y)) < len(members[1])
+    records = _Records(members, others)
     random_state = check_random_state(random_state)
-    chooses = _halves(is_member, y, random_state)
+    chooses = halves(records.is_member, records.y, random_state)
     estimator = clone(model if estimator is None else estimator)
-    rows, curves = [], {}
+    if getattr(model, "source", None) is not None and hasattr(estimator, "source"):
+        # A clone of a fitted source is not fitted, and its release is what is learned from.
+        estimator.set_params(source=model.source)
+    settings = {"n_shadows": n_shadows, "n_jobs": n_jobs}
+    rows, curves, trials = [], {}, {}
     for attack in attacks:
-        if attack in METRICS:
-            scores = membership_scores(model, X, y, attack)
+        if attack == "canary":
+            scores, joined, labels = canary_scores(estimator, members, others, random_state)
+            trial = (scores, joined, halves(joined, labels, random_state))
         else:
-            settings = {"n_shadows": n_shadows, "n_jobs": n_jobs}
-            settings["random_state"] = random_state.randint(np.iinfo(np.int32).max)
-            if attack == "likelihood_ratio":
-                trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
-            else:
-                settings["per_class"] = attack == "shadow_per_class"
-                settings["attack_classifier"] = attack_classifier
-                trained = ShadowAttack(estimator, **settings).fit(*shadow_data)
-            scores = trained.score_members(model, X, y)
-        curves[attack] = roc_curve(is_member, scores, drop_intermediate=False)[:2]
-        overall = _evaluate(scores, is_member, chooses, confidence, delta)
-        rows.append({"attack": attack, "class": "all", **overall})
-        for label in np.unique(y).tolist():
-            own = y == label
-            if min(is_member[own].sum(), (~is_member[own]).sum()) >= _FEWEST:
-                found = _evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
-                rows.append({"attack": attack, "class": label, **found})
+            scores = _scores(
+                attack,
+                as_classifier(model),
+                records,
+                estimator,
+                shadow_data,
+                {**settings, "attack_classifier": attack_classifier},
+                random_state,
+            )
+            trial, labels = (scores, records.is_member, chooses), records.y
+        trials[attack] = trial
+        curves[attack] = roc_curve(trial[1], trial[0], drop_intermediate=False)[:2]
+        rows += _rows(attack, trial, labels, confidence, delta)
         if verbose:
+            overall = next(row for row in rows if row["attack"] == attack)
             print(f"[audit_membership] {attack}: AUC {overall['auc']:.3f}")
-    return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee)
+    evidence, best = find_evidence(trials, guarantee, confidence)
+    return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee, evidence, best)
+
+
+class _Records:
+    """Members and others, one after the other."""
+
+    def __init__(self, members, others):
+        self.X = stack_rows(members[0], others[0])
+        self.y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
+        self.is_member = np.arange(len(self.y)) < len(members[1])
+
+
+def _scores(attack, model, records, estimator, shadow_data, settings, random_state):
+    """Return how much each record looks like a member."""
+    if attack in METRICS:
+        return membership_scores(model, records.X, records.y, attack)
+    if attack == "halfway":
+        return halfway_scores(model, records.X, records.y)
+    settings = {**settings, "random_state": random_state.randint(np.iinfo(np.int32).max)}
+    if attack == "likelihood_ratio":
+        del settings["attack_classifier"]
+        trained = LikelihoodRatioAttack(estimator, **settings).fit(records.X, records.y)
+    else:
+        settings["per_class"] = attack == "shadow_per_class"
+        trained = ShadowAttack(estimator, **settings).fit(*shadow_data)
+    return trained.score_members(model, records.X, records.y)
+
+
+def _rows(attack, trial, labels, confidence, delta):
+    """Return the rows of one attack: for all classes together, and for each."""
+    scores, is_member, chooses = trial
+    overall = evaluate(scores, is_member, chooses, confidence, delta)
+    rows = [{"attack": attack, "class": "all", **overall}]
+    for label in np.unique(labels).tolist():
+        own = labels == label
+        if min(is_member[own].sum(), (~is_member[own]).sum()) >= _FEWEST:
+            part = evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
+            rows.append({"attack": attack, "class": label, **part})
+    return rows
 
 
 def _check_attacks(attacks, shadow_data):
@@ -298,70 +247,3 @@ def find_guarantee(model):
     for _, step in getattr(model, "steps", ()):
         guarantee = guarantee or find_guarantee(step)
     return guarantee
-
-
-def _stack(first, second):
-    if hasattr(first, "iloc"):
-        return pd.concat([first, second], ignore_index=True)
-    return np.concatenate([np.asarray(first), np.asarray(second)])
-
-
-def _halves(is_member, y, random_state):
-    """Return which records choose thresholds: half of the members and others of each class."""
-    chooses = np.zeros(len(y), dtype=bool)
-    for member in (True, False):
-        for label in np.unique(y):
-            rows = random_state.permutation(np.flatnonzero((is_member == member) & (y == label)))
-            chooses[rows[: (len(rows) + 1) // 2]] = True
-    return chooses
-
-
-def _evaluate(scores, is_member, chooses, confidence, delta):
-    members, others = scores[is_member], scores[~is_member]
-    auc, auc_low, auc_high = area_under_curve(members, others, confidence)
-    row = {
-        "n_members": len(members),
-        "n_others": len(others),
-        "auc": auc,
-        "auc_low": auc_low,
-        "auc_high": auc_high,
-    }
-    for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
-        # Strictly above all but this fraction of the others, where these are enough to tell.
-        threshold = np.quantile(others, 1 - rate, method="higher")
-        hits = int(np.sum(members > threshold))
-        low, high = clopper_pearson(hits, len(members), confidence)
-        values = (hits / len(members), float(low), float(high))
-        if len(others) * rate < 1:
-            values = (np.nan,) * 3
-        keys = (f"tpr_at_{name}", f"tpr_at_{name}_low", f"tpr_at_{name}_high")
-        row.update(zip(keys, values, strict=True))
-    # Thresholds, and counts of members and others above, of those that choose and that test.
-    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
-    choice = _Counts(scores[chooses], is_member[chooses], thresholds)
-    test = _Counts(scores[~chooses], is_member[~chooses], thresholds)
-    row["advantage"] = float(test.advantage()[choice.advantage().argmax()])
-    row["accuracy"] = (1 + row["advantage"]) / 2
-    best = choice.epsilon(confidence, delta).argmax()
-    row["epsilon_lower"] = float(test.epsilon(confidence, delta)[best])
-    return row
-
-
-class _Counts:
-    """How many members and others score at least each of some thresholds."""
-
-    def __init__(self, scores, is_member, thresholds):
-        samples = [np.sort(scores[is_member == member]) for member in (True, False)]
-        self._totals = [len(sample) for sample in samples]
-        self._above = [len(s) - np.searchsorted(s, thresholds, "left") for s in samples]
-
-    def advantage(self):
-        members, others = (a / n for a, n in zip(self._above, self._totals, strict=True))
-        return members - others
-
-    def epsilon(self, confidence, delta):
-        """Return bounds of ε at δ by the events "above" and then by "not above"."""
-        (members, others), (m, n) = self._above, self._totals
-        above = epsilon_lower_bound(members, m, others, n, delta, confidence)
-        below = epsilon_lower_bound(n - others, n, m - members, m, delta, confidence)
-        return np.concatenate([above, below])

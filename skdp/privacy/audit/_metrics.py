@@ -1,6 +1,7 @@
 """Membership inference by what a model's predictions look like."""
 
 import numpy as np
+import pandas as pd
 from scipy.special import softmax
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
@@ -73,6 +74,31 @@ def membership_scores(model, X, y, attack="loss"):
     raise ValueError(
         f"The 'attack' parameter of membership_scores must be one of {METRICS}, got {attack!r}."
     )
+
+
+def as_classifier(model):
+    """Return what predicts for a model: its release, where it makes one.
+
+    Parameters
+    ----------
+    model : fitted classifier or source
+        A source has ``release_``, with ``classes``, ``predict`` and ``predict_proba``.
+
+    Returns
+    -------
+    classifier : fitted classifier
+        With ``classes_``.
+    """
+    release = getattr(model, "release_", None)
+    return model if release is None else _ReleaseClassifier(release)
+
+
+class _ReleaseClassifier:
+    """A release as a fitted classifier."""
+
+    def __init__(self, release):
+        self.classes_ = release.classes
+        self.predict, self.predict_proba = release.predict, release.predict_proba
 
 
 def class_probabilities(model, X):
@@ -152,3 +178,10 @@ def log_odds(model, X, y):
 def take_rows(X, rows):
     """Return rows of an array or of a DataFrame."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def stack_rows(first, second):
+    """Return rows of two arrays or of two DataFrames, one after the other."""
+    if hasattr(first, "iloc"):
+        return pd.concat([first, second], ignore_index=True)
+    return np.concatenate([np.asarray(first), np.asarray(second)])

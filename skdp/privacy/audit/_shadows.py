@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy.audit._metrics import (
     LEAST,
+    as_classifier,
     class_probabilities,
     log_odds,
     probability_of_label,
@@ -51,7 +52,7 @@ class _ShadowTraining(BaseEstimator):
             half = random_state.permutation(len(y)) < len(y) // 2
             seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
         shadows = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_seeded)(
+            delayed(fit_seeded)(
                 self.estimator, take_rows(X, rows), y[rows], random_state.randint(_SEEDS)
             )
             for rows in seen
@@ -59,12 +60,31 @@ class _ShadowTraining(BaseEstimator):
         return shadows, seen
 
 
-def _fit_seeded(estimator, X, y, seed):
+def fit_seeded(estimator, X, y, seed):
+    """Return a clone, fitted, that predicts.
+
+    Parameters
+    ----------
+    estimator : classifier or source
+        Is cloned; a ``source`` of its own is passed on as it is, fitted or not.
+
+    X, y : array-like
+        Rows and labels.
+
+    seed : int
+        For a ``random_state`` of its own. Those of the steps of a pipeline stay: noise keeps
+        its fresh entropy.
+
+    Returns
+    -------
+    classifier : fitted classifier
+    """
     model = clone(estimator)
-    # Its own, not those of the steps of a pipeline: noise keeps its fresh entropy.
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
-    return model.fit(X, y)
+    if getattr(estimator, "source", None) is not None:
+        model.set_params(source=estimator.source)
+    return as_classifier(model.fit(X, y))
 
 
 class ShadowAttack(_ShadowTraining):

@@ -1,0 +1,195 @@
+"""What audits detect: leak × sample size × verdict, and how often they raise a false alarm.
+
+    python benchmarks/bench_audit_power.py [--sizes 10000,100000,1000000] [--alarms 240]
+
+Mechanisms claim ε = 1 for an element of a row of five, or for a label; their last column has
+less noise than that, or none, copies the first one, or shares its noise. Classifiers of the
+digits claim ε = 1 for a record, with half of the rows as members. False alarms are refuted
+audits of right mechanisms at 90 % confidence, each with a seed of its own.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import warnings
+
+import numpy as np
+from _report import Timer, parse, save
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from skdp import (
+    DPSource,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyGuarantee,
+    RandomizedResponse,
+    StaircaseDPNoise,
+)
+from skdp.privacy.audit import audit_mechanism, audit_membership
+
+N_FEATURES = 5
+options = parse(__doc__, sizes="10000,100000,1000000", alarms=240, alarm_trials=20_000)
+warnings.simplefilter("ignore")
+
+
+class Leaking(OptimalDPNoise):
+    """Noise of which the last column has a part, or that of the first column."""
+
+    def __init__(self, epsilon=1.0, delta=0.0, sensitivity=1.0, *, leak=1.0, random_state=None):
+        super().__init__(epsilon, delta, sensitivity, random_state=random_state)
+        self.leak = leak
+
+    def transform(self, X):
+        noisy = super().transform(X)
+        if self.leak == "copy":
+            noisy[:, -1] = X[:, 0]
+        elif self.leak == "shared":
+            noisy[:, -1] = X[:, -1] + noisy[:, 0] - X[:, 0]
+        elif self.leak == 0:
+            noisy[:, -1] = X[:, -1]
+        elif self.leak != 1:
+            part = OptimalDPNoise(self.epsilon, self.delta, float(self.leak))
+            noisy[:, -1:] = part.fit_transform(X[:, -1:])
+        return noisy
+
+
+class Generous(RandomizedResponse):
+    """Labels kept as for a multiple of the ε that is stated."""
+
+    factor = 1.3
+
+    def transform(self, y):
+        response = RandomizedResponse(self.factor * self.epsilon, classes=self.classes)
+        return response.fit_transform(y)
+
+
+class Weak(OptimalDPNoise):
+    """A thousandth of the noise."""
+
+    def fit_transform(self, X, y=None):
+        return X + 1e-3 * (super().fit_transform(X) - X)
+
+
+def mechanisms():
+    leaks = {
+        "no noise in one column": 0.0,
+        "a tenth of the noise in one column": 0.1,
+        "half of the noise in one column": 0.5,
+        "0.8 of the noise in one column": 0.8,
+        "a copy of another column": "copy",
+        "noise shared by two columns": "shared",
+        "none": 1.0,
+    }
+    for leak, value in leaks.items():
+        yield "optimal noise", leak, Leaking(leak=value)
+    yield "randomised response", "labels kept as for 1.3 ε", Generous(classes=range(10))
+    yield "randomised response", "none", RandomizedResponse(classes=range(10))
+
+
+def audited_mechanisms():
+    for kind, leak, mechanism in mechanisms():
+        for size in map(int, options.sizes.split(",")):
+            with Timer() as timer:
+                audit = audit_mechanism(mechanism, n_trials=size, n_features=N_FEATURES)
+            yield {
+                "audit": "mechanism",
+                "audited": kind,
+                "leak": leak,
+                "size": size,
+                "epsilon_lower": str(audit.epsilon_lower),
+                "epsilon_detectable": audit.epsilon_detectable,
+                "epsilon_limit": audit.epsilon_limit,
+                "refuted": not audit.passed,
+                "event": audit.event,
+                "seconds": timer.seconds,
+            }
+
+
+def models():
+    noise = OptimalDPNoise(1.0, 0.0, privacy_unit="record", perturb="fit")
+    for model in (
+        KNeighborsClassifier(1),
+        DecisionTreeClassifier(random_state=0),
+        LogisticRegression(max_iter=300),
+    ):
+        name = type(model).__name__
+        yield name, "no noise", model
+        yield name, "none", make_pipeline(noise, model)
+    for leak, source_noise in (("a thousandth of the noise", Weak), ("none", OptimalDPNoise)):
+        noise = source_noise(1.0, 0.0, privacy_unit="record")
+        source = DPSource(noise=noise, parts="papers", n_layers=1, random_state=0)
+        yield "DPSource", leak, source
+
+
+def audited_models():
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    claim = PrivacyGuarantee("claimed", 1.0, 0.0, 1.0, 64, "rows", "labels", unit="record")
+    for name, leak, model in models():
+        for size in (200, 1797):
+            order = np.random.RandomState(0).permutation(len(y))[:size]
+            members, others = ((X[order[k::2]], y[order[k::2]]) for k in range(2))
+            model.fit(*members)
+            with Timer() as timer:
+                report = audit_membership(model, members, others, guarantee=claim, random_state=0)
+            yield {
+                "audit": "membership inference",
+                "audited": name,
+                "leak": leak,
+                "size": size,
+                "epsilon_lower": str(report.epsilon_lower),
+                "epsilon_detectable": report.epsilon_detectable,
+                "epsilon_limit": report.epsilon_limit,
+                "refuted": not report.passed,
+                "event": report.attack,
+                "seconds": timer.seconds,
+            }
+
+
+def false_alarms():
+    kinds = [(noise, unit) for noise in NOISES for unit in ("element", "record")]
+    for noise, unit in [*kinds, (RandomizedResponse, "label")]:
+        refuted, n = 0, options.alarms // len(kinds)
+        for seed in range(n):
+            settings = {"random_state": np.random.RandomState(seed)}
+            if unit == "label":
+                settings["classes"] = range((2, 3, 10)[seed % 3])
+            else:
+                settings["privacy_unit"] = unit
+            audit = audit_mechanism(
+                noise(1.0, **settings),
+                n_trials=options.alarm_trials,
+                n_features=3,
+                confidence=0.9,
+            )
+            refuted += not audit.passed
+        row = {"audit": "false alarms", "audited": noise.__name__, "unit": unit}
+        yield {**row, "size": options.alarm_trials, "audits": n, "refuted": refuted}
+    X, y = load_digits(return_X_y=True)
+    members, others = ((X[k:600:2] / 16, y[k:600:2]) for k in range(2))
+    n = options.alarms // len(kinds)
+    refuted = 0
+    for seed in range(n):
+        random_state = np.random.RandomState(seed)
+        noise = OptimalDPNoise(
+            1.0, 0.0, privacy_unit="record", perturb="fit", random_state=random_state
+        )
+        model = make_pipeline(noise, KNeighborsClassifier(1)).fit(*members)
+        report = audit_membership(model, members, others, confidence=0.9, random_state=seed)
+        refuted += not report.passed
+    row = {"audit": "false alarms", "audited": "1-NN of noisy rows", "unit": "record"}
+    yield {**row, "size": 600, "audits": n, "refuted": refuted}
+
+
+NOISES = (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise)
+rows = []
+for source in (audited_mechanisms, audited_models, false_alarms):
+    for row in source():
+        print(row, flush=True)
+        rows.append(row)
+save("audit_power", vars(options), rows)
