@@ -21,13 +21,14 @@ NEEDS = {
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",
+    "bench_audit_power.py": "–",
     "bench_predict_memory.py": "–",
 }
 # Results that the scripts without keys write.
 OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "noise", "accounting",
-    "attacks", "predict_memory",
+    "attacks", "audit_power", "predict_memory",
 )  # fmt: skip
 
 TEXT = """\

@@ -3,6 +3,7 @@
 python benchmarks/tables.py
 """
 
+import _audit_tables as audits
 import _front
 import _howto
 import _model_tables as models
@@ -115,6 +116,7 @@ SECTIONS = [
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
+    ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
 ]
 
