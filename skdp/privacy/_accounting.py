@@ -1,9 +1,13 @@
 """What several mechanisms guarantee together: closed forms, and privacy-loss distributions."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import exp, expm1, inf, log1p, sqrt
 
+from skdp.privacy._checks import check_choice, check_count, check_real
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
+
+KINDS = ("laplace", "gaussian", "pure")
 
 # Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
 # that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
@@ -41,6 +45,11 @@ class PrivacyLoss:
     count : int, default=1
         How often it is used on the same data.
 
+    Raises
+    ------
+    ValueError
+        When no mechanism has such a loss.
+
     Examples
     --------
     >>> from skdp.noise import OptimalDPNoise
@@ -55,6 +64,19 @@ class PrivacyLoss:
     slack: float = 0.0
     cut: float = 0.0
     count: int = 1
+
+    def __post_init__(self):
+        real = partial(check_real, "PrivacyLoss")
+        fields = {
+            "kind": check_choice("PrivacyLoss", "kind", self.kind, KINDS),
+            "parameter": real("parameter", self.parameter, 0, inf),
+            "atom": real("atom", self.atom, 0, 1),
+            "slack": real("slack", self.slack, 0, inf, open_high=True),
+            "cut": real("cut", self.cut, 0, 1),
+            "count": check_count("PrivacyLoss", "count", self.count),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
 
 def gaussian_distance(losses):
@@ -138,7 +160,32 @@ def _most_epsilon(losses):
 
 def _shown(losses):
     """Return the probability that any point mass fires."""
+    if any(loss.atom == 1 for loss in losses):
+        return 1.0
     return -expm1(sum(loss.count * log1p(-loss.atom) for loss in losses))
+
+
+def any_of(k, probability):
+    """Return the probability of any one of k independent events of the same probability.
+
+    Parameters
+    ----------
+    k : int
+        ≥ 1.
+
+    probability : float
+        In [0, 1].
+
+    Returns
+    -------
+    probability : float
+
+    Examples
+    --------
+    >>> round(any_of(2, 0.1), 12)
+    0.19
+    """
+    return 1.0 if probability == 1 else -expm1(k * log1p(-probability))
 
 
 def composed_epsilon(losses, delta):

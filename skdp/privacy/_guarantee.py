@@ -1,14 +1,20 @@
 """The privacy guarantee that goes with everything made from noisy data."""
 
 from dataclasses import dataclass, replace
-from math import expm1, log1p
+from functools import partial
+from math import inf
+from numbers import Real
 
 from skdp.privacy._accounting import (
     PrivacyLoss,
+    any_of,
     composed_delta,
     composed_epsilon,
     gaussian_distance,
 )
+from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
+
+UNITS = ("element", "record", "label")
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -65,6 +71,12 @@ class PrivacyGuarantee:
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it. Empty where only ε and δ are known.
 
+    Raises
+    ------
+    ValueError
+        When it is no guarantee that a mechanism could have: ε negative or NaN, δ outside [0, 1],
+        an unknown unit, no text where a text belongs. A file is checked in the same way.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -92,9 +104,26 @@ class PrivacyGuarantee:
     losses: tuple = ()
 
     def __post_init__(self):
-        # A file brings plain dicts.
-        losses = (x if isinstance(x, PrivacyLoss) else PrivacyLoss(**x) for x in self.losses)
-        object.__setattr__(self, "losses", tuple(losses))
+        real = partial(check_real, "PrivacyGuarantee")
+        text = partial(check_text, "PrivacyGuarantee")
+        d = self.sensitivity
+        fields = {
+            "mechanism": text("mechanism", self.mechanism),
+            "epsilon": real("epsilon", self.epsilon, 0, inf),
+            "delta": real("delta", self.delta, 0, 1),
+            "sensitivity": d if d is None else self._check_sensitivity(),
+            "n_features": check_count("PrivacyGuarantee", "n_features", self.n_features),
+            "covers": text("covers", self.covers),
+            "excludes": text("excludes", self.excludes),
+            "unit": check_choice("PrivacyGuarantee", "unit", self.unit, UNITS),
+            "losses": tuple(_make_loss(loss) for loss in _listed(self.losses)),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _check_sensitivity(self):
+        ends = {"open_low": True, "open_high": True}
+        return check_real("PrivacyGuarantee", "sensitivity", self.sensitivity, 0, inf, **ends)
 
     def to_record(self, n_features=None):
         """Return the guarantee for a whole record, all of whose elements may change.
@@ -204,14 +233,16 @@ class PrivacyGuarantee:
         return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
 
     def _repeat(self, k, name):
-        if k != int(k) or k < 1:
-            raise ValueError(f"The {name!r} parameter must be a whole number >= 1, got {k!r}.")
+        if not (isinstance(k, Real) and 1 <= k <= MOST_USES and k == int(k)):
+            raise ValueError(
+                f"The {name!r} parameter must be a whole number from 1 to 2^53, got {k!r}."
+            )
         k = int(k)
         if k == 1:
             return self
         losses = tuple(replace(loss, count=k * loss.count) for loss in self.losses)
         if gaussian_distance(losses) is None:
-            epsilon, delta = k * self.epsilon, -expm1(k * log1p(-self.delta))
+            epsilon, delta = k * self.epsilon, any_of(k, self.delta)
         else:
             epsilon, delta = composed_epsilon(losses, self.delta), self.delta
         return replace(self, epsilon=epsilon, delta=delta, losses=losses)
@@ -294,6 +325,28 @@ def joint_guarantee(guarantees):
         sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
         losses=(),
     )
+
+
+def _listed(losses):
+    if not isinstance(losses, list | tuple):
+        raise ValueError(
+            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, got a "
+            f"{type(losses).__name__}."
+        )
+    return losses
+
+
+def _make_loss(loss):
+    """Return a loss; a file brings a dict."""
+    if isinstance(loss, PrivacyLoss):
+        return loss
+    try:
+        return PrivacyLoss(**loss)
+    except TypeError as error:
+        raise ValueError(
+            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, or of dicts of its "
+            f"fields, got a {type(loss).__name__} ({error})."
+        ) from error
 
 
 def _join(first, second, separator):

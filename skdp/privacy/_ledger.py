@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from numbers import Real
 from pathlib import Path
 
@@ -115,14 +115,21 @@ class PrivacyLedger:
             When the total would exceed the budget; the release is not entered.
 
         ValueError
-            When it is about other neighbours than the entries are.
+            When it is about other neighbours than the entries are, or no guarantee at all.
         """
+        if not isinstance(guarantee, PrivacyGuarantee):
+            raise ValueError(
+                "The 'guarantee' parameter of PrivacyLedger.spend must be a PrivacyGuarantee, "
+                f"such as noise.guarantee_, got a {type(guarantee).__name__}."
+            )
+        guarantee = replace(guarantee)  # checked again: even a frozen object can be forced
         with self._account() as write:
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
             for what in ("epsilon", "delta"):
                 limit, value = getattr(self, what), getattr(total, what)
-                if limit is not None and value > limit * (1 + _ROUNDING):
+                # not >, so that NaN is refused
+                if limit is not None and not value <= limit * (1 + _ROUNDING):
                     raise BudgetExceededError(
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."

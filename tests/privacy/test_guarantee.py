@@ -1,11 +1,11 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from skdp import GaussianDPNoise, OptimalDPNoise
-from skdp.privacy import gaussian_delta
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta
 
 
 @pytest.fixture
@@ -59,3 +59,72 @@ def test_empirical_privacy_loss_stays_below_epsilon():
     low, high = noise.fit(zeros).transform(zeros), noise.transform(ones)
     losses = [np.log(np.mean(high > t) / np.mean(low > t)) for t in np.linspace(-2, 4, 25)]
     assert epsilon - 0.05 < max(losses) < epsilon + 0.05
+
+
+NONSENSE = {
+    "epsilon": [float("nan"), -5.0, -1e-300, "1", None, True, 10**400, 1j],
+    "delta": [float("nan"), -0.1, 2.0, 1 + 1e-15, "0", None, False],
+    "sensitivity": [float("nan"), 0.0, -1.0, float("inf"), "1"],
+    "n_features": [0, -5, 2.0, float("nan"), True, "7", 2**60],
+    "unit": ["foo", "", None, 1, ["element"]],
+    "mechanism": [None, 1],
+    "covers": [None, 1],
+    "excludes": [None, b"labels"],
+    "losses": [None, "laplace", 3, [None], [{"kind": "laplace"}], [{"kind": "pure", "what": 1}]],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in NONSENSE.items() for value in values]
+)
+def test_what_no_mechanism_guarantees_is_refused(X, name, value):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
+        replace(guarantee, **{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
+        PrivacyGuarantee(**{**asdict(guarantee), name: value})  # as a file brings it
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", "cauchy"),
+        ("kind", None),
+        ("parameter", -1.0),
+        ("parameter", float("nan")),
+        ("atom", 5.0),
+        ("atom", float("nan")),
+        ("slack", -1e-3),
+        ("slack", float("inf")),
+        ("cut", 1.5),
+        ("count", 0),
+        ("count", 0.5),
+        ("count", 10**400),
+    ],
+)
+def test_losses_that_no_mechanism_has_are_refused(X, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyLoss must be"):
+        PrivacyLoss(**{"kind": "pure", "parameter": 1.0, name: value})
+
+
+def test_numbers_of_any_kind_become_floats(X):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    same = replace(
+        guarantee, epsilon=np.float32(1), n_features=np.int64(7), losses=list(guarantee.losses)
+    )
+    assert same == guarantee
+    assert {type(same.epsilon), type(same.delta), type(same.sensitivity)} == {float}
+    assert type(same.n_features) is int
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, float("nan"), float("inf"), 2.0**60, "3"])
+def test_impossible_numbers_of_releases_are_refused(X, k):
+    with pytest.raises(ValueError, match="'k' parameter must be a whole number"):
+        OptimalDPNoise().fit(X).guarantee_.compose(k)
+
+
+def test_a_guarantee_of_nothing_composes_too(X):
+    nothing = replace(OptimalDPNoise().fit(X).guarantee_, delta=1.0, losses=())
+    assert nothing.compose(3).delta == 1.0
+    assert nothing.delta_at(1.0) == 1.0
+    assert nothing.epsilon_at(0.5) == np.inf

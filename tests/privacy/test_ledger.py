@@ -145,3 +145,19 @@ def test_any_name_will_do(X, tmp_path):
     path = tmp_path / "ledger.json"
     PrivacyLedger(path=path).release(OptimalDPNoise(), X, np.int64(3))
     assert PrivacyLedger(path=path).entries[0][0] == "3"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("epsilon", np.nan), ("epsilon", -5.0), ("delta", -1)]
+)
+def test_nonsense_neither_opens_nor_refills_a_budget(X, name, value):
+    ledger = PrivacyLedger(epsilon=1.0, delta=0.1)
+    guarantee = OptimalDPNoise(0.9, 0.0).fit(X).guarantee_
+    ledger.spend(guarantee)
+    broken = copy.copy(guarantee)
+    object.__setattr__(broken, name, value)  # past every check of its own
+    with pytest.raises(ValueError, match=f"'{name}' of PrivacyGuarantee"):
+        ledger.spend(broken)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(guarantee)
+    assert len(ledger.entries) == 1
