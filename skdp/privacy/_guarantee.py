@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
+from math import expm1, inf
 from numbers import Real
 
 from skdp.privacy._accounting import (
@@ -10,10 +10,13 @@ from skdp.privacy._accounting import (
     any_of,
     composed_delta,
     composed_epsilon,
-    gaussian_distance,
+    contradict,
 )
 from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
+from skdp.privacy._composition import gaussian_distance
 
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
 UNITS = ("element", "record", "label")
 
 
@@ -40,7 +43,8 @@ class PrivacyGuarantee:
        Δ \to \sqrt{k}\,Δ \text{ at the same } δ \text{ for Gaussian noise,}
 
     the latter being exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for the others
-    too, by privacy-loss distributions.
+    too: exactly for pure mechanisms of one ε, otherwise by privacy-loss distributions, whose
+    numerical error is added; below δ = 1e-11 it may be most of the bound, which warns.
 
     Parameters
     ----------
@@ -69,7 +73,8 @@ class PrivacyGuarantee:
         number of rows is the same.
 
     losses : tuple of PrivacyLoss, default=()
-        The mechanisms behind it. Empty where only ε and δ are known.
+        The mechanisms behind it, with independent noise for each element where the unit is
+        one. Empty where only ε and δ are known, and nothing of how elements are perturbed.
 
     Raises
     ------
@@ -125,8 +130,44 @@ class PrivacyGuarantee:
         ends = {"open_low": True, "open_high": True}
         return check_real("PrivacyGuarantee", "sensitivity", self.sensitivity, 0, inf, **ends)
 
+    def check_losses(self):
+        """Check that the mechanisms behind it amount to no more than it states.
+
+        A release and a :class:`PrivacyLedger` check it of every guarantee they get. Closed
+        forms decide nearly always; where they do not, and dp-accounting is not installed, the
+        statement is taken for true.
+
+        Raises
+        ------
+        ValueError
+            When they amount to more, or are too many to find out.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> from skdp.noise import OptimalDPNoise
+        >>> guarantee = OptimalDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
+        >>> guarantee.check_losses()
+        >>> replace(guarantee, epsilon=0.1).check_losses()
+        Traceback (most recent call last):
+        ...
+        ValueError: The 'losses' of PrivacyGuarantee amount to more than epsilon=0.1 and ...
+        """
+        if contradict(self.losses, self.epsilon, self.delta):
+            raise ValueError(
+                "The 'losses' of PrivacyGuarantee amount to more than "
+                f"epsilon={self.epsilon:g} and delta={self.delta:g}. State what they amount to."
+            )
+
     def to_record(self, n_features=None):
-        """Return the guarantee for a whole record, all of whose elements may change.
+        r"""Return the guarantee for a whole record, all of whose elements may change.
+
+        Noise that is independent for each element, as ``losses`` say, composes like k
+        releases. Where there are none, group privacy holds whatever the mechanism: kε with
+
+        .. math:: δ\,\frac{e^{kε} - 1}{e^ε - 1},
+
+        which at most ε is soon above 1 and then guarantees nothing; with δ = 0 it is kε too.
 
         Parameters
         ----------
@@ -142,7 +183,9 @@ class PrivacyGuarantee:
             return self
         n_features = self.n_features if n_features is None else n_features
         record = self._repeat(n_features, "n_features")
-        return replace(record, unit="record", n_features=n_features)
+        if not self.losses:
+            record = replace(record, delta=_group_delta(self.epsilon, self.delta, n_features))
+        return replace(record, unit="record", n_features=int(n_features))
 
     def compose(self, k):
         """Return what k releases by the same mechanism, of the same data, guarantee together.
@@ -206,7 +249,9 @@ class PrivacyGuarantee:
         """
         if not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
-        return float(composed_epsilon(self._known_losses(), delta))
+        found = float(composed_epsilon(self._known_losses(), delta))
+        # What is stated holds too, and rounding must not make δ fall short of itself.
+        return min(found, self.epsilon) if delta >= self.delta else found
 
     def delta_at(self, epsilon):
         """Return the least δ that holds at a given ε.
@@ -227,7 +272,8 @@ class PrivacyGuarantee:
         """
         if not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
-        return float(composed_delta(self._known_losses(), epsilon))
+        found = float(composed_delta(self._known_losses(), epsilon))
+        return min(found, self.delta) if epsilon >= self.epsilon else found
 
     def _known_losses(self):
         return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
@@ -314,17 +360,29 @@ def joint_guarantee(guarantees):
     bounded = {g.sensitivity is None for g in guarantees}
     if len({g.unit for g in guarantees}) > 1 or len(bounded) > 1:
         return None
+    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
+    # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
+    independent = all(g.losses for g in guarantees)
     return replace(
         first,
         mechanism="/".join(sorted({g.mechanism for g in guarantees})),
         n_features=max(g.n_features for g in guarantees),
         covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
         excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
-        epsilon=max(g.epsilon for g in guarantees),
-        delta=max(g.delta for g in guarantees),
+        epsilon=epsilon,
+        delta=delta,
         sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
-        losses=(),
+        losses=(PrivacyLoss("pure", epsilon, delta),) if independent else (),
     )
+
+
+def _group_delta(epsilon, delta, k):
+    """Return δ of k changes one after the other: δ + e^ε δ + … + e^{(k − 1)ε} δ."""
+    if delta == 0:
+        return 0.0
+    if k * epsilon > _MOST_EXPONENT:
+        return 1.0
+    return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
 
 
 def _listed(losses):

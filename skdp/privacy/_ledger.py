@@ -123,6 +123,7 @@ class PrivacyLedger:
                 f"such as noise.guarantee_, got a {type(guarantee).__name__}."
             )
         guarantee = replace(guarantee)  # checked again: even a frozen object can be forced
+        guarantee.check_losses()
         with self._account() as write:
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)

@@ -13,8 +13,6 @@ _SMALLEST_VARIANCE = 1e-12
 _FARTHEST_MEAN = 1e9
 # Directions are unit vectors to this precision, float32 included.
 _UNIT_TOLERANCE = 1e-3
-# How far a stated δ may be from the one that the mechanisms behind it give, by rounding.
-_DELTA_TOLERANCE = 1e-6
 
 
 def check_release(release):
@@ -89,18 +87,10 @@ def _check_guarantee(guarantee, name, units, n_features):
     _require(guarantee.delta < 1, name, "must have a delta below 1")
     _require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
     _require(guarantee.n_features == n_features, name, f"must be about {n_features} features")
-    if guarantee.losses:
-        _check_losses(guarantee, name)
-
-
-def _check_losses(guarantee, name):
-    """Check that the mechanisms behind a guarantee give no more than it states."""
     try:
-        delta = guarantee.delta_at(guarantee.epsilon)
-    except ImportError:  # tight accounting is an extra
-        return
-    allowed = guarantee.delta * (1 + _DELTA_TOLERANCE) + np.finfo(float).eps
-    _require(delta <= allowed, name, "states less than its losses amount to")
+        guarantee.check_losses()
+    except ValueError as error:
+        raise ValueError(f"The {name!r} of a release is no sound one. {error}") from error
 
 
 def _is_count(value):
