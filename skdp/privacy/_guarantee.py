@@ -17,7 +17,7 @@ from skdp.privacy._composition import gaussian_distance
 
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-UNITS = ("element", "record", "label")
+UNITS = ("element", "record", "label", "labelled record")
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -68,9 +68,9 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "record", "label"}, default="element"
-        What two neighbouring data sets differ in: one entry, one whole row, or one label. The
-        number of rows is the same.
+    unit : {"element", "record", "label", "labelled record"}, default="element"
+        What two neighbouring data sets differ in: one entry, one whole row, one label, or one
+        whole row and its label. The number of rows is the same.
 
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it, with independent noise for each element where the unit is
@@ -211,7 +211,7 @@ class PrivacyGuarantee:
                     f"Guarantees with {name}={getattr(self, name)!r} and "
                     f"{name}={getattr(other, name)!r} are about different neighbours and "
                     "cannot be added. Keep an account for each, or bring elements to records with "
-                    "to_record()."
+                    "to_record(), and these with their labels to record_guarantee()."
                 )
         losses = self.losses + other.losses if self.losses and other.losses else ()
         if gaussian_distance(losses) is None:
@@ -279,11 +279,12 @@ class PrivacyGuarantee:
         return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
 
     def _repeat(self, k, name):
-        if not (isinstance(k, Real) and 1 <= k <= MOST_USES and k == int(k)):
+        number = float(k) if isinstance(k, Real) else 0.0
+        if not (1 <= number <= MOST_USES and number == int(number)):
             raise ValueError(
                 f"The {name!r} parameter must be a whole number from 1 to 2^53, got {k!r}."
             )
-        k = int(k)
+        k = int(number)
         if k == 1:
             return self
         losses = tuple(replace(loss, count=k * loss.count) for loss in self.losses)
@@ -296,17 +297,21 @@ class PrivacyGuarantee:
     @property
     def neighbours(self):
         """The neighbouring relation, as a text."""
-        where = f"one {self.unit}"
         if self.unit == "label":
             return "two lists of labels that differ in one label"
+        where = "one element" if self.unit == "element" else "one record"
         if self.sensitivity is None:
-            return f"two data matrices that differ in {where}, anywhere within the bounds"
-        each = ", each element" if self.unit == "record" else ""
-        return f"two data matrices that differ in {where}{each} by at most {self.sensitivity:g}"
+            how = ", anywhere within the bounds"
+        else:
+            each = "" if self.unit == "element" else ", each element"
+            how = f"{each} by at most {self.sensitivity:g}"
+        label = ", and in its label" if self.unit == "labelled record" else ""
+        return f"two data matrices that differ in {where}{how}{label}"
 
     @property
     def _means(self):
-        return self.mechanism if self.unit == "label" else f"the {self.mechanism} noise"
+        whole = self.unit in {"label", "labelled record"}
+        return self.mechanism if whole else f"the {self.mechanism} noise"
 
     def __str__(self):
         text = (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp import GaussianDPNoise, OptimalDPNoise
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta
+from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta, record_guarantee
 
 
 @pytest.fixture
@@ -128,3 +128,46 @@ def test_a_guarantee_of_nothing_composes_too(X):
     assert nothing.compose(3).delta == 1.0
     assert nothing.delta_at(1.0) == 1.0
     assert nothing.epsilon_at(0.5) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("noise", "epsilon", "delta"),
+    [
+        (OptimalDPNoise(2.0, 0.0, privacy_unit="record"), 3.0, 0.0),
+        (OptimalDPNoise(0.5, 0.01), 0.5 * 7 + 1, 1 - 0.99**7),
+        (GaussianDPNoise(2.0, 1e-6, privacy_unit="record"), 3.0, 1e-6),
+    ],
+)
+def test_a_person_with_features_and_a_label_costs_both(X, noise, epsilon, delta):
+    features = noise.fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    joint = record_guarantee(features, labels)
+    assert_allclose([joint.epsilon, joint.delta], [epsilon, delta])
+    assert (joint.unit, joint.n_features, joint.sensitivity) == ("labelled record", 7, 1.0)
+    assert "per labelled record, by the" in str(joint)
+    assert "one record, each element by at most 1, and in its label" in str(joint)
+    assert features.covers in joint.covers
+    assert labels.covers in joint.covers
+    assert joint.to_record() is joint
+    joint.check_losses()
+    assert joint.epsilon_at(max(delta, 1e-4)) <= joint.epsilon
+    with pytest.raises(ValueError, match="unit='labelled record' and unit='record'"):
+        joint + features.to_record()  # of which nothing is said about labels
+
+
+def test_gaussian_features_are_exact_in_a_record_with_its_label(X):
+    features = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    assert record_guarantee(features, labels).epsilon == features.to_record().epsilon + 1.0
+    assert record_guarantee(features, labels).epsilon < 7 * 0.5 + 1.0
+
+
+def test_what_is_released_as_it_is_leaves_no_joint_guarantee(X):
+    features = OptimalDPNoise().fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    assert record_guarantee(features, None) is None
+    assert record_guarantee(None, labels) is None
+    with pytest.raises(ValueError, match="'label_guarantee' parameter must be per label"):
+        record_guarantee(features, features)
+    with pytest.raises(ValueError, match="'guarantee' parameter must be per element or record"):
+        record_guarantee(labels, labels)
