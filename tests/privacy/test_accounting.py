@@ -321,3 +321,34 @@ def test_sums_and_tight_statements_agree_with_their_losses():
     tight.check_losses()
     with pytest.raises(ValueError, match="amount to more"):
         replace(tight, epsilon=0.9 * tight.epsilon).check_losses()
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [PrivacyLoss("laplace", 0.3, count=40)],
+        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("gaussian", 0.5, count=4)],
+        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("pure", 0.21, count=7)],
+    ],
+)
+def test_other_mechanisms_against_a_finer_dp_accounting(losses):
+    from dp_accounting.pld import common, privacy_loss_distribution
+
+    fine = {"value_discretization_interval": 2e-5}
+    make = {
+        "laplace": privacy_loss_distribution.from_laplace_mechanism,
+        "gaussian": privacy_loss_distribution.from_gaussian_mechanism,
+    }
+    total = privacy_loss_distribution.identity(**fine)
+    for loss in losses:
+        if loss.kind == "pure":
+            parameters = common.DifferentialPrivacyParameters(loss.parameter, 0.0)
+            one = privacy_loss_distribution.from_privacy_parameters(parameters, **fine)
+        else:
+            one = make[loss.kind](1 / loss.parameter, **fine)
+        total = total.compose(one.self_compose(loss.count))
+    together = bare(*losses)
+    for delta in (1e-2, 1e-5, 1e-9):
+        expected = total.get_epsilon_for_delta(delta)
+        assert_allclose(together.epsilon_at(delta), expected, rtol=2e-3)
+        assert together.delta_at(1.002 * expected) <= delta <= together.delta_at(0.998 * expected)
