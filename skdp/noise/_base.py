@@ -3,7 +3,7 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.noise._bounds import check_bounds
@@ -128,6 +128,24 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         return self._perturb(X) if self._always else X
+
+    def guarantee_for(self, X, y=None):
+        """Return what one noisy copy of X will guarantee; draws no noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data to be protected, as for :meth:`fit`.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            What ``guarantee_`` is after :meth:`fit`.
+        """
+        return clone(self).fit(X).guarantee_
 
     def _validate(self, X, reset):
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)

@@ -3,6 +3,7 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -142,6 +143,21 @@ class RandomizedResponse(PrivateRandomness):
             losses=(PrivacyLoss("pure", epsilon),),
         )
         return self
+
+    def guarantee_for(self, y):
+        """Return what one noisy version of y will guarantee; draws no noise.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels to be protected, as for :meth:`fit`.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            What ``guarantee_`` is after :meth:`fit`.
+        """
+        return clone(self).fit(y).guarantee_
 
     def transform(self, y):
         """Return labels of which some are replaced at random.

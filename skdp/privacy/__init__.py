@@ -4,6 +4,7 @@ from skdp.privacy._accounting import PrivacyLoss
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from skdp.privacy._guarantee import PrivacyGuarantee, PrivacyLeakWarning, joint_guarantee
 from skdp.privacy._ledger import BudgetExceededError, PrivacyLedger
+from skdp.privacy._records import record_guarantee
 
 __all__ = [
     "BudgetExceededError",
@@ -15,4 +16,5 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_sigma",
     "joint_guarantee",
+    "record_guarantee",
 ]

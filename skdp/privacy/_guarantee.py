@@ -1,14 +1,23 @@
 """The privacy guarantee that goes with everything made from noisy data."""
 
 from dataclasses import dataclass, replace
-from math import expm1, log1p
+from functools import partial
+from math import expm1, inf
+from numbers import Real
 
 from skdp.privacy._accounting import (
     PrivacyLoss,
+    any_of,
     composed_delta,
     composed_epsilon,
-    gaussian_distance,
+    contradict,
 )
+from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
+from skdp.privacy._composition import gaussian_distance
+
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+UNITS = ("element", "record", "label", "labelled record")
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -34,7 +43,8 @@ class PrivacyGuarantee:
        Δ \to \sqrt{k}\,Δ \text{ at the same } δ \text{ for Gaussian noise,}
 
     the latter being exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for the others
-    too, by privacy-loss distributions.
+    too: exactly for pure mechanisms of one ε, otherwise by privacy-loss distributions, whose
+    numerical error is added; below δ = 1e-11 it may be most of the bound, which warns.
 
     Parameters
     ----------
@@ -58,12 +68,19 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "record", "label"}, default="element"
-        What two neighbouring data sets differ in: one entry, one whole row, or one label. The
-        number of rows is the same.
+    unit : {"element", "record", "label", "labelled record"}, default="element"
+        What two neighbouring data sets differ in: one entry, one whole row, one label, or one
+        whole row and its label. The number of rows is the same.
 
     losses : tuple of PrivacyLoss, default=()
-        The mechanisms behind it. Empty where only ε and δ are known.
+        The mechanisms behind it, with independent noise for each element where the unit is
+        one. Empty where only ε and δ are known, and nothing of how elements are perturbed.
+
+    Raises
+    ------
+    ValueError
+        When it is no guarantee that a mechanism could have: ε negative or NaN, δ outside [0, 1],
+        an unknown unit, no text where a text belongs. A file is checked in the same way.
 
     Examples
     --------
@@ -92,12 +109,65 @@ class PrivacyGuarantee:
     losses: tuple = ()
 
     def __post_init__(self):
-        # A file brings plain dicts.
-        losses = (x if isinstance(x, PrivacyLoss) else PrivacyLoss(**x) for x in self.losses)
-        object.__setattr__(self, "losses", tuple(losses))
+        real = partial(check_real, "PrivacyGuarantee")
+        text = partial(check_text, "PrivacyGuarantee")
+        d = self.sensitivity
+        fields = {
+            "mechanism": text("mechanism", self.mechanism),
+            "epsilon": real("epsilon", self.epsilon, 0, inf),
+            "delta": real("delta", self.delta, 0, 1),
+            "sensitivity": d if d is None else self._check_sensitivity(),
+            "n_features": check_count("PrivacyGuarantee", "n_features", self.n_features),
+            "covers": text("covers", self.covers),
+            "excludes": text("excludes", self.excludes),
+            "unit": check_choice("PrivacyGuarantee", "unit", self.unit, UNITS),
+            "losses": tuple(_make_loss(loss) for loss in _listed(self.losses)),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _check_sensitivity(self):
+        ends = {"open_low": True, "open_high": True}
+        return check_real("PrivacyGuarantee", "sensitivity", self.sensitivity, 0, inf, **ends)
+
+    def check_losses(self):
+        """Check that the mechanisms behind it amount to no more than it states.
+
+        A release and a :class:`PrivacyLedger` check it of every guarantee they get. Closed
+        forms decide nearly always; where they do not, and dp-accounting is not installed, the
+        statement is taken for true.
+
+        Raises
+        ------
+        ValueError
+            When they amount to more, or are too many to find out.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> from skdp.noise import OptimalDPNoise
+        >>> guarantee = OptimalDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
+        >>> guarantee.check_losses()
+        >>> replace(guarantee, epsilon=0.1).check_losses()
+        Traceback (most recent call last):
+        ...
+        ValueError: The 'losses' of PrivacyGuarantee amount to more than epsilon=0.1 and ...
+        """
+        if contradict(self.losses, self.epsilon, self.delta):
+            raise ValueError(
+                "The 'losses' of PrivacyGuarantee amount to more than "
+                f"epsilon={self.epsilon:g} and delta={self.delta:g}. State what they amount to."
+            )
 
     def to_record(self, n_features=None):
-        """Return the guarantee for a whole record, all of whose elements may change.
+        r"""Return the guarantee for a whole record, all of whose elements may change.
+
+        Noise that is independent for each element, as ``losses`` say, composes like k
+        releases. Where there are none, group privacy holds whatever the mechanism: kε with
+
+        .. math:: δ\,\frac{e^{kε} - 1}{e^ε - 1},
+
+        which at most ε is soon above 1 and then guarantees nothing; with δ = 0 it is kε too.
 
         Parameters
         ----------
@@ -113,7 +183,9 @@ class PrivacyGuarantee:
             return self
         n_features = self.n_features if n_features is None else n_features
         record = self._repeat(n_features, "n_features")
-        return replace(record, unit="record", n_features=n_features)
+        if not self.losses:
+            record = replace(record, delta=_group_delta(self.epsilon, self.delta, n_features))
+        return replace(record, unit="record", n_features=int(n_features))
 
     def compose(self, k):
         """Return what k releases by the same mechanism, of the same data, guarantee together.
@@ -139,7 +211,7 @@ class PrivacyGuarantee:
                     f"Guarantees with {name}={getattr(self, name)!r} and "
                     f"{name}={getattr(other, name)!r} are about different neighbours and "
                     "cannot be added. Keep an account for each, or bring elements to records with "
-                    "to_record()."
+                    "to_record(), and these with their labels to record_guarantee()."
                 )
         losses = self.losses + other.losses if self.losses and other.losses else ()
         if gaussian_distance(losses) is None:
@@ -177,7 +249,9 @@ class PrivacyGuarantee:
         """
         if not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
-        return float(composed_epsilon(self._known_losses(), delta))
+        found = float(composed_epsilon(self._known_losses(), delta))
+        # What is stated holds too, and rounding must not make δ fall short of itself.
+        return min(found, self.epsilon) if delta >= self.delta else found
 
     def delta_at(self, epsilon):
         """Return the least δ that holds at a given ε.
@@ -198,20 +272,24 @@ class PrivacyGuarantee:
         """
         if not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
-        return float(composed_delta(self._known_losses(), epsilon))
+        found = float(composed_delta(self._known_losses(), epsilon))
+        return min(found, self.delta) if epsilon >= self.epsilon else found
 
     def _known_losses(self):
         return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
 
     def _repeat(self, k, name):
-        if k != int(k) or k < 1:
-            raise ValueError(f"The {name!r} parameter must be a whole number >= 1, got {k!r}.")
-        k = int(k)
+        number = float(k) if isinstance(k, Real) else 0.0
+        if not (1 <= number <= MOST_USES and number == int(number)):
+            raise ValueError(
+                f"The {name!r} parameter must be a whole number from 1 to 2^53, got {k!r}."
+            )
+        k = int(number)
         if k == 1:
             return self
         losses = tuple(replace(loss, count=k * loss.count) for loss in self.losses)
         if gaussian_distance(losses) is None:
-            epsilon, delta = k * self.epsilon, -expm1(k * log1p(-self.delta))
+            epsilon, delta = k * self.epsilon, any_of(k, self.delta)
         else:
             epsilon, delta = composed_epsilon(losses, self.delta), self.delta
         return replace(self, epsilon=epsilon, delta=delta, losses=losses)
@@ -219,17 +297,21 @@ class PrivacyGuarantee:
     @property
     def neighbours(self):
         """The neighbouring relation, as a text."""
-        where = f"one {self.unit}"
         if self.unit == "label":
             return "two lists of labels that differ in one label"
+        where = "one element" if self.unit == "element" else "one record"
         if self.sensitivity is None:
-            return f"two data matrices that differ in {where}, anywhere within the bounds"
-        each = ", each element" if self.unit == "record" else ""
-        return f"two data matrices that differ in {where}{each} by at most {self.sensitivity:g}"
+            how = ", anywhere within the bounds"
+        else:
+            each = "" if self.unit == "element" else ", each element"
+            how = f"{each} by at most {self.sensitivity:g}"
+        label = ", and in its label" if self.unit == "labelled record" else ""
+        return f"two data matrices that differ in {where}{how}{label}"
 
     @property
     def _means(self):
-        return self.mechanism if self.unit == "label" else f"the {self.mechanism} noise"
+        whole = self.unit in {"label", "labelled record"}
+        return self.mechanism if whole else f"the {self.mechanism} noise"
 
     def __str__(self):
         text = (
@@ -283,17 +365,51 @@ def joint_guarantee(guarantees):
     bounded = {g.sensitivity is None for g in guarantees}
     if len({g.unit for g in guarantees}) > 1 or len(bounded) > 1:
         return None
+    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
+    # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
+    independent = all(g.losses for g in guarantees)
     return replace(
         first,
         mechanism="/".join(sorted({g.mechanism for g in guarantees})),
         n_features=max(g.n_features for g in guarantees),
         covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
         excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
-        epsilon=max(g.epsilon for g in guarantees),
-        delta=max(g.delta for g in guarantees),
+        epsilon=epsilon,
+        delta=delta,
         sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
-        losses=(),
+        losses=(PrivacyLoss("pure", epsilon, delta),) if independent else (),
     )
+
+
+def _group_delta(epsilon, delta, k):
+    """Return δ of k changes one after the other: δ + e^ε δ + … + e^{(k − 1)ε} δ."""
+    if delta == 0:
+        return 0.0
+    if k * epsilon > _MOST_EXPONENT:
+        return 1.0
+    return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
+
+
+def _listed(losses):
+    if not isinstance(losses, list | tuple):
+        raise ValueError(
+            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, got a "
+            f"{type(losses).__name__}."
+        )
+    return losses
+
+
+def _make_loss(loss):
+    """Return a loss; a file brings a dict."""
+    if isinstance(loss, PrivacyLoss):
+        return loss
+    try:
+        return PrivacyLoss(**loss)
+    except TypeError as error:
+        raise ValueError(
+            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, or of dicts of its "
+            f"fields, got a {type(loss).__name__} ({error})."
+        ) from error
 
 
 def _join(first, second, separator):

@@ -1,22 +1,15 @@
 """The privacy budget that one data set has spent, kept outside any estimator."""
 
-import json
 import os
 import threading
-import time
-from contextlib import contextmanager
-from dataclasses import asdict
-from numbers import Real
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 
 import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.privacy._ledger_file import LedgerFile, check_limit
 
-# Seconds to wait for another process (rule of thumb).
-_PATIENCE = 10.0
-# Seconds between two looks at the lock (rule of thumb).
-_PAUSE = 0.01
 # A sum of floats may miss its limit by a rounding, relative to the limit.
 _ROUNDING = 1e-12
 
@@ -30,27 +23,44 @@ class PrivacyLedger:
 
     One ledger belongs to one data set. Pass releases through :meth:`release`, which refuses
     before it perturbs, or enter guarantees by :meth:`spend`. Copying or cloning whatever
-    holds a ledger hands on the same one: a budget cannot be forked.
+    holds a ledger hands on the same one, and a process that was forked from the one that made
+    it needs a file to go on: a budget cannot be copied.
 
     Parameters
     ----------
     epsilon : float, default=None
-        Largest total ε. By default, nothing is refused.
+        Largest total ε. By default that of the file; without one, nothing is refused.
 
     delta : float, default=None
-        Largest total δ.
+        Largest total δ, likewise.
 
     path : str or path-like, default=None
-        JSON file that holds the account between processes. It is read and written with every
-        entry, under a lock, so that several ledgers on one file are one account.
+        JSON file that holds limits and entries between processes. It is read and written with
+        every entry, under a lock, so that several ledgers on one file are one account; it is on
+        disk before a release is granted. The path is resolved once. It is made where it does
+        not exist, and must not vanish, be shortened or be replaced by an older copy later.
 
     Attributes
     ----------
+    epsilon, delta : float or None
+        The limits. A file that has none takes those of the next ledger that has; they cannot
+        be changed.
+
     entries : list of (str, PrivacyGuarantee)
         What was released.
 
     total : PrivacyGuarantee or None
         What all entries guarantee together, None before the first.
+
+    Raises
+    ------
+    ValueError
+        When a limit is no number ≥ 0 or another one than the file's, or the file is damaged.
+
+    Notes
+    -----
+    A ledger knows what passes through it. Two ledgers without a file, or with different ones,
+    are two accounts, and whoever can write the file can rewrite the account.
 
     Examples
     --------
@@ -59,10 +69,10 @@ class PrivacyLedger:
     >>> from skdp.privacy import PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> X = np.zeros((4, 3))
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, "spring survey")
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, "again")
-    >>> round(ledger.total.epsilon, 3), len(ledger.entries)
-    (0.8, 2)
+    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="spring survey")
+    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="again")
+    >>> ledger
+    PrivacyLedger(spent (0.8, 2e-05) of (1, unlimited) per element, 2 entries)
     >>> ledger.release(OptimalDPNoise(0.4), X)
     Traceback (most recent call last):
     ...
@@ -70,28 +80,55 @@ class PrivacyLedger:
     """
 
     def __init__(self, epsilon=None, delta=None, *, path=None):
-        for name, limit in (("epsilon", epsilon), ("delta", delta)):
-            if limit is not None and not (isinstance(limit, Real) and float(limit) >= 0):
-                raise ValueError(
-                    f"The {name!r} parameter of PrivacyLedger must be a number >= 0 or None, got "
-                    f"{limit!r}."
-                )
-        self.epsilon, self.delta = epsilon, delta
-        self._path = None if path is None else Path(path)
-        self._lock = threading.Lock()
+        given = {"epsilon": epsilon, "delta": delta}
+        self._limits = {name: check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
-        with self._account():
-            pass
+        self._process, self._lock = os.getpid(), threading.Lock()
+        self._file = None if path is None else LedgerFile(path)
+        if self._file is not None:
+            with self._file.lock():
+                self._open(self._file)
+
+    def _open(self, file):
+        """Take over the account that is on file, or begin one."""
+        given = self._limits
+        try:
+            written, self._entries = file.read()
+        except FileNotFoundError:
+            file.write(given, [])
+            return
+        for name, limit in given.items():
+            if None not in (limit, written[name]) and limit != written[name]:
+                raise ValueError(
+                    f"The {name!r} parameter of PrivacyLedger is {limit:g}, but the file "
+                    f"{str(file.path)!r} has {written[name]:g}. Leave it out: the limits "
+                    "of an account do not change."
+                )
+        self._limits = {k: given[k] if v is None else v for k, v in written.items()}
+        if self._limits != written:
+            file.write(self._limits, self._entries)
+
+    @property
+    def epsilon(self):
+        """Largest total ε, or None."""
+        return self._limits["epsilon"]
+
+    @property
+    def delta(self):
+        """Largest total δ, or None."""
+        return self._limits["delta"]
 
     @property
     def entries(self):
         """What was released, as a list of (name, guarantee)."""
-        return list(self._entries)
+        with self._own_lock():
+            self._read()
+            return list(self._entries)
 
     @property
     def total(self):
         """What all entries guarantee together, None before the first."""
-        return _sum(guarantee for _, guarantee in self._entries)
+        return _sum(guarantee for _, guarantee in self.entries)
 
     def spend(self, guarantee, name=""):
         """Enter a release.
@@ -115,41 +152,92 @@ class PrivacyLedger:
             When the total would exceed the budget; the release is not entered.
 
         ValueError
-            When it is about other neighbours than the entries are.
+            When it is about other neighbours than the entries are, or no sound guarantee, or
+            the file is damaged.
+
+        FileNotFoundError
+            When the file has disappeared.
+
+        RuntimeError
+            When the ledger has no file, and was made by another process.
         """
-        with self._account() as write:
+        if not isinstance(guarantee, PrivacyGuarantee):
+            raise ValueError(
+                "The 'guarantee' parameter of PrivacyLedger.spend must be a PrivacyGuarantee, "
+                f"such as noise.guarantee_, got a {type(guarantee).__name__}."
+            )
+        guarantee = replace(guarantee)  # checked again: even a frozen object can be forced
+        guarantee.check_losses()
+        with self._account():
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
-            for what in ("epsilon", "delta"):
-                limit, value = getattr(self, what), getattr(total, what)
-                if limit is not None and value > limit * (1 + _ROUNDING):
+            for what, limit in self._limits.items():
+                value = getattr(total, what)
+                # not >, so that NaN is refused
+                if limit is not None and not value <= limit * (1 + _ROUNDING):
                     raise BudgetExceededError(
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."
                     )
-            write(entries)
+            if self._file is not None:
+                self._file.write(self._limits, entries)
+            self._entries = entries
             return total
 
-    def release(self, noise, X, name=""):
-        """Enter a noisy copy of X, and make it.
+    def release(self, estimator, X, y=None, *, name=""):
+        """Enter a release, and make it.
+
+        What the estimator will guarantee is asked for, and entered, before it is fitted, hence
+        before any noise is drawn. What fails afterwards stays spent: nobody can tell how much
+        of the data had already been seen through it.
 
         Parameters
         ----------
-        noise : noise transformer
-            Is fitted; what it states is entered, and only then is noise added.
+        estimator : object
+            With a method ``guarantee_for(X, y)`` that says what ``fit(X, y)`` will guarantee and
+            draws no noise: a noise transformer, :class:`~skdp.RandomizedResponse` (labels take
+            the place of X), or :class:`~skdp.DPSource`, which with ``label_noise`` states the
+            guarantee of a record with its label.
 
         X : array-like of shape (n_samples, n_features)
             The data of this ledger.
+
+        y : array-like of shape (n_samples,), default=None
+            Its labels, where the estimator takes them.
 
         name : str, default=""
             What it is.
 
         Returns
         -------
-        X_noisy : ndarray of shape (n_samples, n_features)
+        result : object
+            The noisy copy that ``fit_transform`` returns; where the estimator does not
+            transform, the fitted estimator.
+
+        Raises
+        ------
+        BudgetExceededError
+            When the total would exceed the budget; nothing is entered and nothing perturbed.
+
+        ValueError
+            When the estimator cannot say what it costs, or as for :meth:`spend`.
         """
-        self.spend(noise.fit(X).guarantee_, name)
-        return noise.fit_transform(X)
+        state = getattr(estimator, "guarantee_for", None)
+        if state is None:
+            raise ValueError(
+                "The 'estimator' parameter of PrivacyLedger.release, a "
+                f"{type(estimator).__name__}, has no guarantee_for(X, y): it cannot say what it "
+                "costs before noise is drawn. Enter its guarantee by spend() before you fit it."
+            )
+        if isinstance(y, str):
+            raise ValueError(
+                f"The 'y' parameter of PrivacyLedger.release must hold labels, got {y!r}. Pass a "
+                f"name as name={y!r}."
+            )
+        data = (X,) if y is None else (X, y)
+        self.spend(state(*data), name)
+        transforms = hasattr(estimator, "fit_transform")
+        return estimator.fit_transform(*data) if transforms else estimator.fit(*data)
 
     def to_frame(self):
         """Return the entries, with running totals, as a table.
@@ -160,8 +248,9 @@ class PrivacyLedger:
             One row for each entry.
         """
         rows = []
-        for k, (name, guarantee) in enumerate(self._entries):
-            total = _sum(guarantee for _, guarantee in self._entries[: k + 1])
+        entries = self.entries
+        for k, (name, guarantee) in enumerate(entries):
+            total = _sum(guarantee for _, guarantee in entries[: k + 1])
             rows.append(
                 {
                     "name": name,
@@ -175,45 +264,57 @@ class PrivacyLedger:
             )
         return pd.DataFrame(rows)
 
+    def _own_lock(self):
+        """Return the lock among threads of this process."""
+        if self._process != os.getpid() and self._file is not None:
+            # Another thread of the parent may have held it when the process forked.
+            self._process, self._lock = os.getpid(), threading.Lock()
+        return self._lock
+
     @contextmanager
     def _account(self):
-        """Hold the account alone, as it is on file; yield what writes a new one."""
-        with self._lock, self._file_lock():
-            if self._path is not None and self._path.exists():
-                written = json.loads(self._path.read_text(encoding="utf-8"))
-                self._entries = [(name, PrivacyGuarantee(**fields)) for name, fields in written]
-            yield self._write
-
-    @contextmanager
-    def _file_lock(self):
-        if self._path is None:
+        """Hold the account alone, as it is now."""
+        if self._process != os.getpid() and self._file is None:
+            raise RuntimeError(
+                f"This PrivacyLedger was made by process {self._process} and is used by process "
+                f"{os.getpid()}, a copy that would spend the same budget again. Make it with "
+                "path=, so that all processes share one account."
+            )
+        with self._own_lock(), nullcontext() if self._file is None else self._file.lock():
+            self._read()
             yield
+
+    def _read(self):
+        """Bring the account up to what is on file, of which nothing may be missing."""
+        if self._file is None:
             return
-        lock = self._path.with_name(self._path.name + ".lock")
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
-                break
-            except FileExistsError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(
-                        f"Another process holds {str(lock)!r}. If none does any more, delete it."
-                    ) from None
-                time.sleep(_PAUSE)
+        path = str(self._file.path)
         try:
-            yield
-        finally:
-            lock.unlink()
+            limits, entries = self._file.read()
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"The ledger file {path!r} has disappeared. What it held remains spent: restore "
+                "it from a backup."
+            ) from error
+        changed = any(limit not in (None, limits[k]) for k, limit in self._limits.items())
+        if changed or entries[: len(self._entries)] != self._entries:
+            raise ValueError(
+                f"The ledger file {path!r} is not the one that this ledger knows: entries are "
+                "missing or limits have changed. Restore the newest copy."
+            )
+        self._limits, self._entries = limits, entries
 
-    def _write(self, entries):
-        if self._path is not None:
-            written = [(name, asdict(guarantee)) for name, guarantee in entries]
-            # The old account stays whole until the new one is.
-            draft = self._path.with_name(self._path.name + ".new")
-            draft.write_text(json.dumps(written, indent=1), encoding="utf-8")
-            draft.replace(self._path)
-        self._entries = entries
+    def __repr__(self):
+        total = _sum(guarantee for _, guarantee in self._entries)
+        spent = "nothing" if total is None else f"({total.epsilon:g}, {total.delta:g})"
+        limits = ("unlimited" if v is None else f"{v:g}" for v in self._limits.values())
+        unit = "" if total is None else f" per {total.unit}"
+        file = "" if self._file is None else f", path={str(self._file.path)!r}"
+        n = len(self._entries)
+        return (
+            f"PrivacyLedger(spent {spent} of ({', '.join(limits)}){unit}, "
+            f"{n} {'entry' if n == 1 else 'entries'}{file})"
+        )
 
     def __copy__(self):
         return self

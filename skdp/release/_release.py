@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array
 
 from skdp.membership import WideCDMMAClassifier
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
 from skdp.release._validation import check_release
 from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
@@ -107,6 +107,15 @@ class Release:
         check_release(self)
         for field in fields(self):
             object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+
+    @property
+    def record_guarantee(self):
+        """What a whole record with its label is guaranteed, a PrivacyGuarantee or None.
+
+        None where labels were used as they are, see
+        :func:`~skdp.privacy.record_guarantee`.
+        """
+        return record_guarantee(self.guarantee, self.label_guarantee)
 
     def scores(self, X):
         """Return minus the squared reconstruction error of each class, larger is likelier.
@@ -247,16 +256,25 @@ class Release:
         Returns
         -------
         text : str
-            Ends with the statements of :attr:`guarantee` and :attr:`label_guarantee`.
+            Ends with the statements of :attr:`guarantee`, :attr:`label_guarantee` and
+            :attr:`record_guarantee`.
         """
         labels = ", ".join(str(label) for label in self.classes.tolist())
         contents = ("\n" + " " * 14).join(self._contents())
+        both = self.record_guarantee
+        together = "no guarantee of a record with its label: labels not protected"
+        if both is not None:
+            together = (
+                f"({both.epsilon:g}, {both.delta:g})-differential privacy per {both.unit}, all "
+                "features of a row and its label"
+            )
         return (
             f"Release of a private source: {len(self.classes)} classes ({labels}), "
             f"{self.n_features} features\n"
             f"  holds:      {contents}\n"
             f"  guarantee:  {self.guarantee}\n"
-            f"  labels:     {self.label_guarantee or 'not protected'}"
+            f"  labels:     {self.label_guarantee or 'not protected'}\n"
+            f"  together:   {together}"
         )
 
     def _contents(self):

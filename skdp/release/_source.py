@@ -3,13 +3,14 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.noise import RandomizedResponse
+from skdp.privacy import record_guarantee
 from skdp.release._perturbation import NOISES, make_noise, perturb_labels, perturb_rows
 from skdp.release._release import Release
 from skdp.release.estimation import Alignment, Moments, denoised_codes
@@ -253,6 +254,48 @@ class DPSource(BaseEstimator):
         self.guarantee_, self.label_guarantee_ = release.guarantee, release.label_guarantee
         self.release_ = release
         return self
+
+    def guarantee_for(self, X, y):
+        """Return what :meth:`fit` will guarantee; draws no noise and learns nothing.
+
+        A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows, as for :meth:`fit`.
+
+        y : array-like of shape (n_samples,)
+            Class labels, as for :meth:`fit`.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``label_noise``, that of a record with its label; without, that of the
+            features, beside labels that count as public.
+
+        Raises
+        ------
+        ValueError
+            When parameters or data are such as :meth:`fit` refuses, or the noise cannot say what
+            it will guarantee.
+        """
+        self._validate_params()
+        X, y = validate_data(clone(self), X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        noise = clone(make_noise(self))
+        if not hasattr(noise, "guarantee_for"):
+            raise ValueError(
+                f"The 'noise' parameter of DPSource, {noise!r}, has no guarantee_for(X): it "
+                "cannot say what it costs before noise is drawn. Use a noise transformer of skdp."
+            )
+        if "perturb" in noise.get_params(deep=False):
+            noise.set_params(perturb="fit")  # as when it is fitted
+        guarantee = noise.guarantee_for(X)
+        if self.label_noise is None:
+            perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
+            return guarantee
+        return record_guarantee(guarantee, self.label_noise.guarantee_for(y))
 
     def _learn(self, noisy, labels):
         """Return the parts of the release that ``parts`` asks for."""

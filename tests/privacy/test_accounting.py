@@ -1,17 +1,20 @@
 import sys
+import warnings
+from dataclasses import replace
 from math import comb
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta, joint_guarantee
 
 X = np.zeros((4, 6))
 
 
-def bare(*losses, epsilon=1.0, delta=0.0):
+def bare(*losses, epsilon=np.inf, delta=0.0):
     return PrivacyGuarantee("x", epsilon, delta, 1.0, 6, "", "", losses=losses)
 
 
@@ -50,8 +53,6 @@ def test_one_optimal_noise_is_an_exact_mixture(atom, epsilon):
 
 def test_two_laplace_mechanisms_against_quadrature():
     # Losses of both coordinates on a fine grid, convolved.
-    from scipy import stats
-
     edges = np.linspace(-60, 60, 1_200_001)
     v = (edges[1:] + edges[:-1]) / 2
     mass = np.diff(stats.laplace.cdf(edges))
@@ -180,3 +181,174 @@ def test_impossible_levels_are_named():
         guarantee.epsilon_at(1.0)
     with pytest.raises(ValueError, match="'epsilon' parameter must be >= 0, got -1"):
         guarantee.delta_at(-1)
+
+
+def exact_delta(epsilon, *mechanisms):
+    """δ of pure mechanisms (ε0, k): every outcome in turn, positive terms only."""
+    losses, probabilities = np.zeros(1), np.ones(1)
+    unit = min(epsilon0 for epsilon0, _ in mechanisms)
+    for epsilon0, k in mechanisms:
+        # The loss is (k − 2i)ε0, in steps of the smallest ε0.
+        step, i = round(epsilon0 / unit), np.arange(k + 1)
+        own = np.zeros(k * 2 * step + 1)
+        own[(k - i) * 2 * step] = stats.binom.pmf(i, k, 1 / (1 + np.exp(epsilon0)))
+        probabilities = np.convolve(probabilities, own)  # by sums, not by FFT
+    n = sum(round(epsilon0 / unit) * k for epsilon0, k in mechanisms)
+    losses = np.arange(-n, n + 1) * unit
+    return np.sum(probabilities * np.maximum(0, -np.expm1(epsilon - losses)))
+
+
+@pytest.mark.parametrize("z", [0.0, 3.0, 7.0, 8.5])
+def test_many_randomised_labels_are_an_exact_binomial_sum(z):
+    one = RandomizedResponse(0.005).fit([0, 1]).guarantee_
+    many = one.compose(20_000)
+    epsilon = 0.25 + z * 0.005 * np.sqrt(20_000)  # δ from 0.2 to 1e-19
+    slow = exact_delta(epsilon, (0.005, 20_000))
+    assert slow <= many.delta_at(epsilon) <= slow * (1 + 1e-6)
+    assert exact_delta(many.epsilon_at(slow), (0.005, 20_000)) <= slow
+    assert_allclose(many.epsilon_at(slow), epsilon, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:A delta of")
+@pytest.mark.parametrize("mechanisms", [[(0.005, 2000), (0.01, 800)], [(0.05, 700), (0.1, 2000)]])
+def test_numerical_bounds_are_bounds_down_to_rounding(mechanisms):
+    together = bare(*(PrivacyLoss("pure", epsilon0, count=k) for epsilon0, k in mechanisms))
+    mean = sum(k * epsilon0**2 / 2 for epsilon0, k in mechanisms)
+    deviation = np.sqrt(sum(k * epsilon0**2 for epsilon0, k in mechanisms))
+    for z in np.arange(0.0, 9.0):
+        epsilon = mean + z * deviation
+        slow = exact_delta(epsilon, *mechanisms)
+        assert slow <= together.delta_at(epsilon) <= slow * 1.02 + 5e-12
+        if slow > 1e-10:
+            assert exact_delta(together.epsilon_at(slow), *mechanisms) <= slow
+
+
+@pytest.mark.parametrize("kind", ["laplace", "pure"])
+def test_epsilons_whose_exponential_overflows(kind):
+    # 100 losses of 10 each, which hardly ever cancel.
+    many = bare(PrivacyLoss(kind, 10.0, count=100))
+    assert many.delta_at(720.0) > 0.99
+    deltas = [many.delta_at(epsilon) for epsilon in (690.0, 710.0, 850.0, 950.0, 970.0)]
+    assert np.all(np.diff(deltas) <= 0)
+    for delta in (0.9, 0.1, 1e-6):
+        found = many.delta_at(many.epsilon_at(delta))
+        assert found <= 1.01 * delta
+        if kind == "laplace":
+            assert_allclose(found, delta, rtol=0.1)
+
+
+def test_deltas_below_the_arithmetic_warn():
+    together = bare(PrivacyLoss("pure", 0.05, count=700), PrivacyLoss("laplace", 0.1, count=99))
+    with pytest.warns(UserWarning, match=r"A delta of 5.0e-12 is below the 1e-11"):
+        assert together.epsilon_at(5e-12) < 700 * 0.05 + 9.9
+    with pytest.warns(UserWarning, match=r"below the 1e-11.*closed forms") as record:
+        assert 0 < together.delta_at(40.0) < 1e-11
+    assert [warning.filename for warning in record] == [__file__]
+    exact = RandomizedResponse(0.005).fit([0, 1]).guarantee_.compose(500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        together.epsilon_at(1e-9)
+        exact.epsilon_at(1e-15)
+        GaussianDPNoise(1.0, 1e-13).fit(X).guarantee_.epsilon_at(1e-15)
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])
+@pytest.mark.parametrize("unit", ["element", "record"])
+def test_every_guarantee_holds_at_its_own_delta_and_epsilon(cls, unit):
+    for p in (1, 2, 3, 7, 10, 49, 64, 100, 784):
+        for epsilon in (0.1, 0.3, 1.0, 7.0):
+            for delta in (1e-9, 1e-7, 3e-6, 1e-5, 0.001, 0.01, 0.1):
+                noise = cls(epsilon, delta, privacy_unit=unit).fit(np.zeros((1, p)))
+                for own in (noise.guarantee_, noise.guarantee_.to_record()):
+                    own.check_losses()
+                    if own.delta < 1:
+                        assert own.epsilon_at(own.delta) <= own.epsilon
+                    assert own.delta_at(own.epsilon) <= own.delta
+
+
+def test_elements_of_which_nothing_is_known_have_group_privacy():
+    # With one coin for all elements, shown with probability δ, δ does not even add up.
+    known = OptimalDPNoise(0.5, 0.001).fit(X).guarantee_
+    unknown = replace(known, losses=())
+    assert_allclose(known.to_record().delta, 1 - 0.999**6)
+    group = unknown.to_record()
+    assert (group.epsilon, group.unit) == (3.0, "record")
+    assert_allclose(group.delta, 0.001 * sum(np.exp(0.5 * i) for i in range(6)))
+    assert unknown.compose(6).delta == known.compose(6).delta  # releases are independent
+    assert replace(unknown, delta=0.0).to_record(10_000).delta == 0.0
+    assert unknown.to_record(10_000).delta == 1.0
+    assert replace(unknown, epsilon=0.0).to_record().delta == pytest.approx(0.006)
+
+
+def test_the_joint_guarantee_of_independent_elements_is_one_too():
+    first, second = OptimalDPNoise(0.5, 0.01).fit(X), GaussianDPNoise(1.0).fit(X)
+    joint = joint_guarantee([first.guarantee_, second.guarantee_])
+    assert_allclose(joint.to_record().delta, 1 - 0.99**6)
+    unknown = replace(second.guarantee_, losses=())
+    assert joint_guarantee([first.guarantee_, unknown]).to_record().delta == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"epsilon": 0.9}, True),
+        ({"delta": 1e-6}, True),
+        ({"losses": (PrivacyLoss("gaussian", 5.0),)}, True),
+        ({"losses": (PrivacyLoss("pure", np.inf),)}, True),
+        ({"losses": (PrivacyLoss("pure", 1.0, slack=0.5),)}, True),
+        ({"losses": (PrivacyLoss("pure", 1.0, cut=0.5),)}, True),
+        ({"losses": (PrivacyLoss("pure", 1e-6, count=2**50), PrivacyLoss("laplace", 1.0))}, True),
+        ({"losses": tuple(PrivacyLoss("pure", 1 + i / 500) for i in range(200))}, True),
+        ({"losses": tuple(PrivacyLoss("pure", 0.1 + i / 50) for i in range(3))}, False),
+        ({"losses": ()}, False),
+        ({"epsilon": np.inf, "losses": (PrivacyLoss("gaussian", np.inf),)}, False),
+    ],
+)
+def test_losses_that_amount_to_more_are_found(changes, wrong):
+    guarantee = replace(OptimalDPNoise(1.0).fit(X).guarantee_, **changes)
+    if not wrong:
+        return guarantee.check_losses()
+    with pytest.raises(ValueError, match=r"amount to more than|cannot be checked|too many"):
+        guarantee.check_losses()
+
+
+def test_sums_and_tight_statements_agree_with_their_losses():
+    mixed = GaussianDPNoise(0.5).fit(X).guarantee_ + OptimalDPNoise(0.5).fit(X).guarantee_
+    for own in (mixed, mixed.compose(500), mixed.to_record(784), mixed + mixed):
+        own.check_losses()
+    tight = replace(mixed, epsilon=mixed.epsilon_at(1e-4), delta=1e-4)
+    assert tight.epsilon < mixed.epsilon
+    tight.check_losses()
+    with pytest.raises(ValueError, match="amount to more"):
+        replace(tight, epsilon=0.9 * tight.epsilon).check_losses()
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [PrivacyLoss("laplace", 0.3, count=40)],
+        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("gaussian", 0.5, count=4)],
+        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("pure", 0.21, count=7)],
+    ],
+)
+def test_other_mechanisms_against_a_finer_dp_accounting(losses):
+    from dp_accounting.pld import common, privacy_loss_distribution
+
+    fine = {"value_discretization_interval": 2e-5}
+    make = {
+        "laplace": privacy_loss_distribution.from_laplace_mechanism,
+        "gaussian": privacy_loss_distribution.from_gaussian_mechanism,
+    }
+    total = privacy_loss_distribution.identity(**fine)
+    for loss in losses:
+        if loss.kind == "pure":
+            parameters = common.DifferentialPrivacyParameters(loss.parameter, 0.0)
+            one = privacy_loss_distribution.from_privacy_parameters(parameters, **fine)
+        else:
+            one = make[loss.kind](1 / loss.parameter, **fine)
+        total = total.compose(one.self_compose(loss.count))
+    together = bare(*losses)
+    for delta in (1e-2, 1e-5, 1e-9):
+        expected = total.get_epsilon_for_delta(delta)
+        assert_allclose(together.epsilon_at(delta), expected, rtol=2e-3)
+        assert together.delta_at(1.002 * expected) <= delta <= together.delta_at(0.998 * expected)

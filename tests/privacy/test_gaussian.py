@@ -76,3 +76,29 @@ def test_impossible_arguments_are_named(function, arguments, name):
 def test_extreme_arguments_end_with_an_error(function, arguments):
     with pytest.raises(ValueError, match="too extreme for double precision"):
         function(*arguments)
+
+
+def slow_delta(sigma, epsilon):
+    """δ by its formula, in 120 digits."""
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(120):
+        sigma, epsilon = mpmath.mpf(sigma), mpmath.mpf(epsilon)
+        half, shift = 1 / (2 * sigma), epsilon * sigma
+        return mpmath.ncdf(half - shift) - mpmath.exp(epsilon) * mpmath.ncdf(-half - shift)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-15, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 50.0])
+def test_delta_has_twelve_digits_however_small(epsilon):
+    for sigma in (0.05, 0.3, 0.99, 1.0, 1.01, 3.0, 100.0, 1e4, 1e8, 1e12):
+        slow = slow_delta(sigma, epsilon)
+        if slow > 1e-290:
+            assert abs(gaussian_delta(sigma, epsilon) / slow - 1) < 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-5, 0.1])
+def test_tiny_epsilons_keep_what_they_promise(epsilon, delta):
+    sigma = gaussian_sigma(epsilon, delta)
+    assert slow_delta(sigma, epsilon) <= delta
+    assert slow_delta(sigma * (1 - 1e-6), epsilon) > delta
+    assert slow_delta(sigma, gaussian_epsilon(sigma, delta)) <= delta

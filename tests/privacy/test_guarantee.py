@@ -1,11 +1,11 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp import GaussianDPNoise, OptimalDPNoise
-from skdp.privacy import gaussian_delta
+from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta, record_guarantee
 
 
 @pytest.fixture
@@ -59,3 +59,115 @@ def test_empirical_privacy_loss_stays_below_epsilon():
     low, high = noise.fit(zeros).transform(zeros), noise.transform(ones)
     losses = [np.log(np.mean(high > t) / np.mean(low > t)) for t in np.linspace(-2, 4, 25)]
     assert epsilon - 0.05 < max(losses) < epsilon + 0.05
+
+
+NONSENSE = {
+    "epsilon": [float("nan"), -5.0, -1e-300, "1", None, True, 10**400, 1j],
+    "delta": [float("nan"), -0.1, 2.0, 1 + 1e-15, "0", None, False],
+    "sensitivity": [float("nan"), 0.0, -1.0, float("inf"), "1"],
+    "n_features": [0, -5, 2.0, float("nan"), True, "7", 2**60],
+    "unit": ["foo", "", None, 1, ["element"]],
+    "mechanism": [None, 1],
+    "covers": [None, 1],
+    "excludes": [None, b"labels"],
+    "losses": [None, "laplace", 3, [None], [{"kind": "laplace"}], [{"kind": "pure", "what": 1}]],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in NONSENSE.items() for value in values]
+)
+def test_what_no_mechanism_guarantees_is_refused(X, name, value):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
+        replace(guarantee, **{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
+        PrivacyGuarantee(**{**asdict(guarantee), name: value})  # as a file brings it
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", "cauchy"),
+        ("kind", None),
+        ("parameter", -1.0),
+        ("parameter", float("nan")),
+        ("atom", 5.0),
+        ("atom", float("nan")),
+        ("slack", -1e-3),
+        ("slack", float("inf")),
+        ("cut", 1.5),
+        ("count", 0),
+        ("count", 0.5),
+        ("count", 10**400),
+    ],
+)
+def test_losses_that_no_mechanism_has_are_refused(X, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyLoss must be"):
+        PrivacyLoss(**{"kind": "pure", "parameter": 1.0, name: value})
+
+
+def test_numbers_of_any_kind_become_floats(X):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    same = replace(
+        guarantee, epsilon=np.float32(1), n_features=np.int64(7), losses=list(guarantee.losses)
+    )
+    assert same == guarantee
+    assert {type(same.epsilon), type(same.delta), type(same.sensitivity)} == {float}
+    assert type(same.n_features) is int
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, float("nan"), float("inf"), 2.0**60, "3"])
+def test_impossible_numbers_of_releases_are_refused(X, k):
+    with pytest.raises(ValueError, match="'k' parameter must be a whole number"):
+        OptimalDPNoise().fit(X).guarantee_.compose(k)
+
+
+def test_a_guarantee_of_nothing_composes_too(X):
+    nothing = replace(OptimalDPNoise().fit(X).guarantee_, delta=1.0, losses=())
+    assert nothing.compose(3).delta == 1.0
+    assert nothing.delta_at(1.0) == 1.0
+    assert nothing.epsilon_at(0.5) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("noise", "epsilon", "delta"),
+    [
+        (OptimalDPNoise(2.0, 0.0, privacy_unit="record"), 3.0, 0.0),
+        (OptimalDPNoise(0.5, 0.01), 0.5 * 7 + 1, 1 - 0.99**7),
+        (GaussianDPNoise(2.0, 1e-6, privacy_unit="record"), 3.0, 1e-6),
+    ],
+)
+def test_a_person_with_features_and_a_label_costs_both(X, noise, epsilon, delta):
+    features = noise.fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    joint = record_guarantee(features, labels)
+    assert_allclose([joint.epsilon, joint.delta], [epsilon, delta])
+    assert (joint.unit, joint.n_features, joint.sensitivity) == ("labelled record", 7, 1.0)
+    assert "per labelled record, by the" in str(joint)
+    assert "one record, each element by at most 1, and in its label" in str(joint)
+    assert features.covers in joint.covers
+    assert labels.covers in joint.covers
+    assert joint.to_record() is joint
+    joint.check_losses()
+    assert joint.epsilon_at(max(delta, 1e-4)) <= joint.epsilon
+    with pytest.raises(ValueError, match="unit='labelled record' and unit='record'"):
+        joint + features.to_record()  # of which nothing is said about labels
+
+
+def test_gaussian_features_are_exact_in_a_record_with_its_label(X):
+    features = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    assert record_guarantee(features, labels).epsilon == features.to_record().epsilon + 1.0
+    assert record_guarantee(features, labels).epsilon < 7 * 0.5 + 1.0
+
+
+def test_what_is_released_as_it_is_leaves_no_joint_guarantee(X):
+    features = OptimalDPNoise().fit(X).guarantee_
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    assert record_guarantee(features, None) is None
+    assert record_guarantee(None, labels) is None
+    with pytest.raises(ValueError, match="'label_guarantee' parameter must be per label"):
+        record_guarantee(features, features)
+    with pytest.raises(ValueError, match="'guarantee' parameter must be per element or record"):
+        record_guarantee(labels, labels)

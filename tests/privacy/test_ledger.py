@@ -1,14 +1,23 @@
 import copy
+import json
+import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from skdp import GaussianDPNoise, OptimalDPNoise
-from skdp.privacy import BudgetExceededError, PrivacyLedger
+from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
+from skdp.privacy import BudgetExceededError, PrivacyLedger, record_guarantee
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
 @pytest.fixture
@@ -20,7 +29,7 @@ def test_totals_add_up(X):
     ledger = PrivacyLedger()
     assert ledger.total is None
     for epsilon in (0.5, 0.25, 1.0):
-        ledger.release(OptimalDPNoise(epsilon, 0.01), X, f"at {epsilon}")
+        ledger.release(OptimalDPNoise(epsilon, 0.01), X, name=f"at {epsilon}")
     assert_allclose([ledger.total.epsilon, ledger.total.delta], [1.75, 0.03])
     frame = ledger.to_frame()
     assert frame["name"].tolist() == ["at 0.5", "at 0.25", "at 1.0"]
@@ -81,7 +90,9 @@ def test_copies_are_the_same_ledger(X):
 
 def test_a_file_continues_the_account(X, tmp_path):
     path = tmp_path / "ledger.json"
-    PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X, "erste Lieferung, ε")
+    PrivacyLedger(epsilon=1.0, path=path).release(
+        OptimalDPNoise(0.75), X, name="erste Lieferung, ε"
+    )
     again = PrivacyLedger(epsilon=1.0, path=path)
     assert again.entries[0][0] == "erste Lieferung, ε"
     assert again.entries[0][1] == OptimalDPNoise(0.75).fit(X).guarantee_
@@ -118,7 +129,7 @@ def test_threads_cannot_overspend(X, tmp_path, on_file):
 
 
 def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
-    monkeypatch.setattr("skdp.privacy._ledger._PATIENCE", 0.05)
+    monkeypatch.setattr("skdp.privacy._ledger_file._PATIENCE", 0.05)
     (tmp_path / "ledger.json.lock").touch()
     with pytest.raises(TimeoutError, match=r"ledger.json.lock.*delete it"):
         PrivacyLedger(path=tmp_path / "ledger.json")
@@ -143,5 +154,391 @@ def test_budgets_that_make_no_sense_are_refused(limit):
 
 def test_any_name_will_do(X, tmp_path):
     path = tmp_path / "ledger.json"
-    PrivacyLedger(path=path).release(OptimalDPNoise(), X, np.int64(3))
+    PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=np.int64(3))
     assert PrivacyLedger(path=path).entries[0][0] == "3"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("epsilon", np.nan), ("epsilon", -5.0), ("delta", -1)]
+)
+def test_nonsense_neither_opens_nor_refills_a_budget(X, name, value):
+    ledger = PrivacyLedger(epsilon=1.0, delta=0.1)
+    guarantee = OptimalDPNoise(0.9, 0.0).fit(X).guarantee_
+    ledger.spend(guarantee)
+    broken = copy.copy(guarantee)
+    object.__setattr__(broken, name, value)  # past every check of its own
+    with pytest.raises(ValueError, match=f"'{name}' of PrivacyGuarantee"):
+        ledger.spend(broken)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(guarantee)
+    assert len(ledger.entries) == 1
+
+
+def try_to_spend(ledger, guarantee, results):
+    try:
+        ledger.spend(guarantee)
+        results.put("spent")
+    except Exception as error:
+        results.put(repr(error))
+
+
+def spend_in_children(ledger, guarantee, n=3):
+    """Return what happens to forked copies of a ledger."""
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    arguments = ledger, guarantee, results
+    children = [context.Process(target=try_to_spend, args=arguments) for _ in range(n)]
+    for child in children:
+        child.start()
+    found = [results.get(timeout=60) for _ in children]
+    for child in children:
+        child.join()
+    return found
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_process_has_no_budget_of_its_own(X):
+    ledger, guarantee = PrivacyLedger(epsilon=1.0), OptimalDPNoise(1.0).fit(X).guarantee_
+    for found in spend_in_children(ledger, guarantee):
+        assert "RuntimeError" in found
+        assert "path=" in found
+        assert f"made by process {os.getpid()}" in found
+    ledger.spend(guarantee)
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:This process")
+def test_forked_processes_share_the_account_on_file(X, tmp_path):
+    ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
+    guarantee = OptimalDPNoise(1.0).fit(X).guarantee_
+    # As if another thread had held it at the moment of the fork.
+    with ledger._lock:
+        found = spend_in_children(ledger, guarantee)
+    assert found.count("spent") == 1
+    assert sum("BudgetExceededError" in text for text in found) == 2
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(guarantee)
+    assert ledger.total.epsilon == 1.0
+
+
+_OTHER_PROCESS = """
+import sys
+import numpy as np
+from skdp import OptimalDPNoise
+from skdp.privacy import BudgetExceededError, PrivacyLedger
+
+ledger = PrivacyLedger(path=sys.argv[1])
+spent = 0
+for _ in range(20):
+    try:
+        ledger.release(OptimalDPNoise(0.1, 0.0), np.zeros((2, 3)))
+        spent += 1
+    except BudgetExceededError:
+        pass
+print(spent)
+"""
+
+
+def test_other_processes_share_it_and_its_limits(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(epsilon=1.0, path=path)
+    command = [sys.executable, "-c", _OTHER_PROCESS, str(path)]
+    options = {"stdout": subprocess.PIPE, "text": True}
+    others = [subprocess.Popen(command, **options) for _ in range(2)]
+    spent = [int(other.communicate(timeout=120)[0]) for other in others]
+    assert sum(spent) == 10
+    assert_allclose(PrivacyLedger(path=path).total.epsilon, 1.0)
+
+
+def test_links_and_folders_do_not_make_another_account(X, tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "ledger.json")
+    monkeypatch.chdir(tmp_path / "real")
+    relative = PrivacyLedger(epsilon=1.0, path="ledger.json")
+    linked = PrivacyLedger(path=tmp_path / "link.json")
+    monkeypatch.chdir(tmp_path)
+    relative.release(OptimalDPNoise(0.6), X)
+    assert (tmp_path / "link.json").is_symlink()
+    with pytest.raises(BudgetExceededError):
+        linked.release(OptimalDPNoise(0.6), X)
+    linked.release(OptimalDPNoise(0.3), X)
+    assert (tmp_path / "link.json").is_symlink()
+    assert_allclose(relative.total.epsilon, 0.9)
+    assert not (tmp_path / "ledger.json").exists()
+    # A link that is turned elsewhere moves nothing.
+    (tmp_path / "link.json").unlink()
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "other.json")
+    with pytest.raises(BudgetExceededError):
+        linked.release(OptimalDPNoise(0.6), X)
+
+
+def test_a_file_of_two_names_is_refused(X, tmp_path):
+    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
+    os.link(tmp_path / "ledger.json", tmp_path / "other.json")
+    with pytest.raises(ValueError, match="hard link"):
+        ledger.spend(OptimalDPNoise().fit(X).guarantee_)
+
+
+def test_a_file_that_is_gone_is_no_fresh_start(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(epsilon=1.0, path=path)
+    assert path.exists()  # before the first entry
+    guarantee = OptimalDPNoise(0.9).fit(X).guarantee_
+    ledger.spend(guarantee)
+    old = path.read_bytes()
+    path.unlink()
+    for refused in (lambda: ledger.spend(guarantee), lambda: ledger.total):
+        with pytest.raises(FileNotFoundError, match=r"ledger.json.*disappeared.*backup"):
+            refused()
+    PrivacyLedger(epsilon=1.0, path=path)  # somebody begins anew
+    with pytest.raises(ValueError, match="entries are missing"):
+        ledger.spend(guarantee)
+    path.write_bytes(old)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(guarantee)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
+def test_empty_and_truncated_files_are_refused(X, tmp_path, share):
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(epsilon=1.0, path=path)
+    ledger.release(OptimalDPNoise(0.4), X)
+    text = path.read_bytes()
+    path.write_bytes(text[: int(share * len(text))])
+    pattern = rf"ledger.json' is {'damaged' if share else 'empty'}.*backup"
+    with pytest.raises(ValueError, match=pattern):
+        PrivacyLedger(path=path)
+    with pytest.raises(ValueError, match=pattern):
+        ledger.release(OptimalDPNoise(0.4), X)
+    assert path.stat().st_size == int(share * len(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{}",
+        b"null",
+        b"17",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'[["a", {"epsilon": 1}]]',
+        b'[["a", 3]]',
+        b"[[]]",
+        b'{"limits": {}, "entries": [], "sha256": ""}',
+    ],
+)
+def test_other_files_are_refused(tmp_path, text):
+    (tmp_path / "ledger.json").write_bytes(text)
+    with pytest.raises(ValueError, match=r"ledger.json' is damaged.*backup"):
+        PrivacyLedger(path=tmp_path / "ledger.json")
+
+
+def test_no_digit_of_a_file_changes_unseen(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
+    path.write_text(path.read_text().replace("0.75", "0.05"))
+    with pytest.raises(ValueError, match="checksum"):
+        PrivacyLedger(path=path)
+
+
+def test_files_of_before_are_read_and_get_limits(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X, name="old")
+    entries = json.loads(path.read_text())["entries"]
+    path.write_text(json.dumps(entries))  # all that version 1 wrote
+    assert PrivacyLedger(path=path).entries[0][0] == "old"
+    with pytest.raises(BudgetExceededError):
+        PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
+
+
+def test_limits_are_those_of_the_file(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    first = PrivacyLedger(path=path)
+    PrivacyLedger(epsilon=1.0, path=path)
+    PrivacyLedger(delta=1e-4, path=path)
+    for limits in ({"epsilon": 2.0}, {"epsilon": 0.5}, {"delta": 1.0}):
+        with pytest.raises(ValueError, match=r"but the file .*ledger.json' has .*Leave it out"):
+            PrivacyLedger(**limits, path=path)
+    second = PrivacyLedger(epsilon=1.0, path=path)
+    assert (second.epsilon, second.delta) == (1.0, 1e-4)
+    for ledger in (first, second):  # the first was there before the limits
+        with pytest.raises(BudgetExceededError):
+            ledger.release(OptimalDPNoise(1.1), X)
+        with pytest.raises(AttributeError):
+            ledger.epsilon = 100.0
+
+
+def test_nothing_is_granted_before_it_is_on_disk(X, tmp_path, monkeypatch):
+    ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
+    done = []
+    fsync, exchange = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda f: (done.append("sync"), fsync(f)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), exchange(*paths)))
+    ledger.release(OptimalDPNoise(0.4), X)
+    assert done == ["sync", "replace", "sync"]
+
+    def full(_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        ledger.release(OptimalDPNoise(0.4), X)
+    assert [file.name for file in tmp_path.glob("*.lock")] == []
+    assert_allclose(ledger.total.epsilon, 0.4)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.RandomState(0)
+    y = np.arange(60) % 2
+    return rng.rand(60, 3) + y[:, np.newaxis], y
+
+
+class Watched(GaussianDPNoise):
+    draws = 0
+
+    def _perturb(self, X):
+        Watched.draws += 1
+        return super()._perturb(X)
+
+
+def test_a_source_is_refused_before_its_noise_is_drawn(rows):
+    source = DPSource(
+        noise=Watched(2.0, privacy_unit="record"),
+        label_noise=RandomizedResponse(1.0),
+        n_layers=1,
+        n_components=2,
+    )
+    ledger = PrivacyLedger(epsilon=4.0)
+    fitted = ledger.release(source, *rows, name="first")
+    assert fitted is source
+    [(name, entered)] = ledger.entries
+    assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labelled record")
+    assert entered == fitted.release_.record_guarantee
+    assert Watched.draws == 1
+    with pytest.raises(BudgetExceededError, match="bring epsilon to 6"):
+        ledger.release(source, *rows)
+    assert Watched.draws == 1
+    assert len(ledger.entries) == 1
+    # Labels alone would not have exceeded it, nor features alone.
+    assert fitted.guarantee_.epsilon + entered.epsilon > ledger.epsilon
+    assert fitted.label_guarantee_.epsilon + entered.epsilon == ledger.epsilon
+
+
+def test_a_source_of_public_labels_costs_its_features(rows):
+    source = DPSource(0.5, n_layers=1, n_components=2)
+    ledger = PrivacyLedger(epsilon=0.9)
+    ledger.release(source, *rows)
+    assert ledger.total == source.guarantee_
+    with pytest.raises(BudgetExceededError):
+        ledger.release(source, *rows)
+
+
+@pytest.mark.parametrize("noise", [OptimalDPNoise(0.5, perturb="fit"), Watched(1.5)])
+def test_what_a_source_states_is_what_its_release_guarantees(rows, noise):
+    for label_noise in (None, RandomizedResponse(1.0)):
+        source = DPSource(noise=noise, label_noise=label_noise, n_layers=1, n_components=2)
+        stated = source.guarantee_for(*rows)
+        assert not hasattr(source, "n_features_in_")
+        release = source.fit(*rows).release_
+        expected = release.guarantee if label_noise is None else release.record_guarantee
+        assert stated == expected
+        if label_noise is not None:
+            assert stated == record_guarantee(release.guarantee, release.label_guarantee)
+
+
+def test_what_the_source_would_refuse_spends_nothing(rows):
+    X, y = rows
+    ledger = PrivacyLedger(epsilon=1.0)
+    source = DPSource(0.5, n_layers=1)
+    for broken in (
+        (X * np.nan, y),
+        (X, y[:-1]),
+        (X, np.zeros(len(X))),
+        (X, X[:, 0]),
+        (X,),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            ledger.release(source, *broken)
+    with pytest.raises(ValueError, match="n_layers"):
+        ledger.release(DPSource(0.5, n_layers=0), X, y)
+    assert ledger.entries == []
+
+
+def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
+    source, ledger = DPSource(0.5, n_layers=1), PrivacyLedger(epsilon=0.9)
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(DPSource, "_learn", fail)
+    with pytest.raises(MemoryError):
+        ledger.release(source, *rows)
+    assert ledger.total.epsilon == 0.5
+
+
+def test_randomised_labels_pass_too():
+    ledger, y = PrivacyLedger(epsilon=1.5), np.arange(40) % 2
+    noisy = ledger.release(RandomizedResponse(1.0), y)
+    assert noisy.shape == y.shape
+    assert ledger.total.unit == "label"
+    with pytest.raises(BudgetExceededError):
+        ledger.release(RandomizedResponse(1.0), y)
+
+
+class Silent(BaseEstimator):
+    fitted = False
+
+    def fit(self, X, y=None):
+        Silent.fitted = True
+        return self
+
+
+@pytest.mark.parametrize(
+    "estimator", [Silent(), make_pipeline(OptimalDPNoise(), LogisticRegression())]
+)
+def test_what_cannot_say_its_cost_is_not_fitted(rows, estimator):
+    with pytest.raises(ValueError, match=r"no guarantee_for\(X, y\).*spend\(\)"):
+        PrivacyLedger().release(estimator, *rows)
+    assert not Silent.fitted
+
+
+def test_noise_that_cannot_say_its_cost_is_refused_in_a_source(rows):
+    class Mute(BaseEstimator):
+        def fit_transform(self, X, y=None):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match=r"'noise' parameter of DPSource.*no guarantee_for"):
+        PrivacyLedger().release(DPSource(noise=Mute()), *rows)
+
+
+def test_a_name_in_place_of_labels_is_found(X):
+    ledger = PrivacyLedger()
+    with pytest.raises(ValueError, match="name='spring survey'"):
+        ledger.release(OptimalDPNoise(), X, "spring survey")
+    assert ledger.entries == []
+
+
+def test_it_says_how_much_is_left(X, tmp_path):
+    ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
+    path = f"path={os.path.realpath(tmp_path / 'ledger.json')!r}"
+    assert repr(ledger) == f"PrivacyLedger(spent nothing of (1, unlimited), 0 entries, {path})"
+    ledger.release(OptimalDPNoise(0.25, 0.0), X)
+    expected = f"spent (0.25, 0) of (1, unlimited) per element, 1 entry, {path}"
+    assert repr(ledger) == f"PrivacyLedger({expected})"
+
+
+@pytest.mark.parametrize("limit", [True, 10**400, 1j])
+def test_limits_are_numbers(limit):
+    with pytest.raises(ValueError, match="'delta' parameter of PrivacyLedger"):
+        PrivacyLedger(delta=limit)
+
+
+def test_a_guarantee_below_its_losses_is_not_entered(X):
+    broken = copy.copy(OptimalDPNoise(1.0).fit(X).guarantee_)
+    object.__setattr__(broken, "epsilon", 0.01)
+    with pytest.raises(ValueError, match="amount to more"):
+        PrivacyLedger().spend(broken)
+    with pytest.raises(ValueError, match="must be a PrivacyGuarantee"):
+        PrivacyLedger().spend({"epsilon": 0.01})

@@ -17,6 +17,7 @@ from skdp import (
     DPTransferClassifier,
     LabeledSplit,
     OptimalDPNoise,
+    RandomizedResponse,
     Release,
     WideCDMMAClassifier,
 )
@@ -180,7 +181,26 @@ def test_summary_says_what_it_is_and_what_it_guarantees(release):
     ]
     assert "(20, 1e-05)-differential privacy per element" in text
     assert "labels:     not protected" in text
+    assert text.endswith("no guarantee of a record with its label: labels not protected")
+    assert release.record_guarantee is None
     assert repr(release) == "Release(3 classes, 6 features, (20, 1e-05)-DP per element)"
+
+
+def test_a_record_with_its_label_has_one_guarantee(release):
+    labels = RandomizedResponse(1.0).fit(["ant", "bee"]).guarantee_
+    features = OptimalDPNoise(2.0, 0.0, privacy_unit="record").fit(np.zeros((1, 6))).guarantee_
+    both = replace(release, guarantee=features, label_guarantee=labels)
+    joint = both.record_guarantee
+    assert (joint.epsilon, joint.delta, joint.unit) == (3.0, 0.0, "labelled record")
+    [line] = [line for line in both.summary().splitlines() if "together:" in line]
+    assert "(3, 0)-differential privacy per labelled record" in line
+    assert line.endswith("all features of a row and its label")
+
+
+def test_a_guarantee_below_its_losses_is_refused(release):
+    for changes in ({"epsilon": 1.0}, {"delta": 1e-7}):
+        with pytest.raises(ValueError, match=r"'guarantee' of a release.*amount to more"):
+            replace(release, guarantee=replace(release.guarantee, **changes))
 
 
 def test_html_is_the_summary_with_nothing_that_runs(release):

@@ -1,0 +1,171 @@
+"""The file of a ledger: read whole or not at all, written before anything is granted."""
+
+import hashlib
+import json
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from numbers import Real
+from pathlib import Path
+
+from skdp.privacy._guarantee import PrivacyGuarantee
+
+_FORMAT = "skdp ledger"
+_VERSION = 2
+LIMITS = ("epsilon", "delta")
+# Seconds to wait for another process (rule of thumb).
+_PATIENCE = 10.0
+# Seconds between two looks at the lock (rule of thumb).
+_PAUSE = 0.01
+
+
+class LedgerFile:
+    """Limits and entries of a ledger, on disk.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Resolved once: a later change of the working directory or of a symbolic link in the path
+        does not move the account.
+    """
+
+    def __init__(self, path):
+        self.path = Path(os.path.realpath(path))
+
+    @contextmanager
+    def lock(self):
+        """Hold the account alone, among all processes and threads.
+
+        Raises
+        ------
+        TimeoutError
+            When somebody else holds it for too long.
+        """
+        lock = self.path.with_name(self.path.name + ".lock")
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+                break
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"Another process holds {str(lock)!r}. If none does any more, delete it."
+                    ) from None
+                time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+    def read(self):
+        """Return limits and entries.
+
+        Returns
+        -------
+        limits : dict of str to (float or None)
+
+        entries : list of (str, PrivacyGuarantee)
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is no such file.
+
+        ValueError
+            When it is empty, truncated, damaged, or has a second name.
+        """
+        with open(self.path, "rb") as file:
+            shared = os.fstat(file.fileno()).st_nlink > 1
+            text = file.read()
+        if shared:
+            raise ValueError(
+                f"The ledger file {str(self.path)!r} has another name (a hard link), which would "
+                "keep the old account when a new one is written. Delete one of the two."
+            )
+        try:
+            return _parse(text)
+        except (
+            *(ArithmeticError, AttributeError, LookupError),
+            *(RecursionError, TypeError, ValueError),
+        ) as error:
+            state = "damaged" if text.strip() else "empty"
+            raise ValueError(
+                f"The ledger file {str(self.path)!r} is {state} ({error}). What it held remains "
+                "spent: restore it from a backup. For data of which nothing was released yet, "
+                "name a file that does not exist."
+            ) from error
+
+    def write(self, limits, entries):
+        """Replace the file; when this returns, the new account is on disk.
+
+        Parameters
+        ----------
+        limits : dict of str to (float or None)
+
+        entries : list of (str, PrivacyGuarantee)
+        """
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "limits": limits,
+            "entries": [(name, asdict(guarantee)) for name, guarantee in entries],
+        }
+        content["sha256"] = _digest(content)
+        # The old account stays whole until the new one is.
+        draft = self.path.with_name(self.path.name + ".new")
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, self.path)
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def check_limit(name, limit):
+    """Return a limit as a float or None.
+
+    Raises
+    ------
+    ValueError
+        When it is neither None nor a number ≥ 0.
+    """
+    if limit is None:
+        return None
+    try:
+        number = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else -1.0
+    except OverflowError:
+        number = -1.0
+    if not number >= 0:
+        raise ValueError(
+            f"The {name!r} parameter of PrivacyLedger must be a number >= 0 or None, got "
+            f"{limit!r}."
+        )
+    return number
+
+
+def _parse(text):
+    content = json.loads(text)
+    if isinstance(content, list):  # version 1 had entries only
+        content = {"limits": dict.fromkeys(LIMITS), "entries": content}
+    else:
+        checksum = content.pop("sha256")
+        if content["format"] != _FORMAT or content["version"] != _VERSION:
+            raise ValueError(f"not version {_VERSION} of a ledger of skdp")
+        if checksum != _digest(content):
+            raise ValueError("its checksum does not match")
+    limits = {name: content["limits"][name] for name in LIMITS}
+    for name, limit in limits.items():
+        check_limit(name, limit)
+    entries = [(str(name), PrivacyGuarantee(**fields)) for name, fields in content["entries"]]
+    return limits, entries
+
+
+def _digest(content):
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""What is guaranteed about a whole record with its label."""
+
+from dataclasses import replace
+
+
+def record_guarantee(guarantee, label_guarantee):
+    """Return what features and label of a record are guaranteed together.
+
+    Somebody whose whole row is private, with its label, is covered by neither guarantee alone:
+    two neighbours may differ in all elements of one row *and* in its label. Both mechanisms
+    draw their own noise, so they add up by basic composition: (ε of a record + ε of a label,
+    δ of a record + δ of a label), with the record's from :meth:`PrivacyGuarantee.to_record`,
+    which is exact for Gaussian noise.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee or None
+        Of the features, per element or per record.
+
+    label_guarantee : PrivacyGuarantee or None
+        Of the labels.
+
+    Returns
+    -------
+    joint : PrivacyGuarantee or None
+        With ``unit="labelled record"``. None where either is None: what is released as it is
+        has no guarantee, and neither has a record with it.
+
+    Raises
+    ------
+    ValueError
+        When the guarantees are about other units.
+
+    Examples
+    --------
+    >>> from skdp import OptimalDPNoise, RandomizedResponse
+    >>> from skdp.privacy import record_guarantee
+    >>> features = OptimalDPNoise(2.0, 0.0, privacy_unit="record").fit([[0.0, 1.0]]).guarantee_
+    >>> labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    >>> joint = record_guarantee(features, labels)
+    >>> joint.epsilon, joint.delta, joint.unit
+    (3.0, 0.0, 'labelled record')
+    """
+    for name, given, units in (
+        ("guarantee", guarantee, ("element", "record")),
+        ("label_guarantee", label_guarantee, ("label",)),
+    ):
+        if given is not None and given.unit not in units:
+            raise ValueError(
+                f"The {name!r} parameter must be per {' or '.join(units)}, got one per "
+                f"{given.unit}."
+            )
+    if guarantee is None or label_guarantee is None:
+        return None
+    record = guarantee.to_record()
+    same = {"unit": "record", "sensitivity": record.sensitivity, "n_features": record.n_features}
+    return replace(
+        record + replace(label_guarantee, **same),
+        unit="labelled record",
+        mechanism=f"the {guarantee.mechanism} noise and {label_guarantee.mechanism}",
+        covers=f"{guarantee.covers}, and {label_guarantee.covers}",
+        excludes=f"apart from each other, {guarantee.excludes}; {label_guarantee.excludes}",
+    )
