@@ -4,13 +4,14 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import add_noise, grid_step
 from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
 from skdp.noise._random_bits import random_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
+from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 
 # The sampler keeps the logarithms of ratios of probabilities to within this (argued at
@@ -126,14 +127,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             In the dtype of X.
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        X = validate_private_data(self, X, reset=False)
         return self._perturb(X) if self._always else X
 
-    def _validate(self, X, reset):
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-
     def _calibrate(self, X):
-        X = self._validate(X, reset=True)
+        X = validate_private_data(self, X)
         warn_of_leaks(self, stacklevel=4)
         # What set_params changes later must not change, unseen, what is guaranteed now.
         self._always = self.perturb == "always"
