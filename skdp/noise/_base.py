@@ -15,7 +15,8 @@ from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
 
 # The sampler keeps the logarithms of ratios of probabilities to within this (argued at
-# IntegerNoise, tested in tests/noise/test_sampler.py); a point mass leaves it fewer of its bits.
+# IntegerNoise, which checks every cell). ε is lowered by it, over 1 − δ to be on the safe side
+# where there is a point mass.
 PRECISION = 2.0**-30
 # Least ε of one element or label, a thousand times the precision of the sampler: nothing of the
 # data is left long before (rule of thumb).
