@@ -8,8 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import add_noise, grid_step
-from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
-from skdp.noise._random_bits import random_bits
+from skdp.noise._leaks import (
+    PrivateRandomness,
+    private_bits,
+    warn_of_learned_bounds,
+    warn_of_no_noise,
+    warn_of_seeds,
+)
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
@@ -84,6 +89,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             The fitted transformer.
         """
         self._calibrate(X)
+        warn_of_seeds(self, self.random_state)
+        warn_of_no_noise(self, self.epsilon)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -133,7 +140,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
     def _calibrate(self, X):
         X = validate_private_data(self, X)
-        warn_of_leaks(self, stacklevel=4)
+        warn_of_learned_bounds(self)
         # What set_params changes later must not change, unseen, what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
@@ -207,8 +214,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
     def _perturb(self, X):
         if self._noise is None:
+            warn_of_no_noise(self, self.guarantee_.epsilon)
             return X.copy()
-        bits = random_bits(self._random_state)
+        bits = private_bits(self, self._random_state)
         return add_noise(X, self._noise, self._step, bits, self._bounds)
 
     def _make_guarantee(self, distribution):

@@ -8,8 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._base import LEAST_EPSILON, PRECISION
-from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
-from skdp.noise._random_bits import random_bits
+from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
 from skdp.noise._sampler import AliasTable
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._sklearn import Interval, fit_context
@@ -45,8 +44,8 @@ class RandomizedResponse(PrivateRandomness):
         which then count as public.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness. ``None`` takes a fresh key from the operating system for each
-        call, and is the only private choice; an integer warns.
+        Source of randomness, as for :class:`OptimalDPNoise`. ``None`` takes a fresh key from
+        the operating system for each call, and is the only private choice; an integer warns.
 
     Attributes
     ----------
@@ -112,9 +111,14 @@ class RandomizedResponse(PrivateRandomness):
         ValueError
             When there are fewer than two classes, or y has others than ``classes``.
         """
+        self._calibrate(y)
+        warn_of_seeds(self, self.random_state)
+        warn_of_no_noise(self, self.epsilon)
+        return self
+
+    def _calibrate(self, y):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        warn_of_leaks(self, stacklevel=3)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
         self._class_indices(y)  # refuses what is not among the classes
         k = len(self.classes_)
@@ -141,7 +145,6 @@ class RandomizedResponse(PrivateRandomness):
             unit="label",
             losses=(PrivacyLoss("pure", epsilon),),
         )
-        return self
 
     def transform(self, y):
         """Return labels of which some are replaced at random.
@@ -158,7 +161,8 @@ class RandomizedResponse(PrivateRandomness):
         check_is_fitted(self)
         y = column_or_1d(y, warn=True)
         found = self._class_indices(y)
-        moves = self._table.draw(random_bits(self._random_state).draw(len(y)))
+        warn_of_no_noise(self, self.guarantee_.epsilon)
+        moves = self._table.draw(private_bits(self, self._random_state).draw(len(y)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
     def _class_indices(self, y):
@@ -173,6 +177,7 @@ class RandomizedResponse(PrivateRandomness):
             )
         return found
 
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, y):
         """Calibrate, and return labels of which some are replaced at random.
 
@@ -185,7 +190,8 @@ class RandomizedResponse(PrivateRandomness):
         -------
         y_noisy : ndarray of shape (n_samples,)
         """
-        return self.fit(y).transform(y)
+        self._calibrate(y)
+        return self.transform(y)
 
     def unbiased_memberships(self, y_noisy):
         r"""Return weights that tell, without bias, which class each label was of.

@@ -55,9 +55,11 @@ class StaircaseDPNoise(DPNoise):
 
     random_state : int, RandomState instance or None, default=None
         Source of the noise. ``None`` takes a fresh key from the operating system for each
-        call, and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`. A pickled copy never carries the state
-        of a ``RandomState``; it draws fresh entropy.
+        call, and is the only private choice; an integer, NumPy's global generator and a
+        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
+        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
+        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        process.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 
-from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
+from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse, Release
 
 CLASSES = np.array(["a", "b", "c", "d"])
 N = 400_000
@@ -138,20 +138,20 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     noise = OptimalDPNoise(16.0, random_state=np.random.RandomState(0))
     settings = {"noise": noise, "n_layers": 1, "random_state": 0}
     source = DPSource(16.0, label_noise=response, **settings).fit(X, y)
-    assert source.label_guarantee_.epsilon == 3.0
-    assert "(3, 0)-differential privacy per label" in source.summary()
+    release = source.release_
+    assert release.label_guarantee.epsilon == 3.0
+    assert "(3, 0)-differential privacy per label" in release.summary()
     assert not hasattr(response, "guarantee_")
-    source.save(tmp_path / "release")
-    loaded = DPSource.load(tmp_path / "release")
-    assert loaded.label_guarantee_ == source.label_guarantee_
-    assert loaded.label_noise is None
+    release.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.label_guarantee == release.label_guarantee
     assert pickle.loads(pickle.dumps(source)).label_noise is None
-    plain = DPSource(16.0, **settings).fit(X, y)
-    assert plain.label_guarantee_ is None
+    plain = DPSource(16.0, **settings).fit(X, y).release_
+    assert plain.label_guarantee is None
     assert "not protected" in plain.summary()
-    assert source.score(X, y) < plain.score(X, y)
+    assert release.score(X, y) < plain.score(X, y)
     # A third of the labels are wrong, all alike often: the classes are still found.
-    assert source.score(X, y) > 0.5
+    assert release.score(X, y) > 0.5
 
 
 def test_the_release_learns_from_the_noisy_labels_alone(digits):
@@ -162,4 +162,4 @@ def test_the_release_learns_from_the_noisy_labels_alone(digits):
             return np.arange(len(y)) % 2
 
     source = DPSource(16.0, n_layers=1, label_noise=Constant(3.0), random_state=0).fit(X, y)
-    assert_array_equal(source.classes_, [0, 1])
+    assert_array_equal(source.release_.classes, [0, 1])
