@@ -17,7 +17,7 @@ from skdp.noise._leaks import (
 )
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._private_data import validate_private_data
-from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
+from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
 
 # The sampler keeps the logarithms of ratios of probabilities to within this (argued at
 # IntegerNoise, which checks every cell). ε is lowered by it, over 1 − δ to be on the safe side
@@ -66,7 +66,6 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.perturb = perturb
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Calibrate the noise and state the guarantee; nothing is learned from the values.
 
@@ -93,7 +92,6 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         warn_of_no_noise(self, self.epsilon)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Calibrate, and return a noisy copy of X, whatever ``perturb`` says.
 
@@ -139,6 +137,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return self._perturb(X) if self._always else X
 
     def _calibrate(self, X):
+        self._validate_params()  # whatever scikit-learn is configured to skip
         X = validate_private_data(self, X)
         warn_of_learned_bounds(self)
         # What set_params changes later must not change, unseen, what is guaranteed now.

@@ -11,7 +11,7 @@ from skdp.noise._base import LEAST_EPSILON, PRECISION
 from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
 from skdp.noise._sampler import AliasTable
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
-from skdp.utils._sklearn import Interval, fit_context
+from skdp.utils._sklearn import Interval
 
 # Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
 # more surely than that gains nothing.
@@ -91,7 +91,6 @@ class RandomizedResponse(PrivateRandomness):
         self.classes = classes
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, y):
         """Calibrate, and state the guarantee.
 
@@ -117,15 +116,16 @@ class RandomizedResponse(PrivateRandomness):
         return self
 
     def _calibrate(self, y):
-        y = column_or_1d(y, warn=True)
+        self._validate_params()  # whatever scikit-learn is configured to skip
+        y = _as_labels(y)
         check_classification_targets(y)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
         self._class_indices(y)  # refuses what is not among the classes
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
-                f"The 'classes' parameter of RandomizedResponse must name at least two, got "
-                f"{self.classes_.tolist()}. Name all classes that there can be."
+                f"The 'classes' parameter of RandomizedResponse must name at least two, got {k}. "
+                "Name all classes that there can be."
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
@@ -159,7 +159,7 @@ class RandomizedResponse(PrivateRandomness):
         y_noisy : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        y = column_or_1d(y, warn=True)
+        y = _as_labels(y)
         found = self._class_indices(y)
         warn_of_no_noise(self, self.guarantee_.epsilon)
         moves = self._table.draw(private_bits(self, self._random_state).draw(len(y)))
@@ -168,16 +168,14 @@ class RandomizedResponse(PrivateRandomness):
     def _class_indices(self, y):
         """Return the index of each label among the classes."""
         found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[found] != y
-        if unknown.any():
+        if np.any(self.classes_[found] != y):
+            # Which label, and of whom, is private.
             raise ValueError(
-                f"The labels {np.unique(y[unknown]).tolist()} are not among the classes "
-                f"{self.classes_.tolist()}. Name all classes in the 'classes' parameter of "
-                "RandomizedResponse."
+                "Input y has labels that are not among the classes of this RandomizedResponse. "
+                "Name all classes in its 'classes' parameter."
             )
         return found
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, y):
         """Calibrate, and return labels of which some are replaced at random.
 
@@ -234,7 +232,7 @@ class RandomizedResponse(PrivateRandomness):
         True
         """
         check_is_fitted(self)
-        indices = self._class_indices(column_or_1d(y_noisy))
+        indices = self._class_indices(_as_labels(y_noisy))
         return self._without_bias(np.eye(len(self.classes_))[indices], 1)
 
     def unbiased_counts(self, y_noisy):
@@ -269,7 +267,7 @@ class RandomizedResponse(PrivateRandomness):
         [5.5, -0.5]
         """
         check_is_fitted(self)
-        indices = self._class_indices(column_or_1d(y_noisy))
+        indices = self._class_indices(_as_labels(y_noisy))
         counts = np.bincount(indices, minlength=len(self.classes_))
         return self._without_bias(counts, len(indices))
 
@@ -288,3 +286,9 @@ class RandomizedResponse(PrivateRandomness):
         tags.input_tags.two_d_array = False
         tags.target_tags.one_d_labels = True
         return tags
+
+
+def _as_labels(y):
+    if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would repeat them
+        raise ValueError("Complex labels are not supported.")
+    return column_or_1d(y, warn=True)

@@ -128,7 +128,8 @@ def test_only_so_many_draws_are_remembered(monkeypatch):
 
 
 @pytest.mark.parametrize("state", [SEED, np.int64(SEED), GLOBAL])
-def test_known_randomness_warns_wherever_noise_is_drawn(state):
+def test_known_randomness_warns_wherever_noise_is_drawn(state, monkeypatch):
+    monkeypatch.setattr(_leaks, "_drawn", {})  # other tests seed the global generator, too
     what = "global generator" if state is GLOBAL else str(SEED)
     for estimator, data in ((OptimalDPNoise(), X), (RandomizedResponse(), Y)):
         estimator.set_params(random_state=state)
