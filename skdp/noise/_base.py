@@ -11,9 +11,11 @@ from skdp.noise._grid import add_noise, grid_step
 from skdp.noise._leaks import (
     PrivateRandomness,
     private_bits,
+    reference_to,
     warn_of_learned_bounds,
     warn_of_no_noise,
     warn_of_seeds,
+    warn_of_training_rows,
 )
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
 from skdp.utils._private_data import validate_private_data
@@ -70,8 +72,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Calibrate the noise and state the guarantee; nothing is learned from the values.
 
         .. note::
-           With ``perturb="always"`` every later :meth:`transform` adds noise; with
-           ``perturb="fit"`` only :meth:`fit_transform` does.
+           With ``perturb="always"`` every later :meth:`transform` adds noise. With
+           ``perturb="fit"`` only :meth:`fit_transform` does: ``fit(X).transform(X)`` is X
+           itself, **unprotected**.
 
         Parameters
         ----------
@@ -120,7 +123,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         .. note::
            With ``perturb="always"`` (the default) what comes back is private. With
            ``perturb="fit"`` it is X, **unprotected**: meant for queries that stay with
-           whoever asks them.
+           whoever asks them. Training rows that get here, as by ``fit(X).transform(X)`` or
+           by a :class:`~sklearn.pipeline.FeatureUnion`, come back as they are; where it is
+           the very object that was fitted, this warns.
 
         Parameters
         ----------
@@ -133,11 +138,15 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             In the dtype of X.
         """
         check_is_fitted(self)
-        X = validate_private_data(self, X, reset=False)
-        return self._perturb(X) if self._always else X
+        rows = validate_private_data(self, X, reset=False)
+        if self._always:
+            return self._perturb(rows)
+        warn_of_training_rows(self, X)
+        return rows
 
     def _calibrate(self, X):
         self._validate_params()  # whatever scikit-learn is configured to skip
+        self._fitted_on = reference_to(X)
         X = validate_private_data(self, X)
         warn_of_learned_bounds(self)
         # What set_params changes later must not change, unseen, what is guaranteed now.
@@ -221,8 +230,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def _make_guarantee(self, distribution):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
-            covers = "the features of the training rows (what fit_transform returns)"
-            excludes += "; queries, which pass unchanged"
+            covers = (
+                "the features of the training rows as fit_transform returns them, not as "
+                "transform does"
+            )
+            excludes += "; queries, and training rows given to transform, which pass unchanged"
         else:
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(

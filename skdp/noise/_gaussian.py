@@ -59,7 +59,8 @@ class GaussianDPNoise(DPNoise):
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
         out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns queries unchanged.
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
 
     calibration : {"analytic", "classical"}, default="analytic"
         How σ follows from ε and δ.

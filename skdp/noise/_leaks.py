@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import os
 import warnings
+import weakref
 from numbers import Integral
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class PrivateRandomness(BaseEstimator):
         # subtract the noise. What has drawn no noise yet keeps its seed, so that results are
         # the same for any n_jobs. Copies within this process find theirs again.
         state = super().__getstate__().copy()
+        state.pop("_fitted_on", None)
         fitted = "guarantee_" in state
         seeds = {}
         for name in _RANDOMNESS:
@@ -140,6 +142,48 @@ def warn_of_learned_bounds(estimator):
             "rows that it is to protect: the least and greatest value of each feature leave "
             "unprotected, and the guarantee holds only for data sets with the same bounds. Pass "
             "what is publicly known, such as bounds=(0, 255)."
+        )
+
+
+def reference_to(X):
+    """Return a weak reference to rows, which keeps and tells nothing of them.
+
+    A digest would say of any row that somebody guesses whether it was among these.
+
+    Parameters
+    ----------
+    X : array-like
+        Private rows.
+
+    Returns
+    -------
+    reference : weakref or None
+        None where the type of X allows none, as for a list.
+    """
+    try:
+        return weakref.ref(X)
+    except TypeError:
+        return None
+
+
+def warn_of_training_rows(noise, X):
+    """Warn where the rows that a noise was fitted on are about to pass unchanged.
+
+    Parameters
+    ----------
+    noise : DPNoise
+        Fitted, with ``perturb="fit"``.
+
+    X : array-like
+        What ``transform`` was given.
+    """
+    reference = getattr(noise, "_fitted_on", None)
+    if reference is not None and reference() is X:
+        warn(
+            f"{type(noise).__name__}(perturb='fit').transform was given the rows that it was "
+            "fitted on, and returns them as they are, without noise: only fit_transform "
+            "perturbs. Use what fit_transform returned, or perturb='always', for anything that "
+            "leaves your hands."
         )
 
 

@@ -52,7 +52,8 @@ class OptimalDPNoise(DPNoise):
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
         out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns queries unchanged.
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
 
     random_state : int, RandomState instance or None, default=None
         Source of the noise. ``None`` takes a fresh key from the operating system for each

@@ -1,12 +1,16 @@
+import copy
 import pickle
+import warnings
+import weakref
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
 from skdp.noise import perturb_training_rows
@@ -31,6 +35,58 @@ def test_fit_perturbs_training_rows_only(noise, rng):
     noise = clone(noise).set_params(perturb="fit")
     assert (noise.fit_transform(X) != X).all()
     assert_array_equal(noise.transform(X), X)
+
+
+def passes_on(noise, X):
+    """Return what transform returns, and whether that warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        out = noise.transform(X)
+    assert all(warning.filename == __file__ for warning in caught)
+    return out, any("perturb='fit'" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("fit", ["fit", "fit_transform"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_training_rows_that_pass_unchanged_warn(cls, fit, wrap, rng):
+    X = wrap(rng.rand(50, 3))
+    noise = cls(perturb="fit")
+    getattr(noise, fit)(X)
+    out, warned = passes_on(noise, X)
+    assert_array_equal(out, X)
+    assert warned
+    for other in (X.copy(), X[:10]):
+        assert not passes_on(noise, other)[1]
+    always = cls(perturb="always").fit(X)
+    assert not passes_on(always, X)[1]
+
+
+def test_a_feature_union_that_hands_out_training_rows_warns(rng):
+    X = rng.rand(50, 3)
+    union = FeatureUnion([("noise", OptimalDPNoise(perturb="fit")), ("same", "passthrough")])
+    with pytest.warns(PrivacyLeakWarning, match="returns them as they are"):
+        assert_array_equal(union.fit(X).transform(X)[:, :3], X)
+
+
+def test_nothing_is_kept_of_the_rows(rng):
+    X = rng.rand(50, 3)
+    noise = OptimalDPNoise(perturb="fit").fit(X)
+    known = weakref.ref(X)
+    copies = [pickle.loads(pickle.dumps(noise)), copy.deepcopy(noise), clone(noise).fit(X[:20])]
+    assert not any(passes_on(made, X)[1] for made in copies)
+    assert b"_fitted_on" not in pickle.dumps(noise)
+    del X
+    assert known() is None
+    assert not passes_on(noise, rng.rand(50, 3))[1]
+    rows = rng.rand(50, 3).tolist()  # no weak reference can be made to a list
+    assert not passes_on(OptimalDPNoise(perturb="fit").fit(rows), rows)[1]
+
+
+def test_the_guarantee_says_what_passes(rng):
+    guarantee = OptimalDPNoise(perturb="fit").fit(rng.rand(5, 3)).guarantee_
+    assert "training rows as fit_transform returns them, not as transform does" in guarantee.covers
+    assert "training rows given to transform, which pass unchanged" in guarantee.excludes
 
 
 def test_training_pipeline_never_sees_the_data(rng):
@@ -136,12 +192,12 @@ def test_non_finite_input_is_refused(bad, rng):
 def test_copies_keep_distribution_and_guarantee(noise, rng, tmp_path):
     noise = clone(noise).fit(rng.rand(5, 2))
     joblib.dump(noise, tmp_path / "noise.joblib")
-    for copy in (
+    for made in (
         pickle.loads(pickle.dumps(noise)),
         joblib.load(tmp_path / "noise.joblib"),
     ):
-        assert copy.guarantee_ == noise.guarantee_
-        assert copy.transform(np.zeros((3, 2))).all()
+        assert made.guarantee_ == noise.guarantee_
+        assert made.transform(np.zeros((3, 2))).all()
 
 
 def test_html_says_when_noise_is_added(rng):
@@ -163,10 +219,10 @@ def test_set_params_after_fit_changes_nothing_until_the_next_fit(rng):
 def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
     X = rng.rand(20, 3)
     noise = OptimalDPNoise(random_state=np.random.RandomState(0)).fit(X)
-    copy = pickle.loads(pickle.dumps(noise))
-    assert copy.random_state is None
+    made = pickle.loads(pickle.dumps(noise))
+    assert made.random_state is None
     assert noise.random_state is not None
-    assert (copy.transform(X) != noise.transform(X)).all()
+    assert (made.transform(X) != noise.transform(X)).all()
 
 
 def test_the_warning_points_at_the_users_line(rng):
