@@ -12,6 +12,7 @@ from skdp.noise._leaks import (
     PrivateRandomness,
     private_bits,
     reference_to,
+    warn_of_exact_values,
     warn_of_learned_bounds,
     warn_of_no_noise,
     warn_of_seeds,
@@ -224,6 +225,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if self._noise is None:
             warn_of_no_noise(self, self.guarantee_.epsilon)
             return X.copy()
+        warn_of_exact_values(self, self._noise.atom, X.size)
         bits = private_bits(self, self._random_state)
         return add_noise(X, self._noise, self._step, bits, self._bounds)
 

@@ -24,6 +24,10 @@ _N_REMEMBERED = 2**16
 # Frames of these packages are passed over when a warning looks for the user's line.
 _OWN_CODE = str(Path(__file__).parents[1]), str(Path(sklearn.__file__).parent)
 
+# Values that a draw may be expected to release exactly without a warning (rule of thumb: with a
+# tenth of one, nine of ten draws have none).
+_EXACT_VALUES = 0.1
+
 _drawn: dict[bytes, None] = {}
 _withheld: dict[str, dict] = {}
 _secret = os.urandom(16)
@@ -131,6 +135,33 @@ def warn_of_no_noise(estimator, epsilon):
         warn(
             f"{type(estimator).__name__}(epsilon=inf) adds no noise: what it returns is the data "
             "itself. Use a finite epsilon for anything that leaves your hands."
+        )
+
+
+def warn_of_exact_values(noise, delta, n_values):
+    """Warn where a point mass is likely to release values exactly.
+
+    Only what is known to whoever gets the noisy matrix counts: δ, and how many values it has.
+
+    Parameters
+    ----------
+    noise : DPNoise
+        Named in the warning.
+
+    delta : float
+        Probability of the point mass for one value.
+
+    n_values : int
+        Values in the matrix.
+    """
+    expected = delta * n_values
+    if expected > _EXACT_VALUES:
+        warn(
+            f"{type(noise).__name__}(delta={noise.guarantee_.delta:g}) leaves each value as it is "
+            f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are expected "
+            "to leave without noise, and among data on a coarse grid, such as pixels, whoever "
+            f"gets them can tell which. Use delta=0, with {1 / (1 - delta):.6g} times the noise, or "
+            "one far below 1 over the public number of values."
         )
 
 

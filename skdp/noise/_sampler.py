@@ -146,9 +146,13 @@ class IntegerNoise:
     proposals : ndarray of shape (n_cells + 2,)
         Probability with which each cell, what lies beyond them, and the point mass are
         proposed: integers over 2^64, multiplied along the tables.
+
+    atom : float
+        Probability of the point mass, as given.
     """
 
     def __init__(self, cells, log_ratio, atom=0.0):
+        self.atom = atom
         self._log_ratio = log_ratio
         self._length = cells.length
         n_cells = len(cells.starts)

@@ -32,7 +32,10 @@ class StaircaseDPNoise(DPNoise):
         noise at all, and warns.
 
     delta : float, default=1e-5
-        Probability δ in [0, 1) that an element is released as it is.
+        Probability δ in [0, 1) that an element is released as it is, which shows where the
+        data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
+        public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more
+        than a tenth of a value is expected to leave so.
 
     sensitivity : float, default=1.0
         Largest change d > 0 of one element between neighbours, in the units of the data; 1.0

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 import warnings
 import weakref
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import stats
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -264,3 +266,48 @@ def test_training_rows_are_perturbed_by_a_clone_that_lets_queries_pass(rng):
     seeded = OptimalDPNoise(random_state=np.random.RandomState(0))
     first, second = (perturb_training_rows(seeded, X)[0] for _ in range(2))
     assert (first != second).all()
+
+
+def exact_values_expected(noise, X):
+    """Return how many exact values a warning of fit_transform expects; None without one."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        noise.fit_transform(X)
+    found = [re.search(r"values, (\S+) are expected", str(w.message)) for w in caught]
+    assert all(issubclass(w.category, PrivacyLeakWarning) for w in caught)
+    return float(found[0][1]) if found else None
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise])
+def test_values_that_leave_exactly_warn(cls):
+    assert exact_values_expected(cls(), np.zeros((1000, 20))) == 0.2
+    assert exact_values_expected(cls(delta=0.01), np.zeros((100, 20))) == 20.0
+    assert exact_values_expected(cls(), np.zeros((1000, 9))) is None
+    assert exact_values_expected(cls(delta=0.0), np.zeros((1000, 20))) is None
+    # δ of a record is shared by its elements.
+    record = cls(20.0, 1e-3, privacy_unit="record")
+    assert exact_values_expected(record, np.zeros((1000, 20))) == 1.0
+    assert exact_values_expected(GaussianDPNoise(), np.zeros((1000, 20))) is None
+
+
+def test_values_that_leave_exactly_warn_where_they_leave():
+    X = np.zeros((2000, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        always = OptimalDPNoise().fit(X)
+        OptimalDPNoise(perturb="fit").fit(X).transform(X[:1500])
+    with pytest.warns(PrivacyLeakWarning, match="40000 values, 0.4 are expected"):
+        always.transform(X)
+
+
+def test_on_a_coarse_grid_exact_values_can_be_told(digits):
+    X, _ = digits
+    delta = 1e-3
+    noise = OptimalDPNoise(1.0, delta, random_state=np.random.RandomState(5))
+    with pytest.warns(PrivacyLeakWarning, match="leave without noise"):
+        noisy = noise.fit_transform(X)
+    on_the_grid = noisy * 16 == np.rint(noisy * 16)
+    assert_array_equal(noisy[on_the_grid], X[on_the_grid])  # all of them are recognised
+    assert stats.binomtest(int(on_the_grid.sum()), X.size, delta).pvalue > 1e-6
+    for wrong in (0.5 * delta, 1.5 * delta):
+        assert stats.binomtest(int(on_the_grid.sum()), X.size, wrong).pvalue < 1e-3
