@@ -178,6 +178,7 @@ class IntegerNoise:
             n_own = int((own >= least).sum())
             later, left = outcomes[n_own:], own[n_own:]
             outcomes, own = outcomes[:n_own], own[:n_own].copy()
+            further = 0.0
             if len(later):
                 if left.sum() < least:
                     # Too little for an integer of 2^33: the largest goes on in both tables.
@@ -185,19 +186,31 @@ class IntegerNoise:
                     later, left = np.append(outcomes[0], later), np.append(least, left)
                 # What the integers so far have lost is not lost again.
                 further = left.sum() / (total * reached)
-                outcomes = np.append(outcomes, _FURTHER)
-                own = np.append(own, own.sum() * further / (1 - further))
-            table = AliasTable(own)
-            self._tables.append((table, outcomes))
-            found = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
-            known = outcomes != _FURTHER
-            self.proposals[outcomes[known]] += found[known]
+            reached = self._add_table(outcomes, own, further, reached)
             if not len(later):
                 break
-            outcomes, own, reached = later, left, float(found[-1])
+            outcomes, own = later, left
         error = np.abs(self.proposals[order] * total / weights[order] - 1).max()
         if not error <= CELL_PRECISION:
             raise ArithmeticError(f"A cell's probability has a relative error of {error:g}.")
+
+    def _add_table(self, outcomes, weights, further, reached):
+        """Add a table; return the probability of what lies further."""
+        if further:
+            outcomes = np.append(outcomes, _FURTHER)
+            weights = np.append(weights, weights.sum() * further / (1 - further))
+        if not self._tables and self._atom not in outcomes:
+            outcomes, weights = np.append(outcomes, self._atom), np.append(weights, 0.0)
+        # In this order, in which the point mass has its place even at δ = 0, a seed gives the
+        # noise that it gave when releases were made from it.
+        order = np.argsort(np.where(outcomes == _FURTHER, self._tail + 0.5, outcomes))
+        outcomes, weights = outcomes[order], weights[order]
+        table = AliasTable(weights)
+        self._tables.append((table, outcomes))
+        found = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
+        known = outcomes != _FURTHER
+        self.proposals[outcomes[known]] += found[known]
+        return float(found[~known].sum())
 
     def _draw_cells(self, n, bits):
         table, outcomes = self._tables[0]
