@@ -160,8 +160,8 @@ def warn_of_exact_values(noise, delta, n_values):
             f"{type(noise).__name__}(delta={noise.guarantee_.delta:g}) leaves each value as it is "
             f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are expected "
             "to leave without noise, and among data on a coarse grid, such as pixels, whoever "
-            f"gets them can tell which. Use delta=0, with {1 / (1 - delta):.6g} times the noise, or "
-            "one far below 1 over the public number of values."
+            f"gets them can tell which. Use delta=0, with {1 / (1 - delta):.6g} times the noise, "
+            "or one far below 1 over the public number of values."
         )
 
 

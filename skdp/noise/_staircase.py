@@ -94,10 +94,15 @@ class StaircaseDPNoise(DPNoise):
 
     Notes
     -----
-    Values are rounded to a grid of 2^-24 of the sensitivity or finer, noise is a whole
-    number of grid steps, and the step is counted in the sensitivity: what is guaranteed
-    holds for the floating-point numbers that come out (Mironov, 2012), not in real
-    arithmetic alone. Random bits come from AES-256 in counter mode.
+    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
+    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
+    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
+    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
+    Random bits come from AES-256 in counter mode.
+
+    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
+    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
+    ``longdouble``, decimals, dates and text are refused.
 
     References
     ----------

@@ -134,6 +134,27 @@ def test_weights_far_apart_are_exact_in_any_order(weights):
     assert_allclose(noise.proposals[:n], heights / heights.sum(), rtol=2.0**-32)
 
 
+@pytest.mark.parametrize("delta", [1e-40, 1e-19, 1e-12, 1e-5, 0.3, 0.999])
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise])
+def test_the_point_mass_is_never_more_than_delta_and_hardly_less(cls, delta):
+    noise = cls(1.0, delta).fit(np.zeros((1, 1)))._noise
+    # Of what is accepted: zero, which has no sign, is rejected half the time.
+    zero = noise.proposals[0] / (noise._masks[0] + 1.0) / 2
+    rejected = zero + sum(
+        p * (1 - accepted(noise, c)) for c, p in enumerate(noise.proposals[: noise._tail])
+    )
+    atom = noise.proposals[noise._atom] / (1 - rejected)
+    assert delta * (1 - 2.0**-29) <= atom <= delta
+
+
+def accepted(noise, c):
+    """Mean acceptance of a cell of Laplace or staircase noise, but for zero."""
+    width, size = int(noise._widths[c]), int(noise._masks[c]) + 1
+    loss = noise._log_ratio(np.array([noise._starts[c]]), np.array([1.0]))[0]
+    mean = 1.0 if loss == 0 else -np.expm1(-loss * width) / -np.expm1(-loss) / width
+    return width / size * mean
+
+
 def test_the_discrete_laplace_is_its_closed_form():
     magnitudes, _ = exact_probabilities(OptimalDistribution(SCALE).on_grid(1.0), 50_000)
     q = np.exp(-1 / SCALE)
