@@ -236,7 +236,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
                 "the features of the training rows as fit_transform returns them, not as "
                 "transform does"
             )
-            excludes += "; queries, and training rows given to transform, which pass unchanged"
+            excludes += "; queries and all else that transform passes on"
         else:
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(

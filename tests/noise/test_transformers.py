@@ -88,7 +88,7 @@ def test_nothing_is_kept_of_the_rows(rng):
 def test_the_guarantee_says_what_passes(rng):
     guarantee = OptimalDPNoise(perturb="fit").fit(rng.rand(5, 3)).guarantee_
     assert "training rows as fit_transform returns them, not as transform does" in guarantee.covers
-    assert "training rows given to transform, which pass unchanged" in guarantee.excludes
+    assert "queries and all else that transform passes on" in guarantee.excludes
 
 
 def test_training_pipeline_never_sees_the_data(rng):
