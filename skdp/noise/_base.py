@@ -146,6 +146,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return rows
 
     def _calibrate(self, X):
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, no other noise is added
         self._validate_params()  # whatever scikit-learn is configured to skip
         self._fitted_on = reference_to(X)
         X = validate_private_data(self, X)
@@ -186,10 +187,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self._bounds = check_bounds(self, self.bounds, X)
         width = self._bounds.width
         if not _SMALLEST < width.min() <= width.max() < _LARGEST:
+            got = f", got widths from {width.min():g} to {width.max():g}"
             raise ValueError(
                 f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
-                f"precision, got widths from {width.min():g} to {width.max():g}. Bring them "
-                "closer to 1, in other units."
+                f"precision{'' if isinstance(self.bounds, str) else got}. Bring them closer to 1, "
+                "in other units."
             )
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
@@ -250,6 +252,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             unit=self.privacy_unit,
             losses=(self._make_loss(distribution),),
         )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
 
     def _sk_visual_block_(self):
         when = "every transform" if self.perturb == "always" else "fit only, queries pass"

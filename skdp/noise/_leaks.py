@@ -98,7 +98,8 @@ def private_bits(estimator, random_state):
             )
         _drawn[digest] = None
         if len(_drawn) > _N_REMEMBERED:
-            del _drawn[next(iter(_drawn))]
+            for oldest in list(_drawn)[: _N_REMEMBERED // 2]:
+                _drawn.pop(oldest, None)
     return RandomBits(key)
 
 

@@ -116,6 +116,7 @@ class RandomizedResponse(PrivateRandomness):
         return self
 
     def _calibrate(self, y):
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing is fitted
         self._validate_params()  # whatever scikit-learn is configured to skip
         y = _as_labels(y)
         check_classification_targets(y)

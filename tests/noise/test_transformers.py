@@ -11,10 +11,17 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
-from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp import (
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+    StaircaseDPNoise,
+)
 from skdp.noise import perturb_training_rows
 
 NOISES = [OptimalDPNoise(), StaircaseDPNoise(), GaussianDPNoise()]
@@ -311,3 +318,32 @@ def test_on_a_coarse_grid_exact_values_can_be_told(digits):
     assert stats.binomtest(int(on_the_grid.sum()), X.size, delta).pvalue > 1e-6
     for wrong in (0.5 * delta, 1.5 * delta):
         assert stats.binomtest(int(on_the_grid.sum()), X.size, wrong).pvalue < 1e-3
+
+
+def test_after_a_fit_that_failed_nothing_is_transformed(rng):
+    noise = OptimalDPNoise(8.0, privacy_unit="record").fit(rng.rand(5, 2))
+    noise.set_params(sensitivity=1e-200)
+    with pytest.raises(ValueError, match="too extreme"):
+        noise.fit(rng.rand(5, 300))
+    # Its noise was made for records of two elements.
+    for X in (rng.rand(5, 300), rng.rand(5, 2)):
+        with pytest.raises(NotFittedError):
+            noise.transform(X)
+    response = RandomizedResponse(1.0).fit([0, 1])
+    with pytest.raises(ValueError, match="at least two"):
+        response.fit([3, 3])
+    with pytest.raises(NotFittedError):
+        response.transform([3])
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_no_error_prints_the_extremes_of_the_data():
+    with pytest.raises(ValueError, match="too extreme") as caught:
+        OptimalDPNoise(bounds="data").fit(np.array([[31.4159e150], [0.0]]))
+    assert "3.14" not in str(caught.value)
+
+
+def test_the_index_of_rows_is_kept(rng):
+    frame = pd.DataFrame(rng.rand(4, 2), index=["d", "a", "c", "b"], columns=["x", "y"])
+    noisy = OptimalDPNoise().set_output(transform="pandas").fit_transform(frame)
+    assert noisy.index.tolist() == ["d", "a", "c", "b"]
