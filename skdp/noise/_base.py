@@ -4,17 +4,27 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._bounds import check_bounds
 from skdp.noise._grid import add_noise, grid_step
-from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
-from skdp.noise._random_bits import random_bits
+from skdp.noise._leaks import (
+    PrivateRandomness,
+    private_bits,
+    reference_to,
+    warn_of_exact_values,
+    warn_of_learned_bounds,
+    warn_of_no_noise,
+    warn_of_seeds,
+    warn_of_training_rows,
+)
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
-from skdp.utils._sklearn import Interval, StrOptions, VisualBlock, fit_context
+from skdp.utils._private_data import validate_private_data
+from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
 
 # The sampler keeps the logarithms of ratios of probabilities to within this (argued at
-# IntegerNoise, tested in tests/noise/test_sampler.py); a point mass leaves it fewer of its bits.
+# IntegerNoise, which checks every cell). ε is lowered by it, over 1 − δ to be on the safe side
+# where there is a point mass.
 PRECISION = 2.0**-30
 # Least ε of one element or label, a thousand times the precision of the sampler: nothing of the
 # data is left long before (rule of thumb).
@@ -59,13 +69,13 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.perturb = perturb
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Calibrate the noise and state the guarantee; nothing is learned from the values.
 
         .. note::
-           With ``perturb="always"`` every later :meth:`transform` adds noise; with
-           ``perturb="fit"`` only :meth:`fit_transform` does.
+           With ``perturb="always"`` every later :meth:`transform` adds noise. With
+           ``perturb="fit"`` only :meth:`fit_transform` does: ``fit(X).transform(X)`` is X
+           itself, **unprotected**.
 
         Parameters
         ----------
@@ -82,9 +92,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             The fitted transformer.
         """
         self._calibrate(X)
+        warn_of_seeds(self, self.random_state)
+        warn_of_no_noise(self, self.epsilon)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Calibrate, and return a noisy copy of X, whatever ``perturb`` says.
 
@@ -113,7 +124,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         .. note::
            With ``perturb="always"`` (the default) what comes back is private. With
            ``perturb="fit"`` it is X, **unprotected**: meant for queries that stay with
-           whoever asks them.
+           whoever asks them. Training rows that get here, as by ``fit(X).transform(X)`` or
+           by a :class:`~sklearn.pipeline.FeatureUnion`, come back as they are; where it is
+           the very object that was fitted, this warns.
 
         Parameters
         ----------
@@ -126,8 +139,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             In the dtype of X.
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        return self._perturb(X) if self._always else X
+        rows = validate_private_data(self, X, reset=False)
+        if self._always:
+            return self._perturb(rows)
+        warn_of_training_rows(self, X)
+        return rows
 
     def guarantee_for(self, X, y=None):
         """Return what one noisy copy of X will guarantee; draws no noise.
@@ -147,12 +163,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """
         return clone(self).fit(X).guarantee_
 
-    def _validate(self, X, reset):
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
-
     def _calibrate(self, X):
-        X = self._validate(X, reset=True)
-        warn_of_leaks(self, stacklevel=4)
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, no other noise is added
+        self._validate_params()  # whatever scikit-learn is configured to skip
+        self._fitted_on = reference_to(X)
+        X = validate_private_data(self, X)
+        warn_of_learned_bounds(self)
         # What set_params changes later must not change, unseen, what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
@@ -189,10 +205,11 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self._bounds = check_bounds(self, self.bounds, X)
         width = self._bounds.width
         if not _SMALLEST < width.min() <= width.max() < _LARGEST:
+            got = f", got widths from {width.min():g} to {width.max():g}"
             raise ValueError(
                 f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
-                f"precision, got widths from {width.min():g} to {width.max():g}. Bring them "
-                "closer to 1, in other units."
+                f"precision{'' if isinstance(self.bounds, str) else got}. Bring them closer to 1, "
+                "in other units."
             )
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
@@ -226,15 +243,20 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
     def _perturb(self, X):
         if self._noise is None:
+            warn_of_no_noise(self, self.guarantee_.epsilon)
             return X.copy()
-        bits = random_bits(self._random_state)
+        warn_of_exact_values(self, self._noise.atom, X.size)
+        bits = private_bits(self, self._random_state)
         return add_noise(X, self._noise, self._step, bits, self._bounds)
 
     def _make_guarantee(self, distribution):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
-            covers = "the features of the training rows (what fit_transform returns)"
-            excludes += "; queries, which pass unchanged"
+            covers = (
+                "the features of the training rows as fit_transform returns them, not as "
+                "transform does"
+            )
+            excludes += "; queries and all else that transform passes on"
         else:
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(
@@ -248,6 +270,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             unit=self.privacy_unit,
             losses=(self._make_loss(distribution),),
         )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
 
     def _sk_visual_block_(self):
         when = "every transform" if self.perturb == "always" else "fit only, queries pass"

@@ -17,9 +17,17 @@ from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 # Cells of a Laplace table, each a 256th to a 128th of the scale wide: it reaches 8 to 16 scales,
 # and one draw in 3,000 or fewer needs another round (rule of thumb).
 _LAPLACE_CELLS = 2048
-# Cells of a Gaussian table, as wide: it reaches 32σ or more, so that what lies beyond, which is
-# never drawn, has a probability below 2^-730 (see ``_CUT`` of the Gaussian mechanism).
+# Cells of a Gaussian table, as wide: they would reach 32σ or more.
 _GAUSSIAN_CELLS = 8192
+# Standard deviations at which the last of these cells that are kept starts, or below by the width
+# of one: what lies beyond is never drawn, and has a probability below 2^-730 (see ``_CUT`` of the
+# Gaussian mechanism). Farther out probabilities would leave double precision.
+_GAUSSIAN_END = 33
+# ε below which a cell of a staircase holds several steps and is as wide as one of a Laplace table.
+# With a cell for each step the table would end within 8 losses, most draws would go through it
+# several times, and the time that they take would tell how large they are
+# (benchmarks/bench_noise_timing.py).
+_SEVERAL_STEPS = 1 / 256
 # Privacy losses that a staircase table spans: beyond is a probability of e^-12 (rule of thumb).
 _STAIRCASE_LOSSES = 12
 # Most cells of one of both kinds of steps in a staircase table (rule of thumb, as for Laplace).
@@ -162,6 +170,8 @@ class GaussianDistribution:
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, _GAUSSIAN_CELLS)
+        kept = starts <= _GAUSSIAN_END * scale
+        starts, widths = starts[kept], widths[kept]
         cells = Cells(starts, widths, np.exp(-0.5 * (starts / scale) ** 2), scale * sqrt(2 * pi))
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
 
@@ -267,20 +277,27 @@ class StaircaseDistribution:
         period = int(np.ceil(self.sensitivity / step))
         upper = max(1, round(self.gamma * period))
         lower = period - upper
-        ratio = exp(-self.epsilon)
-        spanned = np.ceil(_STAIRCASE_LOSSES / self.epsilon)
-        n_periods = int(np.clip(spanned, 1, _STAIRCASE_CELLS))
-        n_pieces = int(np.clip(_STAIRCASE_CELLS // n_periods, 1, _STAIRCASE_PIECES))
-        starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)
-        one_sided = (upper + ratio * lower) / -expm1(-self.epsilon)
+        log_ratio = _flat_ratio
+        if self.epsilon < _SEVERAL_STEPS:
+            starts, widths = equal_cells(period / self.epsilon, _LAPLACE_CELLS)
+            n_periods = int(starts[-1] + widths[-1]) // period
+            widths[-1] = n_periods * period - starts[-1]  # the tail begins with a whole period
+            falls = (starts + lower) // period
+            log_ratio = partial(_stairs_ratio, self.epsilon, period, lower)
+        else:
+            n_periods = min(int(np.ceil(_STAIRCASE_LOSSES / self.epsilon)), _STAIRCASE_CELLS)
+            n_pieces = int(np.clip(_STAIRCASE_CELLS // n_periods, 1, _STAIRCASE_PIECES))
+            starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)
+            falls = (steps + 1) // 2
+        one_sided = (upper + exp(-self.epsilon) * lower) / -expm1(-self.epsilon)
         cells = Cells(
             starts,
             widths,
-            np.exp(-self.epsilon * ((steps + 1) // 2)),
+            np.exp(-self.epsilon * falls),
             2 * one_sided - 1,
             2 * exp(-self.epsilon * n_periods) * one_sided,
         )
-        return IntegerNoise(cells, _flat_ratio, self.delta)
+        return IntegerNoise(cells, log_ratio, self.delta)
 
     @property
     def expected_magnitude(self):
@@ -309,3 +326,9 @@ def _gaussian_ratio(scale, starts, offsets):
 
 def _flat_ratio(starts, offsets):
     return np.zeros(len(offsets))
+
+
+def _stairs_ratio(epsilon, period, lower, starts, offsets):
+    # The weight falls by a factor of e^ε wherever magnitude + lower is a multiple of the period.
+    begin = starts + lower
+    return epsilon * ((begin + offsets) // period - begin // period)

@@ -59,16 +59,19 @@ class GaussianDPNoise(DPNoise):
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
         out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns queries unchanged.
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
 
     calibration : {"analytic", "classical"}, default="analytic"
         How σ follows from ε and δ.
 
     random_state : int, RandomState instance or None, default=None
         Source of the noise. ``None`` takes a fresh key from the operating system for each
-        call, and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`. A pickled copy never carries the state
-        of a ``RandomState``; it draws fresh entropy.
+        call, and is the only private choice; an integer, NumPy's global generator and a
+        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
+        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
+        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        process.
 
     Attributes
     ----------
@@ -100,10 +103,15 @@ class GaussianDPNoise(DPNoise):
 
     Notes
     -----
-    Values are rounded to a grid of 2^-24 of the sensitivity or finer, noise is a whole
-    number of grid steps, and the step is counted in the sensitivity: what is guaranteed
-    holds for the floating-point numbers that come out (Mironov, 2012), not in real
-    arithmetic alone. Random bits come from AES-256 in counter mode.
+    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
+    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
+    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
+    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
+    Random bits come from AES-256 in counter mode.
+
+    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
+    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
+    ``longdouble``, decimals, dates and text are refused.
 
     References
     ----------

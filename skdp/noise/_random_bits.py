@@ -1,5 +1,6 @@
 """Random bits that nobody can foresee: the keystream of AES-256 in counter mode."""
 
+import multiprocessing
 import os
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.utils import check_random_state
 _KEY_BYTES = 32
 # Length of an integer of 64 bits.
 _INTEGER_BYTES = 8
+# The process that imported this module. A child that is forked from it has another number.
+_PROCESS = os.getpid()
 
 
 class RandomBits:
@@ -47,16 +50,42 @@ class RandomBits:
         return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
 
 
-def random_bits(random_state):
-    """Return the stream that a ``random_state`` stands for.
+def draw_key(random_state):
+    """Return the key that a ``random_state`` draws next.
 
     None is fresh entropy of the operating system, never NumPy's global state, which a
-    forgotten ``np.random.seed`` would make predictable.
+    forgotten ``np.random.seed`` would make predictable. So is a generator in a child process:
+    whether it came by fork or in a pickle, it is a copy, and would repeat what the parent and
+    all its other children draw. Nothing else can tell the copies apart.
 
     Parameters
     ----------
     random_state : int, RandomState instance or None
         As everywhere in scikit-learn.
+
+    Returns
+    -------
+    key : bytes of length 32, or None
+        None for entropy of the operating system.
+    """
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.RandomState) and _is_child():
+        return None
+    return check_random_state(random_state).bytes(_KEY_BYTES)
+
+
+def _is_child():
+    return os.getpid() != _PROCESS or multiprocessing.parent_process() is not None
+
+
+def random_bits(random_state):
+    """Return the stream that a ``random_state`` stands for.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        See :func:`draw_key`.
 
     Returns
     -------
@@ -67,6 +96,4 @@ def random_bits(random_state):
     >>> (random_bits(0).draw(2) == random_bits(0).draw(2)).tolist()
     [True, True]
     """
-    if random_state is None:
-        return RandomBits()
-    return RandomBits(check_random_state(random_state).bytes(_KEY_BYTES))
+    return RandomBits(draw_key(random_state))

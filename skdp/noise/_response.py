@@ -9,11 +9,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._base import LEAST_EPSILON, PRECISION
-from skdp.noise._leaks import PrivateRandomness, warn_of_leaks
-from skdp.noise._random_bits import random_bits
+from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
 from skdp.noise._sampler import AliasTable
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss
-from skdp.utils._sklearn import Interval, fit_context
+from skdp.utils._sklearn import Interval
 
 # Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
 # more surely than that gains nothing.
@@ -46,8 +45,8 @@ class RandomizedResponse(PrivateRandomness):
         which then count as public.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness. ``None`` takes a fresh key from the operating system for each
-        call, and is the only private choice; an integer warns.
+        Source of randomness, as for :class:`OptimalDPNoise`. ``None`` takes a fresh key from
+        the operating system for each call, and is the only private choice; an integer warns.
 
     Attributes
     ----------
@@ -93,7 +92,6 @@ class RandomizedResponse(PrivateRandomness):
         self.classes = classes
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, y):
         """Calibrate, and state the guarantee.
 
@@ -113,16 +111,23 @@ class RandomizedResponse(PrivateRandomness):
         ValueError
             When there are fewer than two classes, or y has others than ``classes``.
         """
-        y = column_or_1d(y, warn=True)
+        self._calibrate(y)
+        warn_of_seeds(self, self.random_state)
+        warn_of_no_noise(self, self.epsilon)
+        return self
+
+    def _calibrate(self, y):
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing is fitted
+        self._validate_params()  # whatever scikit-learn is configured to skip
+        y = _as_labels(y)
         check_classification_targets(y)
-        warn_of_leaks(self, stacklevel=3)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
         self._class_indices(y)  # refuses what is not among the classes
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
-                f"The 'classes' parameter of RandomizedResponse must name at least two, got "
-                f"{self.classes_.tolist()}. Name all classes that there can be."
+                f"The 'classes' parameter of RandomizedResponse must name at least two, got {k}. "
+                "Name all classes that there can be."
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
@@ -142,7 +147,6 @@ class RandomizedResponse(PrivateRandomness):
             unit="label",
             losses=(PrivacyLoss("pure", epsilon),),
         )
-        return self
 
     def guarantee_for(self, y):
         """Return what one noisy version of y will guarantee; draws no noise.
@@ -172,20 +176,20 @@ class RandomizedResponse(PrivateRandomness):
         y_noisy : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        y = column_or_1d(y, warn=True)
+        y = _as_labels(y)
         found = self._class_indices(y)
-        moves = self._table.draw(random_bits(self._random_state).draw(len(y)))
+        warn_of_no_noise(self, self.guarantee_.epsilon)
+        moves = self._table.draw(private_bits(self, self._random_state).draw(len(y)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
     def _class_indices(self, y):
         """Return the index of each label among the classes."""
         found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[found] != y
-        if unknown.any():
+        if np.any(self.classes_[found] != y):
+            # Which label, and of whom, is private.
             raise ValueError(
-                f"The labels {np.unique(y[unknown]).tolist()} are not among the classes "
-                f"{self.classes_.tolist()}. Name all classes in the 'classes' parameter of "
-                "RandomizedResponse."
+                "Input y has labels that are not among the classes of this RandomizedResponse. "
+                "Name all classes in its 'classes' parameter."
             )
         return found
 
@@ -201,7 +205,8 @@ class RandomizedResponse(PrivateRandomness):
         -------
         y_noisy : ndarray of shape (n_samples,)
         """
-        return self.fit(y).transform(y)
+        self._calibrate(y)
+        return self.transform(y)
 
     def unbiased_memberships(self, y_noisy):
         r"""Return weights that tell, without bias, which class each label was of.
@@ -244,7 +249,7 @@ class RandomizedResponse(PrivateRandomness):
         True
         """
         check_is_fitted(self)
-        indices = self._class_indices(column_or_1d(y_noisy))
+        indices = self._class_indices(_as_labels(y_noisy))
         return self._without_bias(np.eye(len(self.classes_))[indices], 1)
 
     def unbiased_counts(self, y_noisy):
@@ -279,7 +284,7 @@ class RandomizedResponse(PrivateRandomness):
         [5.5, -0.5]
         """
         check_is_fitted(self)
-        indices = self._class_indices(column_or_1d(y_noisy))
+        indices = self._class_indices(_as_labels(y_noisy))
         counts = np.bincount(indices, minlength=len(self.classes_))
         return self._without_bias(counts, len(indices))
 
@@ -298,3 +303,9 @@ class RandomizedResponse(PrivateRandomness):
         tags.input_tags.two_d_array = False
         tags.target_tags.one_d_labels = True
         return tags
+
+
+def _as_labels(y):
+    if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would repeat them
+        raise ValueError("Complex labels are not supported.")
+    return column_or_1d(y, warn=True)

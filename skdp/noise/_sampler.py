@@ -14,9 +14,12 @@ import numpy as np
 _BITS = 64
 # Outcome of a table that says: look into the next one.
 _FURTHER = -1
-# A table holds weights down to this fraction of its largest, so that each keeps a relative error
-# of 2^-33 at most (argued at IntegerNoise).
-_SMALLEST_WEIGHT = 2.0**-24
+# A table holds weights down to this fraction of their sum, so that each becomes an integer of
+# 2^33 or more, and keeps a relative error of 2^-33 at most.
+_SMALLEST_WEIGHT = 2.0**-31
+# Relative error of the probability of each cell: that of its own integer and of the one that led
+# to its table. Checked for every cell of every table that is built.
+CELL_PRECISION = 2.0**-32
 # The point mass is rounded down by this, so that it never exceeds the δ that is claimed.
 _ROUNDING = 2.0**-30
 
@@ -120,10 +123,10 @@ class AliasTable:
 class IntegerNoise:
     """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
 
-    A table holds weights down to 2^-24 of its largest; one more outcome stands for all that
-    is less, and leads to a further table. So each cell gets its weight up to a relative error
-    of 2^-33, and with 2^-34 for the places in it, each integer within the cells gets its
-    probability up to 2^-32; where there is a point mass, up to 2^-32/(1 − atom).
+    A table holds weights down to 2^-31 of their sum; one more outcome stands for all that is
+    less, and leads to a further table. So each cell gets its probability up to a relative error
+    of 2^-32, which the constructor checks, and each place in it its part up to 2^-34: the
+    logarithm of the ratio of two integers' probabilities is right to 2^-30.
 
     Parameters
     ----------
@@ -143,9 +146,13 @@ class IntegerNoise:
     proposals : ndarray of shape (n_cells + 2,)
         Probability with which each cell, what lies beyond them, and the point mass are
         proposed: integers over 2^64, multiplied along the tables.
+
+    atom : float
+        Probability of the point mass, as given.
     """
 
     def __init__(self, cells, log_ratio, atom=0.0):
+        self.atom = atom
         self._log_ratio = log_ratio
         self._length = cells.length
         n_cells = len(cells.starts)
@@ -161,32 +168,49 @@ class IntegerNoise:
         self._build_tables(np.append(2 * sizes * cells.heights, [cells.tail, point]))
 
     def _build_tables(self, weights):
-        """Split falling weights into tables, the point mass into the first."""
-        n_cells = self._tail
-        falling = weights[: n_cells + 1]
-        rest = np.cumsum(falling[::-1])[::-1]
-        self._tables, self.proposals = [], np.zeros(n_cells + 2)
-        start, reached = 0, 1.0
-        while start <= n_cells and rest[start] > 0:
-            small = falling[start:n_cells] < falling[start] * _SMALLEST_WEIGHT
-            stop = start + int(small.argmax()) if small.any() else n_cells + 1
-            outcomes = list(range(start, stop))
-            own = list(falling[start:stop])
-            if stop <= n_cells:
-                outcomes.append(_FURTHER)
-                own.append(rest[stop])
-            if start == 0:
-                outcomes.append(self._atom)
-                own.append(weights[self._atom])
-            table = AliasTable(own)
-            self._tables.append((table, np.array(outcomes)))
-            probabilities = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
-            for outcome, probability in zip(outcomes, probabilities, strict=True):
-                if outcome == _FURTHER:
-                    reached = probability
-                else:
-                    self.proposals[outcome] = probability
-            start = stop
+        """Split weights into tables, the largest ones first."""
+        order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
+        total = float(weights.sum())
+        self._tables, self.proposals = [], np.zeros(len(weights))
+        outcomes, own, reached = order, weights[order], 1.0
+        while True:
+            least = own.sum() * _SMALLEST_WEIGHT
+            n_own = int((own >= least).sum())
+            later, left = outcomes[n_own:], own[n_own:]
+            outcomes, own = outcomes[:n_own], own[:n_own].copy()
+            further = 0.0
+            if len(later):
+                if left.sum() < least:
+                    # Too little for an integer of 2^33: the largest goes on in both tables.
+                    own[0] -= least
+                    later, left = np.append(outcomes[0], later), np.append(least, left)
+                # What the integers so far have lost is not lost again.
+                further = left.sum() / (total * reached)
+            reached = self._add_table(outcomes, own, further, reached)
+            if not len(later):
+                break
+            outcomes, own = later, left
+        error = np.abs(self.proposals[order] * total / weights[order] - 1).max()
+        if not error <= CELL_PRECISION:
+            raise ArithmeticError(f"A cell's probability has a relative error of {error:g}.")
+
+    def _add_table(self, outcomes, weights, further, reached):
+        """Add a table; return the probability of what lies further."""
+        if further:
+            outcomes = np.append(outcomes, _FURTHER)
+            weights = np.append(weights, weights.sum() * further / (1 - further))
+        if not self._tables and self._atom not in outcomes:
+            outcomes, weights = np.append(outcomes, self._atom), np.append(weights, 0.0)
+        # In this order, in which the point mass has its place even at δ = 0, a seed gives the
+        # noise that it gave when releases were made from it.
+        order = np.argsort(np.where(outcomes == _FURTHER, self._tail + 0.5, outcomes))
+        outcomes, weights = outcomes[order], weights[order]
+        table = AliasTable(weights)
+        self._tables.append((table, outcomes))
+        found = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
+        known = outcomes != _FURTHER
+        self.proposals[outcomes[known]] += found[known]
+        return float(found[~known].sum())
 
     def _draw_cells(self, n, bits):
         table, outcomes = self._tables[0]

@@ -98,6 +98,7 @@ CASES = [
     staircase(1.0, 0.0, 2.0),
     staircase(0.1, 0.2, 1.0),
     staircase(6.0, 0.05, 1.0),
+    staircase(0.003, 0.05, 1.0),
     analytic(2.0, 1e-5, 1.0),
     analytic(0.1, 0.05, 3.0),
     classical(0.5, 1e-5, 1.0),

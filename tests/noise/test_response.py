@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import clone
 
-from skdp import (
-    DPSource,
-    OptimalDPNoise,
-    PrivacyLeakWarning,
-    RandomizedResponse,
-    Release,
-)
+from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse, Release
 
 CLASSES = np.array(["a", "b", "c", "d"])
 N = 400_000
@@ -121,19 +116,78 @@ def test_leaky_settings_warn_and_seeds_repeat():
     assert clone(RandomizedResponse(random_state=generator)).random_state is generator
 
 
+NOT_AMONG = "labels that are not among the classes"
+
+
 def test_labels_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match=r"'classes'.*at least two, got \['a'\]"):
+    with pytest.raises(ValueError, match=r"'classes'.*at least two, got 1"):
         RandomizedResponse().fit(["a", "a"])
-    with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+    with pytest.raises(ValueError, match=NOT_AMONG):
         RandomizedResponse(classes=CLASSES).fit(["a", "e"])
-    with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+    with pytest.raises(ValueError, match=NOT_AMONG):
         RandomizedResponse(classes=CLASSES).fit(["a", "b"]).transform(["e"])
     with pytest.raises(ValueError, match="'epsilon' parameter"):
         RandomizedResponse(0.0).fit(["a", "b"])
     fitted = RandomizedResponse(classes=CLASSES).fit(["a", "b"])
     for method in (fitted.unbiased_memberships, fitted.unbiased_counts):
-        with pytest.raises(ValueError, match=r"\['e'\] are not among the classes"):
+        with pytest.raises(ValueError, match=NOT_AMONG):
             method(["a", "e"])
+
+
+def exception_of(call, *args):
+    try:
+        call(*args)
+    except (TypeError, ValueError) as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("classes", [None, ["a", "b"], [0, 1]])
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["secret", "secret"],
+        ["secret", 1],
+        [None, "secret"],
+        np.array(["secret", "b"], dtype=object),
+        np.array(["secret", 3], dtype=object),
+        [["secret"], ["b"]],
+        [["secret", "b"], ["x", "y"]],
+        "secret",
+        [31.4159, 2.0],
+        [31.4159, 2 + 3j],
+        [31.4159, np.nan],
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_exception_prints_a_label(classes, y):
+    for call in (
+        RandomizedResponse(classes=classes).fit,
+        RandomizedResponse(classes=[5, 6]).fit([5, 6]).transform,
+    ):
+        error = exception_of(call, y)
+        while error is not None:
+            assert "secret" not in str(error)
+            assert "31.4" not in str(error)
+            error = error.__context__
+
+
+@pytest.mark.parametrize("epsilon", [-5.0, 0.0, np.nan])
+def test_no_configuration_skips_the_check_of_epsilon(epsilon):
+    with config_context(skip_parameter_validation=True):
+        with pytest.raises(ValueError, match="'epsilon' parameter"):
+            RandomizedResponse(epsilon).fit_transform(["a", "b"])
+        with pytest.raises(ValueError, match="'epsilon' parameter"):
+            OptimalDPNoise(epsilon).fit_transform(np.zeros((3, 2)))
+
+
+def test_missing_labels_are_never_labels():
+    with config_context(assume_finite=True):
+        with pytest.raises(ValueError, match=r"NaN|continuous"):
+            RandomizedResponse(classes=[0.0, 1.0]).fit([0.0, np.nan])
+        response = RandomizedResponse(classes=[0.0, 1.0]).fit([0.0, 1.0])
+        with pytest.raises(ValueError, match=NOT_AMONG):
+            response.transform([np.nan])
 
 
 def test_a_release_with_randomised_labels(digits, tmp_path):

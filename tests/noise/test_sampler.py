@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from skdp.noise import GaussianDistribution, OptimalDistribution, StaircaseDistribution
+from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
+from skdp.noise import GaussianDistribution, OptimalDistribution, StaircaseDistribution, _sampler
 from skdp.noise._random_bits import RandomBits, random_bits
 from skdp.noise._sampler import AliasTable, Cells, IntegerNoise
 
@@ -68,6 +69,8 @@ DISTRIBUTIONS = [
     (OptimalDistribution(SCALE, 0.1), 1.0),
     (StaircaseDistribution(0.5, 0.5 * SCALE), 0.5),
     (StaircaseDistribution(4.0, SCALE, 0.1), 4.0),
+    (StaircaseDistribution(1 / 300, SCALE / 150, 0.1), 1 / 300),  # several steps in a cell
+    (StaircaseDistribution(1 / 290, 11.0), 1 / 290),  # of which the last is cut short
 ]
 
 
@@ -84,6 +87,72 @@ def test_every_ratio_of_the_tables_is_private(distribution, epsilon):
     loss = np.log(pmf[shift:] / pmf[:-shift])
     assert np.abs(loss).max() <= epsilon + 2.0**-30
     assert np.abs(loss).max() >= epsilon - 1e-4  # and no more noise than needed
+
+
+def weights_of_cells(distribution, step, starts):
+    """Weight of the first integer of each cell relative to that of zero, from the definition."""
+    if isinstance(distribution, GaussianDistribution):
+        return np.exp(-0.5 * (starts * step / distribution.scale) ** 2)
+    if isinstance(distribution, OptimalDistribution):
+        return np.exp(-starts * step / distribution.scale)
+    period = int(np.ceil(distribution.sensitivity / step))
+    upper = max(1, round(distribution.gamma * period))
+    periods, rest = np.divmod(starts, period)
+    return np.exp(-distribution.epsilon * (periods + (rest >= upper)))
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.5])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.003, 0.004, 0.01, 0.1, 0.3, 0.57, 1.0, 3.0, 19.0])
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])
+def test_every_cell_of_every_table_has_its_probability(cls, epsilon, delta):
+    # As fitted, on the grid that is used: 2^-24 of the sensitivity.
+    fitted = cls(epsilon, delta).fit(np.zeros((1, 1)))
+    noise, step = fitted._noise, fitted._step
+    starts, sizes = noise._starts[: noise._tail], noise._masks[: noise._tail] + 1.0
+    ideal = weights_of_cells(fitted._make_distribution(1 + step), step, starts)
+    found = noise.proposals[: noise._tail] / sizes
+    assert np.abs(np.log(found / found[0] / ideal)).max() <= 2 * 2.0**-32 + 1e-12
+    assert_allclose(noise.proposals.sum(), 1, rtol=1e-12)
+
+
+def test_a_table_that_is_not_exact_enough_is_never_used(monkeypatch):
+    monkeypatch.setattr(_sampler, "CELL_PRECISION", 1e-14)
+    with pytest.raises(ArithmeticError, match="relative error"):
+        StaircaseDPNoise(0.3).fit(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, 2.0**-40], [2.0**-80, 1.0, 1e-3], [2.0**-33, 1.0, 2.0**-70, 2.0**-34, 0.25]]
+)
+def test_weights_far_apart_are_exact_in_any_order(weights):
+    # Cells of one integer each; a single table of 64 bits would lose the small ones.
+    heights = np.array(weights)
+    n = len(heights)
+    cells = Cells(np.arange(n), np.ones(n, dtype=np.int64), heights, 2 * heights.sum())
+    noise = IntegerNoise(cells, lambda starts, places: np.zeros(len(places)))
+    assert len(noise._tables) > 1
+    assert_allclose(noise.proposals[:n], heights / heights.sum(), rtol=2.0**-32)
+
+
+@pytest.mark.parametrize("delta", [1e-40, 1e-19, 1e-12, 1e-5, 0.3, 0.999])
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise])
+def test_the_point_mass_is_never_more_than_delta_and_hardly_less(cls, delta):
+    noise = cls(1.0, delta).fit(np.zeros((1, 1)))._noise
+    # Of what is accepted: zero, which has no sign, is rejected half the time.
+    zero = noise.proposals[0] / (noise._masks[0] + 1.0) / 2
+    rejected = zero + sum(
+        p * (1 - accepted(noise, c)) for c, p in enumerate(noise.proposals[: noise._tail])
+    )
+    atom = noise.proposals[noise._atom] / (1 - rejected)
+    assert delta * (1 - 2.0**-29) <= atom <= delta
+
+
+def accepted(noise, c):
+    """Mean acceptance of a cell of Laplace or staircase noise, but for zero."""
+    width, size = int(noise._widths[c]), int(noise._masks[c]) + 1
+    loss = noise._log_ratio(np.array([noise._starts[c]]), np.array([1.0]))[0]
+    mean = 1.0 if loss == 0 else -np.expm1(-loss * width) / -np.expm1(-loss) / width
+    return width / size * mean
 
 
 def test_the_discrete_laplace_is_its_closed_form():
@@ -126,6 +195,16 @@ def test_far_tails_are_reached():
     assert stats.binomtest(beyond, len(drawn), expected).pvalue > 1e-6
     rest = drawn[drawn >= noise._length] - noise._length
     assert stats.kstest(rest + 0.5, stats.expon(scale=4095).cdf).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [2e-6, 1e-4, 1e-3, 0.0039, 0.004, 0.1, 1.0])
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise])
+def test_few_draws_take_longer_because_their_noise_is_large(cls, epsilon):
+    # One that leaves the table takes another round, and is then known to be large.
+    noise = cls(epsilon).fit(np.zeros((1, 1)))._noise
+    _, done, tail = noise._attempt(200_000, 0, RandomBits(bytes(32)))
+    assert tail.mean() < np.exp(-8) + 2e-4
+    assert done.mean() > 0.5
 
 
 @pytest.mark.parametrize("atom", [0.0, 0.3])

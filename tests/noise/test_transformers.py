@@ -1,14 +1,27 @@
+import copy
 import pickle
+import re
+import warnings
+import weakref
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
-from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp import (
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+    StaircaseDPNoise,
+)
 from skdp.noise import perturb_training_rows
 
 NOISES = [OptimalDPNoise(), StaircaseDPNoise(), GaussianDPNoise()]
@@ -31,6 +44,58 @@ def test_fit_perturbs_training_rows_only(noise, rng):
     noise = clone(noise).set_params(perturb="fit")
     assert (noise.fit_transform(X) != X).all()
     assert_array_equal(noise.transform(X), X)
+
+
+def passes_on(noise, X):
+    """Return what transform returns, and whether that warned."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        out = noise.transform(X)
+    assert all(warning.filename == __file__ for warning in caught)
+    return out, any("perturb='fit'" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("fit", ["fit", "fit_transform"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_training_rows_that_pass_unchanged_warn(cls, fit, wrap, rng):
+    X = wrap(rng.rand(50, 3))
+    noise = cls(perturb="fit")
+    getattr(noise, fit)(X)
+    out, warned = passes_on(noise, X)
+    assert_array_equal(out, X)
+    assert warned
+    for other in (X.copy(), X[:10]):
+        assert not passes_on(noise, other)[1]
+    always = cls(perturb="always").fit(X)
+    assert not passes_on(always, X)[1]
+
+
+def test_a_feature_union_that_hands_out_training_rows_warns(rng):
+    X = rng.rand(50, 3)
+    union = FeatureUnion([("noise", OptimalDPNoise(perturb="fit")), ("same", "passthrough")])
+    with pytest.warns(PrivacyLeakWarning, match="returns them as they are"):
+        assert_array_equal(union.fit(X).transform(X)[:, :3], X)
+
+
+def test_nothing_is_kept_of_the_rows(rng):
+    X = rng.rand(50, 3)
+    noise = OptimalDPNoise(perturb="fit").fit(X)
+    known = weakref.ref(X)
+    copies = [pickle.loads(pickle.dumps(noise)), copy.deepcopy(noise), clone(noise).fit(X[:20])]
+    assert not any(passes_on(made, X)[1] for made in copies)
+    assert b"_fitted_on" not in pickle.dumps(noise)
+    del X
+    assert known() is None
+    assert not passes_on(noise, rng.rand(50, 3))[1]
+    rows = rng.rand(50, 3).tolist()  # no weak reference can be made to a list
+    assert not passes_on(OptimalDPNoise(perturb="fit").fit(rows), rows)[1]
+
+
+def test_the_guarantee_says_what_passes(rng):
+    guarantee = OptimalDPNoise(perturb="fit").fit(rng.rand(5, 3)).guarantee_
+    assert "training rows as fit_transform returns them, not as transform does" in guarantee.covers
+    assert "queries and all else that transform passes on" in guarantee.excludes
 
 
 def test_training_pipeline_never_sees_the_data(rng):
@@ -136,12 +201,12 @@ def test_non_finite_input_is_refused(bad, rng):
 def test_copies_keep_distribution_and_guarantee(noise, rng, tmp_path):
     noise = clone(noise).fit(rng.rand(5, 2))
     joblib.dump(noise, tmp_path / "noise.joblib")
-    for copy in (
+    for made in (
         pickle.loads(pickle.dumps(noise)),
         joblib.load(tmp_path / "noise.joblib"),
     ):
-        assert copy.guarantee_ == noise.guarantee_
-        assert copy.transform(np.zeros((3, 2))).all()
+        assert made.guarantee_ == noise.guarantee_
+        assert made.transform(np.zeros((3, 2))).all()
 
 
 def test_html_says_when_noise_is_added(rng):
@@ -163,10 +228,10 @@ def test_set_params_after_fit_changes_nothing_until_the_next_fit(rng):
 def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
     X = rng.rand(20, 3)
     noise = OptimalDPNoise(random_state=np.random.RandomState(0)).fit(X)
-    copy = pickle.loads(pickle.dumps(noise))
-    assert copy.random_state is None
+    made = pickle.loads(pickle.dumps(noise))
+    assert made.random_state is None
     assert noise.random_state is not None
-    assert (copy.transform(X) != noise.transform(X)).all()
+    assert (made.transform(X) != noise.transform(X)).all()
 
 
 def test_the_warning_points_at_the_users_line(rng):
@@ -208,3 +273,77 @@ def test_training_rows_are_perturbed_by_a_clone_that_lets_queries_pass(rng):
     seeded = OptimalDPNoise(random_state=np.random.RandomState(0))
     first, second = (perturb_training_rows(seeded, X)[0] for _ in range(2))
     assert (first != second).all()
+
+
+def exact_values_expected(noise, X):
+    """Return how many exact values a warning of fit_transform expects; None without one."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        noise.fit_transform(X)
+    found = [re.search(r"values, (\S+) are expected", str(w.message)) for w in caught]
+    assert all(issubclass(w.category, PrivacyLeakWarning) for w in caught)
+    return float(found[0][1]) if found else None
+
+
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise])
+def test_values_that_leave_exactly_warn(cls):
+    assert exact_values_expected(cls(), np.zeros((1000, 20))) == 0.2
+    assert exact_values_expected(cls(delta=0.01), np.zeros((100, 20))) == 20.0
+    assert exact_values_expected(cls(), np.zeros((1000, 9))) is None
+    assert exact_values_expected(cls(delta=0.0), np.zeros((1000, 20))) is None
+    # δ of a record is shared by its elements.
+    record = cls(20.0, 1e-3, privacy_unit="record")
+    assert exact_values_expected(record, np.zeros((1000, 20))) == 1.0
+    assert exact_values_expected(GaussianDPNoise(), np.zeros((1000, 20))) is None
+
+
+def test_values_that_leave_exactly_warn_where_they_leave():
+    X = np.zeros((2000, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        always = OptimalDPNoise().fit(X)
+        OptimalDPNoise(perturb="fit").fit(X).transform(X[:1500])
+    with pytest.warns(PrivacyLeakWarning, match="40000 values, 0.4 are expected"):
+        always.transform(X)
+
+
+def test_on_a_coarse_grid_exact_values_can_be_told(digits):
+    X, _ = digits
+    delta = 1e-3
+    noise = OptimalDPNoise(1.0, delta, random_state=np.random.RandomState(5))
+    with pytest.warns(PrivacyLeakWarning, match="leave without noise"):
+        noisy = noise.fit_transform(X)
+    on_the_grid = noisy * 16 == np.rint(noisy * 16)
+    assert_array_equal(noisy[on_the_grid], X[on_the_grid])  # all of them are recognised
+    assert stats.binomtest(int(on_the_grid.sum()), X.size, delta).pvalue > 1e-6
+    for wrong in (0.5 * delta, 1.5 * delta):
+        assert stats.binomtest(int(on_the_grid.sum()), X.size, wrong).pvalue < 1e-3
+
+
+def test_after_a_fit_that_failed_nothing_is_transformed(rng):
+    noise = OptimalDPNoise(8.0, privacy_unit="record").fit(rng.rand(5, 2))
+    noise.set_params(sensitivity=1e-200)
+    with pytest.raises(ValueError, match="too extreme"):
+        noise.fit(rng.rand(5, 300))
+    # Its noise was made for records of two elements.
+    for X in (rng.rand(5, 300), rng.rand(5, 2)):
+        with pytest.raises(NotFittedError):
+            noise.transform(X)
+    response = RandomizedResponse(1.0).fit([0, 1])
+    with pytest.raises(ValueError, match="at least two"):
+        response.fit([3, 3])
+    with pytest.raises(NotFittedError):
+        response.transform([3])
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_no_error_prints_the_extremes_of_the_data():
+    with pytest.raises(ValueError, match="too extreme") as caught:
+        OptimalDPNoise(bounds="data").fit(np.array([[31.4159e150], [0.0]]))
+    assert "3.14" not in str(caught.value)
+
+
+def test_the_index_of_rows_is_kept(rng):
+    frame = pd.DataFrame(rng.rand(4, 2), index=["d", "a", "c", "b"], columns=["x", "y"])
+    noisy = OptimalDPNoise().set_output(transform="pandas").fit_transform(frame)
+    assert noisy.index.tolist() == ["d", "a", "c", "b"]

@@ -1,0 +1,119 @@
+"""Validation of private rows: no rounding that moves neighbours apart, no value in an error."""
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context
+from sklearn.utils.validation import validate_data
+
+# Magnitude up to which float64 holds every whole number. Beyond, neighbours that differ by 1
+# may become floats that differ by 1,024.
+_LARGEST_INTEGER = 2.0**53
+# Bytes of the widest float that is no wider than float64, and of the widest integer all of whose
+# values are float64 numbers.
+_FLOAT_BYTES, _INTEGER_BYTES = 8, 4
+# What an array or a column of objects may hold: each of these is a float64 number, or a whole
+# one that is clipped to those.
+_SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np.integer, np.bool_)
+
+
+def validate_private_data(estimator, X, *y, **settings):
+    """Validate as scikit-learn does, and keep neighbouring rows neighbours.
+
+    float32 and float64 rows stay as they are. Whole numbers are clipped to ±2^53 before they
+    become float64, which moves no two of them apart and does not depend on the data. Whatever
+    is neither an array nor a DataFrame may hide whole numbers among floats, and is clipped
+    alike. Other types would be rounded, by more than the sensitivity where values are large:
+    they are refused.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``.
+
+    X : array-like of shape (n_samples, n_features)
+        Private rows.
+
+    *y : array-like
+        Passed on.
+
+    **settings
+        Of :func:`sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        float32 or float64, finite whatever scikit-learn is configured to assume; with y, if
+        that is given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When rows are not two-dimensional, finite and of such a type. No message repeats a
+        value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> X = np.array([[2**62 + 512], [2**62 + 513]])
+    >>> np.diff(X.astype(float), axis=0).item(), np.diff(X, axis=0).item()
+    (1024.0, 1)
+    >>> np.diff(validate_private_data(BaseEstimator(), X), axis=0).item()
+    0.0
+    """
+    exact = True if sparse.issparse(X) else _is_exact(X)  # scikit-learn refuses sparse rows
+    settings = {"dtype": [np.float64, np.float32], **settings}
+    try:
+        with config_context(assume_finite=False):
+            validated = validate_data(estimator, X, *y, **settings)
+    except OverflowError:
+        validated = None
+    if validated is None:
+        raise ValueError("Input X holds whole numbers too large for float64. Scale it.")
+    if np.all(exact):
+        return validated
+    rows, *rest = validated if y else (validated,)
+    limit = np.where(exact, np.inf, _LARGEST_INTEGER).astype(rows.dtype)
+    rows = np.clip(rows, -limit, limit)
+    return (rows, *rest) if y else rows
+
+
+def _is_exact(X):
+    """Tell whether X, or each column of it, can become float64 without any rounding."""
+    if hasattr(X, "iloc") and hasattr(X, "dtypes") and X.ndim == 2:
+        columns = [X.iloc[:, i] for i in range(X.shape[1])]
+        return np.array([_type_is_exact(column.dtype, column) for column in columns], dtype=bool)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        kind = "scalar" if array.ndim == 0 else f"{array.ndim}D"
+        raise ValueError(
+            f"Expected 2D array, got {kind} array instead. Reshape your data: one row for each "
+            "sample, one column for each feature."
+        )
+    return _type_is_exact(array.dtype, array) and (
+        isinstance(X, np.ndarray) or array.dtype.kind != "f"
+    )
+
+
+def _type_is_exact(dtype, values):
+    kind, size = getattr(dtype, "kind", "O"), getattr(dtype, "itemsize", _FLOAT_BYTES)
+    if kind == "c":
+        raise ValueError("Complex data not supported: input X must hold real numbers.")
+    if kind == "O":
+        types = set(map(type, np.asarray(values, dtype=object).ravel().tolist()))
+        wrong = sorted(t.__name__ for t in types if not issubclass(t, _SCALARS))
+        if wrong:
+            raise TypeError(
+                f"Input X holds objects of type {', '.join(wrong)}. Each element of the argument "
+                "must be a float of 64 bits or less or an integer, and never a string or "
+                "another kind of number, which float64 would round. Convert it by a rule that "
+                "does not depend on the data."
+            )
+        return False
+    if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):
+        raise TypeError(
+            f"Input X is of type {dtype}, which float64 would round by more than a sensitivity "
+            "where values are large. Convert it to float64 by a rule that does not depend on "
+            "the data, such as hours since a public date."
+        )
+    return kind in "bf" or size <= _INTEGER_BYTES

@@ -1,0 +1,223 @@
+"""Randomness that is copied, shared or known: noise must not repeat unseen."""
+
+import copy
+import os
+import pickle
+import pickletools
+import subprocess
+import sys
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from skdp import OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
+from skdp.noise import _leaks
+from skdp.noise._random_bits import draw_key
+
+X = np.linspace(0, 1, 60).reshape(20, 3)
+Y = np.arange(200) % 7
+SEED = 123_456_789
+GLOBAL = np.random.mtrand._rand
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+quiet = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+def in_child(draw):
+    """Return what a forked process draws."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            with os.fdopen(write, "wb") as pipe:
+                pickle.dump(draw(), pipe)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        drawn = pickle.load(pipe)
+    os.waitpid(child, 0)
+    return drawn
+
+
+def fitted_noise(generator):
+    noise = OptimalDPNoise(random_state=generator).fit(X)
+    return lambda: noise.transform(X)
+
+
+def noise_made_by_the_child(generator):
+    return lambda: OptimalDPNoise(random_state=generator).fit_transform(X)
+
+
+def randomised_labels(generator):
+    response = RandomizedResponse(random_state=generator).fit(Y)
+    return lambda: response.transform(Y)
+
+
+@forks
+@quiet
+@pytest.mark.parametrize("make", [fitted_noise, noise_made_by_the_child, randomised_labels])
+def test_children_repeat_neither_their_parent_nor_each_other(make):
+    draw = make(np.random.RandomState(0))
+    first, second = in_child(draw), in_child(draw)
+    parent = draw()
+    assert (first != second).any()
+    assert (first != parent).any()
+    assert (second != parent).any()
+
+
+@forks
+@quiet
+def test_what_a_parent_draws_does_not_depend_on_its_children():
+    plain = fitted_noise(np.random.RandomState(0))()
+    draw = fitted_noise(np.random.RandomState(0))
+    in_child(draw)
+    assert_array_equal(draw(), plain)
+
+
+def test_a_generator_in_a_worker_is_a_copy():
+    keys = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(draw_key)(np.random.RandomState(0)) for _ in range(2)
+    )
+    assert keys == [None, None]  # fresh entropy, for each of them
+    assert draw_key(np.random.RandomState(0)) == draw_key(np.random.RandomState(0))
+
+
+def test_integer_seeds_are_the_same_in_workers():
+    keys = joblib.Parallel(n_jobs=2)(joblib.delayed(draw_key)(7) for _ in range(2))
+    assert keys == [draw_key(7)] * 2
+
+
+def test_a_generator_listed_in_a_grid_warns():
+    # A search deep-copies the values of its grid for every fit.
+    pipeline = make_pipeline(OptimalDPNoise(perturb="fit"), KNeighborsClassifier(1))
+    grid = {"optimaldpnoise__random_state": [np.random.RandomState(2_001)]}
+    with pytest.warns(PrivacyLeakWarning, match="drawn before.*parameter grid"):
+        GridSearchCV(pipeline, grid, cv=2).fit(X, np.arange(20) % 2)
+
+
+@pytest.mark.filterwarnings("error::skdp.PrivacyLeakWarning")
+def test_a_generator_that_goes_on_does_not_warn():
+    noise = OptimalDPNoise(random_state=np.random.RandomState(2_002))
+    for _ in range(3):
+        clone(noise).fit_transform(X)
+    RandomizedResponse(random_state=noise.random_state).fit_transform(Y)
+
+
+def test_labels_and_features_with_equal_generators_warn():
+    OptimalDPNoise(random_state=np.random.RandomState(2_003)).fit_transform(X)
+    with pytest.warns(PrivacyLeakWarning, match="drawn before"):
+        RandomizedResponse(random_state=np.random.RandomState(2_003)).fit_transform(Y)
+
+
+@quiet
+def test_only_so_many_draws_are_remembered(monkeypatch):
+    monkeypatch.setattr(_leaks, "_N_REMEMBERED", 5)
+    monkeypatch.setattr(_leaks, "_drawn", {})
+    draw = fitted_noise(np.random.RandomState(0))
+    for _ in range(20):
+        draw()
+        assert len(_leaks._drawn) <= 5
+    again = np.random.RandomState(0)
+    again.bytes(32 * 19)
+    with pytest.warns(PrivacyLeakWarning, match="drawn before"):  # the last one is still known
+        OptimalDPNoise(random_state=again).fit_transform(X)
+
+
+@pytest.mark.parametrize("state", [SEED, np.int64(SEED), GLOBAL])
+def test_known_randomness_warns_wherever_noise_is_drawn(state, monkeypatch):
+    monkeypatch.setattr(_leaks, "_drawn", {})  # other tests seed the global generator, too
+    what = "global generator" if state is GLOBAL else str(SEED)
+    for estimator, data in ((OptimalDPNoise(), X), (RandomizedResponse(), Y)):
+        estimator.set_params(random_state=state)
+        with pytest.warns(PrivacyLeakWarning, match=what):
+            estimator.fit(data)
+        for call in (estimator.transform, estimator.fit_transform):
+            with pytest.warns(PrivacyLeakWarning, match=what) as caught:
+                call(data)
+            assert len(caught) == 1
+            assert caught[0].filename == __file__
+
+
+def test_no_noise_warns_wherever_none_is_added():
+    for estimator, data in ((OptimalDPNoise(np.inf), X), (RandomizedResponse(np.inf), Y)):
+        for call in (estimator.fit, estimator.transform, estimator.fit_transform):
+            with pytest.warns(PrivacyLeakWarning, match="the data itself") as caught:
+                call(data)
+            assert len(caught) == 1
+
+
+def test_a_warning_points_past_pipelines():
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        make_pipeline(OptimalDPNoise(random_state=0)).fit_transform(X)
+    assert caught[0].filename == __file__
+
+
+def numbers_in(pickled):
+    return [argument for _, argument, _ in pickletools.genops(pickled)]
+
+
+SEEDED = [
+    (OptimalDPNoise(random_state=SEED), X),
+    (OptimalDPNoise(perturb="fit", random_state=SEED), X),
+    (RandomizedResponse(random_state=SEED), Y),
+]
+
+
+@quiet
+@pytest.mark.parametrize(("estimator", "data"), SEEDED)
+def test_a_fitted_pickle_holds_no_seed(estimator, data):
+    estimator = clone(estimator)
+    assert SEED in numbers_in(pickle.dumps(estimator))  # not fitted: equal for any n_jobs
+    pickled = pickle.dumps(estimator.fit(data))
+    assert SEED not in numbers_in(pickled)
+    assert estimator.random_state == SEED
+    estimator.set_params(random_state=SEED + 1)
+    pickled = pickle.dumps(estimator)
+    assert not {SEED, SEED + 1} & set(numbers_in(pickled))
+    assert pickle.loads(pickle.dumps(clone(estimator))).random_state == SEED + 1
+
+
+@quiet
+def test_elsewhere_an_unpickled_noise_draws_afresh(tmp_path):
+    noise = OptimalDPNoise(random_state=SEED).fit(X)
+    (tmp_path / "noise").write_bytes(pickle.dumps(noise))
+    code = (
+        "import pathlib, pickle, sys, warnings, numpy as np; warnings.simplefilter('error');"
+        "noise = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()); X = np.load(sys.argv[2]);"
+        "assert noise.random_state is None;"
+        "np.save(sys.argv[3], noise.transform(X)); np.save(sys.argv[4], noise.transform(X))"
+    )
+    files = [tmp_path / name for name in ("noise", "X.npy", "first.npy", "second.npy")]
+    np.save(files[1], X)
+    subprocess.run([sys.executable, "-c", code, *files], check=True)
+    own, first, second = noise.transform(X), np.load(files[2]), np.load(files[3])
+    assert (first != own).all()
+    assert (second != own).all()
+    assert (first != second).all()
+
+
+@quiet
+def test_copies_in_this_process_keep_their_seed():
+    noise = OptimalDPNoise(random_state=SEED).fit(X)
+    for made in (copy.deepcopy(noise), pickle.loads(pickle.dumps(noise))):
+        assert made.get_params() == noise.get_params()
+        assert_array_equal(made.transform(X), noise.transform(X))
+
+
+def test_a_pickle_of_an_earlier_version_is_read():
+    noise = OptimalDPNoise().fit(X)
+    state = noise.__getstate__()
+    made = OptimalDPNoise.__new__(OptimalDPNoise)
+    made.__setstate__(state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (made.transform(X) != X).all()
+    assert "_token" not in vars(made)
