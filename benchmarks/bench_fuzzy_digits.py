@@ -32,7 +32,7 @@ def run(noise, sd):
 
 
 rows = [{"test_noise_sd": sd, **run(None, sd)} for sd in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
-rows += [{"epsilon": e, **run(OptimalDPNoise(e), 0.0)} for e in (8.0, 2.0, 1.0, 0.5, 0.1)]
+rows += [{"epsilon": e, **run(OptimalDPNoise(e, 1e-5), 0.0)} for e in (8.0, 2.0, 1.0, 0.5, 0.1)]
 for row in rows:
     print(row)
 save("fuzzy_digits", vars(options), rows)

@@ -26,7 +26,7 @@ folds = np.random.RandomState(0).permutation(np.unique(people)).reshape(6, 5)
 
 
 def fit(X, y, groups, epsilon):
-    noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon)
+    noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5)
     model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, random_state=0)
     return model.fit(X, y, groups=groups)
 

@@ -26,8 +26,8 @@ folds = list(splits.split(X))
 rows = []
 for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
     noises = {
-        "optimal": OptimalDPNoise(epsilon, perturb="fit"),
-        "staircase": StaircaseDPNoise(epsilon, perturb="fit"),
+        "optimal": OptimalDPNoise(epsilon, 1e-5, perturb="fit"),
+        "staircase": StaircaseDPNoise(epsilon, 1e-5, perturb="fit"),
         "Gaussian, analytic": GaussianDPNoise(epsilon, perturb="fit"),
     }
     if epsilon < 1:

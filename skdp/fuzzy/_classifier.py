@@ -220,7 +220,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             The fitted classifier.
         """
         # A participant may have rows of a single class.
-        X, class_indices = validate_training(self, X, y, min_classes=1)
+        private = self.noise is not None
+        X, class_indices = validate_training(self, X, y, min_classes=1, private=private)
         names, participant_indices = [None], np.zeros(len(X), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)

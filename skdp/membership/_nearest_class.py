@@ -8,10 +8,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._errors import group_errors, group_temperature
+from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import fit_context
 
 
-def validate_training(classifier, X, y, *, min_classes=2):
+def validate_training(classifier, X, y, *, min_classes=2, private=False):
     """Check training rows and labels, and set what follows from them alone.
 
     Parameters
@@ -27,6 +28,9 @@ def validate_training(classifier, X, y, *, min_classes=2):
 
     min_classes : int, default=2
         How many classes there must be.
+
+    private : bool, default=False
+        Whether noise is to be added: then types are refused that would be rounded.
 
     Returns
     -------
@@ -50,7 +54,8 @@ def validate_training(classifier, X, y, *, min_classes=2):
     >>> class_indices.tolist(), classifier.dtype_
     ([1, 0], dtype('float64'))
     """
-    X, y = validate_data(classifier, X, y, dtype=[np.float64, np.float32])
+    validate = validate_private_data if private else validate_data
+    X, y = validate(classifier, X, y, dtype=[np.float64, np.float32])
     check_classification_targets(y)
     classifier.classes_, class_indices = np.unique(y, return_inverse=True)
     if len(classifier.classes_) < min_classes:

@@ -53,7 +53,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def __init__(
         self,
         epsilon=1.0,
-        delta=1e-5,
+        delta=0.0,
         sensitivity=1.0,
         *,
         privacy_unit="element",

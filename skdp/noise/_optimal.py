@@ -32,7 +32,7 @@ class OptimalDPNoise(DPNoise):
         Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
         noise at all, and warns.
 
-    delta : float, default=1e-5
+    delta : float, default=0.0
         Probability δ in [0, 1) that an element is released as it is, which shows where the
         data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
         public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more

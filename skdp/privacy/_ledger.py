@@ -72,7 +72,7 @@ class PrivacyLedger:
     >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="spring survey")
     >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="again")
     >>> ledger
-    PrivacyLedger(spent (0.8, 2e-05) of (1, unlimited) per element, 2 entries)
+    PrivacyLedger(spent (0.8, 0) of (1, unlimited) per element, 2 entries)
     >>> ledger.release(OptimalDPNoise(0.4), X)
     Traceback (most recent call last):
     ...

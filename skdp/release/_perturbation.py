@@ -1,6 +1,6 @@
 """The one step that sees private rows: perturb them, once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ NOISES = {
     "staircase": StaircaseDPNoise,
     "gaussian": GaussianDPNoise,
 }
-# What a budget is where neither the source nor its noise says it.
-DEFAULT_BUDGET = {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 1.0}
+# Parameters of a source that its noise has too; None leaves them to the noise.
+BUDGET = ("epsilon", "delta", "sensitivity")
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ def make_noise(estimator):
     ----------
     estimator : DPSource
         Has ``noise``, and the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
-        where the noise or the default is to say it.
+        where the noise, or its default, is to say it.
 
     Raises
     ------
     ValueError
         When the noise has another budget than the source asks for.
     """
-    own = {name: getattr(estimator, name) for name in DEFAULT_BUDGET}
+    own = {name: getattr(estimator, name) for name in BUDGET}
+    own = {name: value for name, value in own.items() if value is not None}
     if isinstance(estimator.noise, str):
-        budget = {k: DEFAULT_BUDGET[k] if value is None else value for k, value in own.items()}
-        return NOISES[estimator.noise](**budget)
+        return NOISES[estimator.noise](**own)
     theirs = estimator.noise.get_params(deep=False)
     for name, value in own.items():
-        if value is not None and theirs.get(name, value) != value:
+        if theirs.get(name, value) != value:
             raise ValueError(
                 f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
                 f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
@@ -139,7 +139,16 @@ def perturb_rows(noise, X, *, needs_variance):
         )
     if needs_variance:
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
-    return NoisyRows(noisy, variance if needs_variance else None, guarantee)
+    return NoisyRows(noisy, variance if needs_variance else None, about_release(guarantee))
+
+
+def about_release(guarantee):
+    """Return the guarantee of a noisy copy as that of what is learned from it."""
+    return replace(
+        guarantee,
+        covers="the features of the rows that the source was fitted to",
+        excludes="labels, the number of rows and of rows per class; queries to the release",
+    )
 
 
 def _is_variance(value, n_features):

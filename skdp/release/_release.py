@@ -80,7 +80,7 @@ class Release:
     >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
     >>> release = source.fit(domains.source, domains.source_target).release_
     >>> release
-    Release(10 classes, 64 features, (8, 1e-05)-DP per element)
+    Release(10 classes, 64 features, (8, 0)-DP per element)
     >>> release.predict(domains.source[:5]).shape
     (5,)
     >>> release.save("digits.skdp")  # doctest: +SKIP

@@ -2,19 +2,24 @@
 
 from numbers import Integral, Real
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.noise import RandomizedResponse
 from skdp.privacy import record_guarantee
-from skdp.release._perturbation import NOISES, make_noise, perturb_labels, perturb_rows
+from skdp.release._perturbation import (
+    NOISES,
+    about_release,
+    make_noise,
+    perturb_labels,
+    perturb_rows,
+)
 from skdp.release._release import Release
 from skdp.release.estimation import Alignment, Moments, denoised_codes
 from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
 
@@ -52,7 +57,8 @@ class DPSource(BaseEstimator):
         transformer, otherwise 1.
 
     delta : float or None, default=None
-        Slack δ in [0, 1) for one element. None: that of ``noise``, otherwise 1e-5.
+        Slack δ in [0, 1) for one element. None: that of ``noise``, or its default, which is
+        0, and 1e-5 for "gaussian".
 
     sensitivity : float or None, default=None
         Largest change of one element that must be hidden, in the units of the data: scale
@@ -150,7 +156,7 @@ class DPSource(BaseEstimator):
     >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
     >>> source = source.fit(domains.source, domains.source_target)
     >>> source.release_
-    Release(10 classes, 64 features, (8, 1e-05)-DP per element)
+    Release(10 classes, 64 features, (8, 0)-DP per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
     >>> source.release_.save("digits.skdp")  # doctest: +SKIP
@@ -233,7 +239,7 @@ class DPSource(BaseEstimator):
         # Whatever fails now, nothing old passes for new.
         for name in ("release_", "guarantee_", "label_guarantee_", "classes_"):
             self.__dict__.pop(name, None)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_private_data(self, X, y)
         check_classification_targets(y)
         noise = make_noise(self)
         labels = perturb_labels(self.label_noise, y)
@@ -281,7 +287,7 @@ class DPSource(BaseEstimator):
             it will guarantee.
         """
         self._validate_params()
-        X, y = validate_data(clone(self), X, y, dtype=[np.float64, np.float32])
+        X, y = validate_private_data(clone(self), X, y)
         check_classification_targets(y)
         noise = clone(make_noise(self))
         if not hasattr(noise, "guarantee_for"):
@@ -291,7 +297,7 @@ class DPSource(BaseEstimator):
             )
         if "perturb" in noise.get_params(deep=False):
             noise.set_params(perturb="fit")  # as when it is fitted
-        guarantee = noise.guarantee_for(X)
+        guarantee = about_release(noise.guarantee_for(X))
         if self.label_noise is None:
             perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
             return guarantee

@@ -46,11 +46,11 @@ def test_nothing_is_released_beyond_the_budget(X, budget):
             return super()._perturb(X)
 
     ledger = PrivacyLedger(**budget)
-    ledger.release(Watched(0.5), X)
-    ledger.release(Watched(0.5), X)
+    ledger.release(Watched(0.5, 1e-5), X)
+    ledger.release(Watched(0.5, 1e-5), X)
     (name, value), before = next(iter(budget.items())), Watched.calls
     with pytest.raises(BudgetExceededError, match=rf"bring {name} to .* above the {value:g}"):
-        ledger.release(Watched(0.5), X)
+        ledger.release(Watched(0.5, 1e-5), X)
     assert (before, Watched.calls, len(ledger.entries)) == (2, 2, 2)
 
 

