@@ -28,7 +28,7 @@ _DELTA_ROUNDING = 1e-6
 _LEAST_ROUNDING = 2.3e-16
 # Most different mechanisms of which it is found out, where that takes a numerical composition: a
 # second or so (rule of thumb).
-_MOST_KINDS = 100
+_MOST_KINDS = 10
 # Rounds in which ε and what the cut takes of δ agree; a few suffice (rule of thumb).
 _MAX_ROUNDS = 100
 
@@ -115,6 +115,12 @@ def composed_delta(losses, epsilon):
         pure with the same parameter; otherwise up to a thousandth of the smallest loss or a
         100,000th of all of them, and to 5e-14·√n + 2.2e-16·n for n mechanisms, the error of
         the FFT, which is added. Below 1e-11 that warns.
+
+    Raises
+    ------
+    ValueError
+        When what would have to be composed numerically is more than a million mechanisms, or
+        parameters below 1e-9 or of a sum above 5e7.
 
     Examples
     --------

@@ -33,9 +33,13 @@ _LOG_LEAST = -40.0
 # Relative error of a binomial tail, for the square root of the number of trials: eight times what
 # was measured for 1000 to 10^9 trials against sums in 40 digits.
 _TAIL_ERROR = 3e-14
-# Most mechanisms composed numerically; the FFT's length grows with the square root (2 million
-# numbers here).
-_MOST_COMPOSED = 10**10
+# Most mechanisms composed numerically, in about a second; ten million of them took ten, and
+# losses so small against their sum are hardly resolved.
+_MOST_COMPOSED = 10**6
+# Least parameter and greatest sum of losses composed numerically, in which e to the power of one
+# step is a float (rule of thumb: noise has at least a thousand times the former).
+_SMALLEST = 1e-9
+_GREATEST = 5e7
 # A solution is nudged by this relative amount, so that its last digit is on the safe side.
 _SAFETY = 1e-10
 
@@ -63,7 +67,7 @@ def gaussian_distance(losses):
     """
     if not losses or any(loss.kind != "gaussian" or loss.atom for loss in losses):
         return None
-    return sqrt(sum(loss.count * loss.parameter**2 for loss in losses))
+    return sqrt(sum(loss.count * loss.parameter * loss.parameter for loss in losses))
 
 
 def most_epsilon(losses):
@@ -93,13 +97,16 @@ def tight_delta(uses, epsilon):
     >>> round(tight_delta({("pure", 1.0): 1}, 0.0), 12)  # (e − 1)/(e + 1)
     0.46211715726
     """
-    if len(uses) == 1 and (found := next(iter(uses)))[0] == "pure":
-        return _pure_delta(found[1], uses[found], epsilon)
+    bound = _by_pure(uses, _pure_delta, epsilon)
+    if bound is not None and _is_enough(uses):
+        return bound
     total, error = _loss_distribution(uses)
     if epsilon <= _MOST_EXPONENT:
         delta = max(0.0, total.get_delta_for_epsilon(epsilon)) + error
     else:  # where e^ε overflows
         delta = _invert(total.get_epsilon_for_delta, epsilon) + error
+    if bound is not None and bound <= delta:
+        return bound
     _warn_below(delta)
     return delta
 
@@ -125,11 +132,33 @@ def tight_epsilon(uses, delta):
     >>> round(tight_epsilon({("pure", 1.0): 1}, 0.25), 3)
     0.581
     """
-    if len(uses) == 1 and (found := next(iter(uses)))[0] == "pure":
-        return _pure_epsilon(found[1], uses[found], delta)
-    _warn_below(delta)
+    bound = _by_pure(uses, _pure_epsilon, delta)
+    if bound is not None and _is_enough(uses):
+        return bound
     total, error = _loss_distribution(uses)
-    return total.get_epsilon_for_delta(delta - error) if delta > error else inf
+    epsilon = total.get_epsilon_for_delta(delta - error) if delta > error else inf
+    if bound is not None and bound <= epsilon:
+        return bound
+    _warn_below(delta)
+    return epsilon
+
+
+def _by_pure(uses, function, argument):
+    """Return a closed form by pure mechanisms of the same ε, or None where there is none.
+
+    A Laplace mechanism is no worse than a pure one of its ε, and hardly better where very many
+    of a small ε are composed: both have losses of mean ε²/2 and variance ε².
+    """
+    kinds = {kind for kind, _ in uses}
+    parameters = {parameter for _, parameter in uses}
+    if "gaussian" in kinds or len(parameters) > 1:
+        return None
+    return function(parameters.pop(), sum(uses.values()), argument)
+
+
+def _is_enough(uses):
+    """Return whether nothing tighter than the closed form can be had."""
+    return {kind for kind, _ in uses} == {"pure"} or sum(uses.values()) > _MOST_COMPOSED
 
 
 def _invert(epsilon_of, epsilon):
@@ -202,6 +231,11 @@ def _loss_distribution(uses):
             f"{_MOST_COMPOSED} are. Use the closed forms epsilon and delta of the guarantee."
         )
     smallest = min(parameter for _, parameter in uses)
+    if not (smallest >= _SMALLEST and _range(uses) <= _GREATEST):
+        raise ValueError(
+            f"Losses from {smallest:g} to {_range(uses):g} together are too extreme to be "
+            "composed tightly. Use the closed forms epsilon and delta of the guarantee."
+        )
     interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_RESOLUTION * _range(uses))
     # Multiples that the smallest loss is one of, so that nothing of it is lost by rounding up.
     interval = smallest / (smallest // interval) if smallest > interval else interval
@@ -226,7 +260,7 @@ def _loss_distribution(uses):
 
 def _range(uses):
     """Return a privacy loss that is hardly exceeded."""
-    gaussian = sum(count * p**2 for (kind, p), count in uses.items() if kind == "gaussian")
+    gaussian = sum(n * p * p for (kind, p), n in uses.items() if kind == "gaussian")
     others = sum(count * p for (kind, p), count in uses.items() if kind != "gaussian")
     return others + sqrt(gaussian) * (sqrt(gaussian) / 2 + 10)
 

@@ -17,6 +17,8 @@ _PRECISION = 1e-12
 # Half the distance of two neighbours, in units of σ, up to which δ is an integral and not a
 # difference (rule of thumb: both have all digits near here).
 _CLOSE = 0.5
+# Deviations beyond which a normal tail is below the smallest float.
+_FARTHEST = 40.0
 # Nodes and weights on [-1, 1]; what is integrated is smooth, and 20 nodes leave an error below
 # rounding over a width of 2 · _CLOSE (tests/privacy/test_gaussian.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -92,6 +94,8 @@ def _delta(ratio, epsilon):
     if half > _CLOSE:
         # e^ε Φ(·) in log space: e^ε alone overflows long before the product does.
         return float(ndtr(half - shift) - np.exp(epsilon + log_ndtr(-half - shift)))
+    if shift - half > _FARTHEST:
+        return 0.0
     # The two terms nearly cancel. Since φ(half − shift) = e^ε φ(half + shift), they are this
     # density times Mills ratios R, whose difference is the integral of −R'(x) = 1 − x R(x).
     x = shift + half * _NODES

@@ -246,6 +246,10 @@ class PrivacyGuarantee:
         ------
         ImportError
             When this takes a privacy-loss distribution and dp-accounting is not installed.
+
+        ValueError
+            When the argument is out of range, or the mechanisms are too many or too extreme for
+            such a distribution.
         """
         if not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
@@ -269,6 +273,10 @@ class PrivacyGuarantee:
         ------
         ImportError
             When this takes a privacy-loss distribution and dp-accounting is not installed.
+
+        ValueError
+            When the argument is out of range, or the mechanisms are too many or too extreme for
+            such a distribution.
         """
         if not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")

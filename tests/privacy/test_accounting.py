@@ -9,7 +9,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta, joint_guarantee
+from skdp.privacy import (
+    PrivacyGuarantee,
+    PrivacyLoss,
+    gaussian_delta,
+    gaussian_epsilon,
+    joint_guarantee,
+)
 
 X = np.zeros((4, 6))
 
@@ -321,6 +327,34 @@ def test_sums_and_tight_statements_agree_with_their_losses():
     tight.check_losses()
     with pytest.raises(ValueError, match="amount to more"):
         replace(tight, epsilon=0.9 * tight.epsilon).check_losses()
+
+
+def test_very_many_mechanisms_have_a_closed_form_or_none():
+    few, many = (bare(PrivacyLoss("laplace", 1e-3, count=n)) for n in (10**6, 10**6 + 1))
+    assert_allclose(many.epsilon_at(1e-6), few.epsilon_at(1e-6), rtol=1e-5)
+    assert few.epsilon_at(1e-6) < gaussian_epsilon(1.0, 1e-6) * 1.01  # by the central limit
+    assert many.compose(10**6).epsilon_at(1e-6) < many.compose(10**6).epsilon
+    mixed = bare(PrivacyLoss("laplace", 1e-3, count=10**9), PrivacyLoss("laplace", 0.5))
+    with pytest.raises(ValueError, match=r"too many to be composed tightly.*closed forms"):
+        mixed.epsilon_at(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("laplace", 1e9, 1), ("laplace", 1.0, 1)),
+        (("laplace", 1e-300, 1), ("laplace", 1.5, 1)),
+        (("gaussian", 1e300, 2**50), ("laplace", 1e-5, 1)),
+        (("pure", 1e308, 10**5), ("gaussian", 0.1, 1)),
+    ],
+)
+def test_extreme_losses_end_in_a_plain_refusal(first, second):
+    losses = [PrivacyLoss(kind, value, count=count) for kind, value, count in (first, second)]
+    for call in (lambda: bare(*losses).delta_at(1.0), lambda: bare(*losses).epsilon_at(1e-5)):
+        with pytest.raises(ValueError, match=r"too (extreme|many) to be composed tightly"):
+            call()
+    with pytest.raises(ValueError, match="too"):
+        bare(*losses, epsilon=1.0).check_losses()
 
 
 @pytest.mark.parametrize(
