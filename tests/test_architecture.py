@@ -31,7 +31,7 @@ def imports(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                yield node.module, alias.name
+                yield "." * node.level + (node.module or ""), alias.name
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, ""
@@ -46,7 +46,9 @@ def test_imports_point_one_way(path):
     here = package_of(path)
     for module, name in imports(TREES[path]):
         parts = module.split(".")
+        assert parts[0], f"{module} {name} is relative"
         if parts[0] == "skdp" and here in ORDER:
+            assert len(parts) > 1, f"{name} comes from the whole of skdp"
             assert ORDER.index(parts[1]) >= ORDER.index(here), f"{here} imports {module}.{name}"
 
 
@@ -83,6 +85,30 @@ def test_private_attributes_are_read_where_they_are_made(path):
     for node in ast.walk(TREES[path]):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             assert node.attr in own, f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def private_reads(tree):
+    """Yield private names that are read of anything but the object itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            itself = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+            above = isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()"
+            if not itself and not above:
+                yield ast.unparse(node)
+        named = isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr"
+        if named and isinstance(node.args[1], ast.Constant) and is_private(node.args[1].value):
+            yield ast.unparse(node)
+
+
+@each_module
+def test_the_target_s_side_reads_no_private_name_but_its_own(path):
+    if package_of(path) == "transfer":
+        assert not list(private_reads(TREES[path]))
+
+
+def test_private_reads_are_found():
+    code = "self._a; release._b; getattr(x, '_c'); super()._d; cls._e; x.f; x.__doc__"
+    assert list(private_reads(ast.parse(code))) == ["release._b", "getattr(x, '_c')"]
 
 
 @each_module

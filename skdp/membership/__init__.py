@@ -26,7 +26,7 @@ classifier into arrays and back.
 from skdp.membership._cdmma import CDMMA
 from skdp.membership._classifier import CDMMAClassifier, WideCDMMAClassifier
 from skdp.membership._errors import error_sums, group_errors, group_temperature
-from skdp.membership._exchange import pack_classifier, unpack_classifier
+from skdp.membership._exchange import frozen_classifier, pack_classifier, unpack_classifier
 from skdp.membership._fitting import fit_autoencoders
 from skdp.membership._mapping import MembershipMapping
 from skdp.membership._nearest_class import ReconstructionClassifier, validate_training
@@ -44,6 +44,7 @@ __all__ = [
     "check_codes",
     "error_sums",
     "fit_autoencoders",
+    "frozen_classifier",
     "group_errors",
     "group_temperature",
     "pack_classifier",

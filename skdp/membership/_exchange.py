@@ -120,6 +120,49 @@ def unpack_classifier(header, arrays, prefix=""):
         raise ValueError(f"no working WideCDMMAClassifier ({error!r})") from error
 
 
+def frozen_classifier(classifier, copy=True):
+    """Return a copy of a fitted classifier that holds what its file would, and no more.
+
+    No seeds and no generator that drew them, and arrays that cannot be written to.
+
+    Parameters
+    ----------
+    classifier : WideCDMMAClassifier
+        Fitted.
+
+    copy : bool, default=True
+        Whether to copy arrays that can be written to, or else to take them from the original,
+        which then cannot write to them either.
+
+    Returns
+    -------
+    frozen : WideCDMMAClassifier
+        Predicts the same, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        When it is none that could be read from a file, see :func:`unpack_classifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import WideCDMMAClassifier
+    >>> from skdp.membership import frozen_classifier
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
+    >>> frozen = frozen_classifier(classifier)
+    >>> frozen.random_state is None, frozen.autoencoders_[0].autoencoders_[0].random_state is None
+    (True, True)
+    """
+    header, arrays = pack_classifier(classifier)
+    for name, array in arrays.items():
+        if array.flags.writeable:
+            arrays[name] = array.copy(order="K") if copy else array
+            arrays[name].flags.writeable = False
+    return unpack_classifier(header, arrays)
+
+
 def _unpack(header, arrays, prefix):
     parameters = header["parameters"]
     require(set(parameters) == set(_SAVED), "parameters")

@@ -116,7 +116,7 @@ def _build(cls, header, arrays):
     return cls(
         classes=np.array(header["classes"]),
         n_features=header["n_features"],
-        dtype=np.dtype(header["dtype"]),
+        dtype=header["dtype"],
         guarantee=PrivacyGuarantee(**header["guarantee"]),
         label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
         feature_names=None if names is None else np.array(names, dtype=object),

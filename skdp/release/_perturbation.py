@@ -77,6 +77,11 @@ def make_noise(estimator):
     ValueError
         When the noise has another budget than the source asks for.
     """
+    if isinstance(estimator.noise, type):
+        raise ValueError(
+            f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
+            f"transformer of it: noise={estimator.noise.__name__}()."
+        )
     own = {name: getattr(estimator, name) for name in BUDGET}
     own = {name: value for name, value in own.items() if value is not None}
     if isinstance(estimator.noise, str):

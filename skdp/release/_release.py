@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array
 
-from skdp.membership import WideCDMMAClassifier
+from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
-from skdp.release._validation import check_release
+from skdp.release._validation import check_dtype, check_names, check_release
 from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.utils._labels import unlabelled_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -24,7 +25,9 @@ class Release:
     its :attr:`guarantee`.
 
     It is checked once, when it is made or loaded: one that exists can be used. Its arrays
-    cannot be written to, so copies, clones and parameter searches share it.
+    cannot be written to, so copies, clones and parameter searches share it. It holds what its
+    file holds and nothing else: no seed, no generator. Its classifiers are there to be asked, not
+    to be fitted again.
 
     Parameters
     ----------
@@ -101,12 +104,11 @@ class Release:
     row_classifier: WideCDMMAClassifier | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        object.__setattr__(self, "dtype", check_dtype(self.dtype))
         if self.subspace is None and self.row_classifier is None:
             object.__setattr__(self, "row_classifier", self.classifier)
         check_release(self)
-        for field in fields(self):
-            object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+        self._freeze()
 
     @property
     def record_guarantee(self):
@@ -116,6 +118,14 @@ class Release:
         :func:`~skdp.privacy.record_guarantee`.
         """
         return record_guarantee(self.guarantee, self.label_guarantee)
+
+    def _freeze(self):
+        """Take read-only copies of whatever somebody else could still write to."""
+        shared = self.row_classifier is self.classifier
+        for field in fields(self):
+            object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+        if shared:
+            object.__setattr__(self, "row_classifier", self.classifier)
 
     def scores(self, X):
         """Return minus the squared reconstruction error of each class, larger is likelier.
@@ -185,7 +195,18 @@ class Release:
         Returns
         -------
         accuracy : float
+
+        Raises
+        ------
+        ValueError
+            When labels are missing, or −1 and no class of the release.
         """
+        n_marked = int(np.sum(unlabelled_rows(y, classes=self.classes.tolist())))
+        if n_marked:
+            raise ValueError(
+                f"The 'y' parameter of Release.score marks {n_marked} rows as unlabelled. Score "
+                "labelled rows only."
+            )
         return float(accuracy_score(y, self.predict(X)))
 
     def _queries(self, X):
@@ -201,13 +222,7 @@ class Release:
     def _check_rows(self, X):
         names = getattr(X, "columns", None)
         if names is not None and self.feature_names is not None:
-            missing = [name for name in self.feature_names if name not in list(names)]
-            if missing:
-                raise ValueError(
-                    f"X lacks the columns {missing} of this release. Add them, or pass an "
-                    "array whose columns are in the order of feature_names."
-                )
-            X = X[list(self.feature_names)]
+            X = X[check_names(list(names), self.feature_names.tolist())]
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != self.n_features:
             raise ValueError(
@@ -309,8 +324,8 @@ class Release:
 
     def __setstate__(self, state):
         # Arrays that come from a pickle can be written to.
-        for name, value in state.items():
-            object.__setattr__(self, name, _read_only(value))
+        self.__dict__.update(state)
+        self._freeze()
 
     def __copy__(self):
         return self
@@ -329,4 +344,6 @@ def _read_only(value):
         value.flags.writeable = False
     elif isinstance(value, Alignment | Mixtures | Moments | Subspace):
         value = replace(value, **{name: _read_only(array) for name, array in vars(value).items()})
+    elif isinstance(value, WideCDMMAClassifier):
+        value = frozen_classifier(value)
     return value

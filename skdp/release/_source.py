@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from skdp.membership import WideCDMMAClassifier
+from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
 from skdp.privacy import record_guarantee
 from skdp.release._perturbation import (
@@ -21,7 +21,7 @@ from skdp.release.estimation import Alignment, Moments, denoised_codes
 from skdp.utils._clusters import COUNT_OR_FRACTION
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import check_magnitude, forget_fit
 
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
 # codes of 20, as many as the target's subspace has.
@@ -236,9 +236,7 @@ class DPSource(BaseEstimator):
             shape of the rows or states no guarantee, or the largest magnitude of the
             noisy rows is not between 1e-12 and 1e12.
         """
-        # Whatever fails now, nothing old passes for new.
-        for name in ("release_", "guarantee_", "label_guarantee_", "classes_"):
-            self.__dict__.pop(name, None)
+        forget_fit(self)  # whatever fails from here on, nothing old passes for new
         X, y = validate_private_data(self, X, y)
         check_classification_targets(y)
         noise = make_noise(self)
@@ -325,7 +323,7 @@ class DPSource(BaseEstimator):
         return learned
 
     def _fit_classifier(self, rows, labels):
-        return WideCDMMAClassifier(
+        classifier = WideCDMMAClassifier(
             self.n_components,
             self.n_inducing,
             self.n_layers,
@@ -335,15 +333,18 @@ class DPSource(BaseEstimator):
             verbose=self.verbose,
             random_state=self.random_state,
         ).fit(rows, labels.classes[labels.indices])
+        # Without seeds: they may come from the generator that made the noise.
+        return frozen_classifier(classifier, copy=False)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "release_")
 
     def __getstate__(self):
-        # Whoever gets a pickle of a fitted source must not get what made its noise.
+        # Whoever gets a pickle of a fitted source must not get what made its noise: no noise,
+        # and no generator, which may have drawn for the noise too.
         state = super().__getstate__().copy()
         if "release_" in state:
-            state["label_noise"] = None
+            state["label_noise"] = state["random_state"] = None
             if not isinstance(self.noise, str):
                 state["noise"] = None
         return state

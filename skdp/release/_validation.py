@@ -1,12 +1,27 @@
 """What a release must be; whatever is refused here is refused on loading too."""
 
+import warnings
+
 import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
+from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
 
 # Numbers whose squares are numbers too.
 LARGEST = 1e100
+# Of a mean: rows have magnitudes below 1e12, and weights of randomised labels enlarge them.
+_LARGEST_MEAN = 1e18
+# Of a variance or covariance.
+_LARGEST_VARIANCE = 1e36
+# Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
+_SMALLEST_RATIO = 1e-9
+# Of the largest variance of a subspace: rows have magnitudes above 1e-12.
+_SMALLEST_SPREAD = 1e-40
+# What each part must be.
+_PARTS = {"alignment": Alignment, "moments": Moments, "subspace": Subspace, "mixtures": Mixtures}
+# Types of labels that a file can hold.
+_LABELS = (bool, int, float, str)
 # Of a covariance matrix, in units of the average variance of a direction, and of its own largest
 # one: below it a Cholesky factor may not exist in floating point.
 _SMALLEST_VARIANCE = 1e-12
@@ -25,6 +40,9 @@ def check_release(release):
         Names the part.
     """
     K, p = _check_frame(release)
+    for name, kind in _PARTS.items():
+        known = isinstance(getattr(release, name), kind | None)
+        _require(known, name, f"must be {kind.__name__} or None")
     _check_guarantee(release.guarantee, "guarantee", {"element", "record"}, p)
     if release.label_guarantee is not None:
         _check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
@@ -56,6 +74,38 @@ def check_release(release):
     )
 
 
+def check_dtype(dtype):
+    """Return float32 or float64; raise ValueError for anything else."""
+    for allowed in (np.dtype(np.float32), np.dtype(np.float64)):
+        if any(
+            dtype is same or dtype == same for same in (allowed.type, allowed.str, allowed.name)
+        ):
+            return allowed
+    raise ValueError(
+        f"The 'dtype' of a release must be float32 or float64, got {dtype!r}. Ask its owner for "
+        "a sound one."
+    )
+
+
+def check_names(given, wanted):
+    """Return the wanted names; warn of others, raise where one is missing or there twice."""
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ValueError(
+            f"X lacks the columns {missing} of this release. Add them, or pass an array whose "
+            "columns are in the order of feature_names."
+        )
+    twice = sorted({name for name in wanted if given.count(name) > 1})
+    if twice:
+        raise ValueError(f"X has several columns called {twice}. Give each its own name.")
+    surplus = [name for name in given if name not in wanted]
+    if surplus:
+        warnings.warn(
+            f"The columns {surplus} are none of this release, and are left out.", stacklevel=5
+        )
+    return wanted
+
+
 def _require(condition, name, problem):
     if not condition:
         raise ValueError(f"The {name!r} of a release {problem}. Ask its owner for a sound one.")
@@ -64,21 +114,21 @@ def _require(condition, name, problem):
 def _check_frame(release):
     """Check classes, names and dtype; return the numbers of classes and features."""
     classes, p = release.classes, release.n_features
-    labels = (
-        isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.dtype.kind in "biufUO"
-    )
-    _require(labels, "classes", "must be a 1-d array of labels")
+    labels = isinstance(classes, np.ndarray) and classes.ndim == 1
+    labels = labels and all(type(c) in _LABELS for c in classes.tolist())
+    labels = labels and len({type(c) for c in classes.tolist()}) == 1
+    _require(labels, "classes", "must be an array of numbers or one of text")
     _require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
     distinct = len(set(classes.tolist()))
     _require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
     _require(_is_count(p), "n_features", "must be a whole number >= 1")
-    _require(release.dtype in (np.float32, np.float64), "dtype", "must be float32 or float64")
     names = release.feature_names
     if names is not None:
         listed = isinstance(names, np.ndarray) and names.shape == (p,)
         _require(listed, "feature_names", f"must be an array of {p} names")
         texts = all(isinstance(name, str) for name in names.tolist())
         _require(texts, "feature_names", "must be text")
+        _require(len(set(names.tolist())) == p, "feature_names", "must differ from each other")
     return len(classes), p
 
 
@@ -115,6 +165,16 @@ def _check_shape(array, shape, name):
     _require(array.shape == shape, name, f"must have shape {shape}, got {array.shape}")
 
 
+def _check_below(array, limit, name):
+    below = largest_magnitude(array) < limit
+    _require(below, name, f"must have magnitudes below {limit:g}")
+
+
+def _check_units(directions, name):
+    lengths = np.linalg.norm(directions, axis=1)
+    _require(np.allclose(lengths, 1, atol=_UNIT_TOLERANCE), name, "must be unit vectors")
+
+
 def _check_alignment(alignment, K, p):
     _check_arrays(alignment, "alignment")
     directions = alignment.components
@@ -122,6 +182,9 @@ def _check_alignment(alignment, K, p):
     _check_shape(directions, (len(directions), p), "alignment.components")
     _check_shape(alignment.class_medians, (K, len(directions)), "alignment.class_medians")
     _check_shape(alignment.mean, (p,), "alignment.mean")
+    _check_units(directions, "alignment.components")
+    _check_below(alignment.class_medians, _LARGEST_MEAN, "alignment.class_medians")
+    _check_below(alignment.mean, _LARGEST_MEAN, "alignment.mean")
 
 
 def _check_moments(moments, K, p):
@@ -134,6 +197,9 @@ def _check_moments(moments, K, p):
     _check_shape(moments.covariances, (K, p * (p + 1) // 2), "moments.covariances")
     _check_shape(moments.noise, (p,), "moments.noise")
     _require(moments.noise.min() >= 0, "moments.noise", "must not be negative")
+    _check_below(moments.means, _LARGEST_MEAN, "moments.means")
+    _check_below(moments.covariances, _LARGEST_VARIANCE, "moments.covariances")
+    _check_below(moments.noise, _LARGEST_VARIANCE, "moments.noise")
 
 
 def _check_subspace(subspace, p):
@@ -143,9 +209,12 @@ def _check_subspace(subspace, p):
     _require(positive, "subspace.variances", "must be positive numbers")
     _check_shape(subspace.mean, (p,), "subspace.mean")
     _check_shape(subspace.components, (len(variances), p), "subspace.components")
-    lengths = np.linalg.norm(subspace.components, axis=1)
-    unit = np.allclose(lengths, 1, atol=_UNIT_TOLERANCE)
-    _require(unit, "subspace.components", "must be unit vectors")
+    _check_units(subspace.components, "subspace.components")
+    _check_below(subspace.mean, _LARGEST_MEAN, "subspace.mean")
+    _check_below(variances, _LARGEST_VARIANCE, "subspace.variances")
+    spread = variances.max() > _SMALLEST_SPREAD
+    spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
+    _require(spread, "subspace.variances", "must not vanish beside each other")
 
 
 def _check_mixtures(mixtures, K, d):

@@ -28,16 +28,17 @@ from skdp.transfer.strategies import (
     reconstruction_fitter,
 )
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import forget_fit
 
 
 def _was_fitted_with_a_source(estimator):
-    model = getattr(estimator, "_model", None)
+    model = getattr(estimator, "model_", None)
     return estimator.source is not None if model is None else estimator.guarantee_ is not None
 
 
 def _was_fitted_for_probabilities(estimator):
     # The strategy that was fitted decides: set_params after fit changes no model.
-    model = getattr(estimator, "_model", None)
+    model = getattr(estimator, "model_", None)
     return (
         estimator.strategy == "noise_aware" if model is None else hasattr(model, "probabilities")
     )
@@ -176,6 +177,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Of the last round; for "multitask" it lives in the space of the source, for
         "noise_aware" it reads coordinates in the subspace of the target, and is one of two.
 
+    model_ : object
+        What scores rows: ``scores(X)``, ``source_scores(X)`` and ``target_scores(X)``.
+
     guarantee_ : PrivacyGuarantee or None
         That of the source, None without one. It says nothing about the target's rows.
 
@@ -287,8 +291,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
         """
-        for name in ("guarantee_", "_model"):  # whatever fails now, nothing old passes for new
-            self.__dict__.pop(name, None)
+        forget_fit(self)  # whatever fails from here on, nothing old passes for new
         release = as_release(self.source, self.strategy)
         X, self.classes_, labels = validate_training(self, release, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
@@ -298,16 +301,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
             check_columns(self, release)
         task = self._task(X, labels, release, class_indices)
-        result = self_train(
-            make_strategy(self.strategy, task),
-            schedule,
-            labels,
-            tol=self.tol,
-            verbose=self.verbose,
-        )
-        self._model, self.history_ = result.model, result.history
-        self.target_classifier_ = self._model.target_classifier
-        self.source_weight_ = self._model.source_weight
+        result = self._train(task, schedule)
+        self.model_, self.history_ = result.model, result.history
+        self.target_classifier_ = result.model.target_classifier
+        self.source_weight_ = result.model.source_weight
         self.n_iter_ = sum(k > 0 for k in self.history_["round"])
         self.transduction_ = self.classes_[result.labels]
         self.label_distributions_ = result.distributions
@@ -324,6 +321,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         )
         n_folds = resolve(self, "n_folds")
         return Task(X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
+
+    def _train(self, task, schedule):
+        try:
+            strategy = make_strategy(self.strategy, task)
+            return self_train(strategy, schedule, task.labels, tol=self.tol, verbose=self.verbose)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"Input X has magnitudes up to {np.abs(task.X).max():g}, and cannot be brought "
+                "together with the source in floating point. Scale it as the source's rows were."
+            ) from error
 
     def _validated(self, X):
         check_is_fitted(self)
@@ -344,7 +351,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Its part of the log-posteriors ("noise_aware"), or minus its squared errors.
         """
         X = self._validated(X)
-        return self._model.source_scores(X)
+        return self.model_.source_scores(X)
 
     def target_scores(self, X):
         """Return what the target classifier says of each class.
@@ -360,7 +367,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             As in :meth:`source_scores`.
         """
         X = self._validated(X)
-        return self._model.target_scores(X)
+        return self.model_.target_scores(X)
 
     def decision_function(self, X):
         """Return the score of each class, the larger the likelier.
@@ -377,7 +384,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             with two classes, those of ``classes_[1]`` less those of ``classes_[0]``.
         """
         X = self._validated(X)
-        scores = self._model.scores(X)
+        scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -394,7 +401,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Class labels.
         """
         X = self._validated(X)
-        return self.classes_[self._model.scores(X).argmax(axis=1)]
+        return self.classes_[self.model_.scores(X).argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X):
@@ -413,7 +420,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
         """
         X = self._validated(X)
-        return self._model.probabilities(X)
+        return self.model_.probabilities(X)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

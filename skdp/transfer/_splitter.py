@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from skdp.transfer._validation import unlabelled_rows
+from skdp.utils._labels import unlabelled_rows
 
 
 class LabeledSplit:
@@ -24,7 +24,8 @@ class LabeledSplit:
         each class at least that many labelled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabelled row. ``"auto"``: −1, None and NaN.
+        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless fewer than
+        two classes would be left; where −1 is a class besides others, set it to None.
 
     See Also
     --------

@@ -1,5 +1,7 @@
 """Which rows are unlabelled, what the labelled ones name, and whether a release fits them."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -7,51 +9,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.release import Release
+from skdp.utils._labels import unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
-
-def unlabelled_rows(y, marker="auto", classes=()):
-    """Return which entries of y mark an unlabelled row.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels and marks.
-
-    marker : "auto" or label, default="auto"
-        The value that marks an unlabelled row; None and NaN stand for each other and for
-        pandas' NA. ``"auto"`` takes these and −1, unless −1 is one of ``classes``.
-
-    classes : sequence, default=()
-        Labels that are certainly classes.
-
-    Returns
-    -------
-    unlabelled : ndarray of shape (n_samples,), bool
-    """
-    values = column_or_1d(y).tolist()
-    auto = isinstance(marker, str) and marker == "auto"
-    missing = auto or _is_missing(marker)
-    mark = -1 if auto else marker
-    compare = not _is_missing(mark) and not (auto and -1 in list(classes))
-    return np.array(
-        [missing if _is_missing(value) else compare and value == mark for value in values],
-        dtype=bool,
-    )
-
-
-def _is_missing(value):
-    # pandas' NA is neither equal nor unequal to itself.
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+# What NumPy makes of marks in a list of text.
+_MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
+_AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 
 
 def validate_training(estimator, release, X, y):
     """Return rows, classes, and class indices with −1 for what is unlabelled.
 
-    With ``unlabeled="auto"`` None, NaN and NA, and −1 unless it is a class of the release, mark
-    an unlabelled row. The one exception is forced by scikit-learn's common checks, which train
-    on the classes −1 and 1 without a release: there −1 is a class if taking it as a mark would
-    leave fewer than two classes.
+    What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
 
     Raises
     ------
@@ -64,11 +33,19 @@ def validate_training(estimator, release, X, y):
     X, y = validate_data(estimator, X, dtype=dtype), column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
-    classes = () if release is None else release.classes.tolist()
+    classes = None if release is None else release.classes.tolist()
     unlabelled = unlabelled_rows(y, estimator.unlabeled, classes)
-    if release is None and len(set(y[~unlabelled].tolist())) < 2:
-        unlabelled = unlabelled_rows(y, estimator.unlabeled, classes=[-1])
+    if release is None:
+        _warn_of_marks_as_text(y[~unlabelled])
     return X, *encode_labels(estimator, y, unlabelled)
+
+
+def _warn_of_marks_as_text(labels):
+    """Warn where labels of text name what NumPy makes of marks: they may be classes."""
+    texts = {label for label in labels.tolist() if isinstance(label, str)}
+    found = sorted(texts & _MARKS_AS_TEXT)
+    if found and not all(text.lstrip("-").isdigit() for text in texts):
+        warnings.warn(f"The labels {found} in y count as classes. {_AS_OBJECTS}", stacklevel=4)
 
 
 def encode_labels(estimator, y, unlabelled):
@@ -161,8 +138,8 @@ def match_classes(classes, source_classes):
             "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
             "classes that it does not have."
         )
-        if set(unknown) & {"-1", "nan", "None", "<NA>"}:
-            remedy = "NumPy turned the marks into text: make y an array of dtype object."
+        if set(unknown) & _MARKS_AS_TEXT:
+            remedy = _AS_OBJECTS
         raise ValueError(
             f"The labels {unknown} in y are not among the classes of the source: {known}. {remedy}"
         )
@@ -219,7 +196,8 @@ def as_release(source, strategy):
     if not isinstance(release, Release):
         raise ValueError(
             "The 'source' parameter of DPTransferClassifier must be a Release, a fitted DPSource "
-            f"or None, got {source!r}. Read the file of a release with Release.load(path)."
+            f"or None, got {type(source).__name__}. Read the file of a release with "
+            "Release.load(path)."
         )
     if strategy != "noise_aware" and None in (release.row_classifier, release.alignment):
         raise ValueError(

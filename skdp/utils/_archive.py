@@ -42,7 +42,7 @@ def read_archive(file, mmap_mode=None):
     file : file object
         Binary, open for reading, of a file in a file system.
 
-    mmap_mode : {"r", "c"} or None, default=None
+    mmap_mode : {"r"} or None, default=None
         Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
 
     Returns

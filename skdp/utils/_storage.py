@@ -50,6 +50,8 @@ def save_arrays(path, kind, header, arrays):
     text = np.frombuffer(_to_json(header), dtype=np.uint8)
     # Whoever has mapped the old file into memory keeps it, and a failure leaves it as it was.
     target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
@@ -70,7 +72,7 @@ def load_arrays(path, kind, mmap_mode=None):
     kind : str
         What it must hold.
 
-    mmap_mode : {"r", "c"} or None, default=None
+    mmap_mode : {"r"} or None, default=None
         Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
 
     Returns

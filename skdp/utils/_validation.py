@@ -22,6 +22,12 @@ def check_magnitude(values, name):
         )
 
 
+def forget_fit(estimator):
+    """Delete what an earlier fit left: all attributes that end in an underscore."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+
+
 def stored_array(arrays, key, dtype, shape):
     """Return an array that was read from a file, checked.
 

@@ -159,3 +159,8 @@ def test_one_class_is_not_enough():
         perturb_labels(None, np.array(["a", "a"]))
     with pytest.raises(ValueError, match=r"at least two classes after 'label_noise', got one"):
         perturb_labels(Constant(), np.array(["a", "b"]))
+
+
+def test_a_class_in_place_of_a_noise_is_named():
+    with pytest.raises(ValueError, match=r"is the class OptimalDPNoise\. .*OptimalDPNoise\(\)"):
+        make_noise(DPSource(noise=OptimalDPNoise))

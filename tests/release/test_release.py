@@ -2,7 +2,9 @@
 
 import copy
 import pickle
+import warnings
 from dataclasses import FrozenInstanceError, replace
+from itertools import chain
 
 import joblib
 import numpy as np
@@ -46,6 +48,10 @@ def test_nothing_in_it_can_be_changed(release):
     arrays = [release.classes, release.feature_names]
     arrays += [array for name in PARTS for array in vars(getattr(release, name)).values()]
     assert len(arrays) == 2 + 3 + 5 + 3 + 4
+    for classifier in (release.classifier, release.row_classifier):
+        for autoencoder in chain.from_iterable(classifier.autoencoders_by_class()):
+            arrays += [autoencoder.components_, autoencoder.training_error_sums_]
+            arrays += [layer.coef for layer in autoencoder._layers]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = array
@@ -63,6 +69,36 @@ def test_copies_and_clones_are_the_same_object(release):
     shared = [copy.copy(release), copy.deepcopy(release), clone(release)]
     shared += [clone(model).source, copy.deepcopy(model).source]
     assert all(other is release for other in shared)
+
+
+def test_no_generator_leaves_with_it(rows):
+    """What drew the noise and the seeds of k-means would give the clean rows away."""
+    X, y = rows
+    generator = np.random.RandomState(5)
+    noise = OptimalDPNoise(0.5, random_state=generator)
+    settings = {**SETTINGS, "random_state": generator}
+    source = DPSource(noise=noise, parts="all", **settings).fit(X, y)
+    marked = y.astype(object)
+    marked[30:] = None
+    model = DPTransferClassifier(source.release_, n_components=2, random_state=0).fit(X, marked)
+    assert b"MT19937" in pickle.dumps(generator)
+    for thing in (source, source.release_, model):
+        assert b"MT19937" not in pickle.dumps(thing)
+    for classifier in (source.release_.classifier, source.release_.row_classifier):
+        for autoencoder in chain.from_iterable(classifier.autoencoders_by_class()):
+            assert autoencoder.random_state is None
+
+
+def test_whoever_made_a_classifier_cannot_change_it_any_more(release, rows):
+    classifier = WideCDMMAClassifier(n_components=2, n_layers=1, random_state=0)
+    classifier.fit(rows[0].to_numpy(), rows[1])
+    plain = replace(release, classifier=classifier, row_classifier=None, subspace=None,
+                    mixtures=None)  # fmt: skip
+    before = plain.scores(rows[0])
+    classifier.autoencoders_[0].autoencoders_[0].components_[...] = 0.0
+    classifier.fit(rows[0].to_numpy()[::-1], rows[1])
+    assert_array_equal(plain.scores(rows[0]), before)
+    assert plain.row_classifier is plain.classifier
 
 
 def test_a_search_copies_nothing(rows, release):
@@ -125,8 +161,14 @@ def test_without_noise_the_source_alone_is_the_plain_classifier(rows, open_sourc
 
 def test_columns_are_matched_by_name(rows, release):
     X, _ = rows
-    other = X[list("fcabed")].assign(more=1.0)
-    assert_array_equal(release.scores(other), release.scores(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_array_equal(release.scores(X[list("fcabed")]), release.scores(X))
+    with pytest.warns(UserWarning, match=r"columns \['more'\] are none of this release"):
+        assert_array_equal(release.scores(X.assign(more=1.0)), release.scores(X))
+    twice = pd.concat([X, X[["b"]]], axis=1)
+    with pytest.raises(ValueError, match=r"several columns called \['b'\]"):
+        release.scores(twice)
     assert_array_equal(release.scores(X.to_numpy()), release.scores(X))
     with pytest.raises(ValueError, match=r"X lacks the columns \['b'\]"):
         release.predict(X.drop(columns="b"))
@@ -137,6 +179,15 @@ def test_rows_of_another_space_are_refused(release):
         release.predict(np.zeros((2, 5)))
     with pytest.raises(ValueError, match="contains NaN"):
         release.predict(np.full((2, 6), np.nan))
+
+
+def test_marks_are_not_scored(release, rows):
+    X, y = rows
+    for mark in (None, np.nan, -1):
+        marked = y.astype(object)
+        marked[:7] = mark
+        with pytest.raises(ValueError, match="marks 7 rows as unlabelled"):
+            release.score(X, marked)
 
 
 def test_a_release_without_a_classifier_says_so(release, rows):

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp import DPSource, OptimalDPNoise, RandomizedResponse, WideCDMMAClassifier
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    OptimalDPNoise,
+    RandomizedResponse,
+    WideCDMMAClassifier,
+)
 from skdp.privacy import PrivacyGuarantee
 
 
@@ -202,6 +208,72 @@ def test_what_does_not_fit_together_is_refused(sound, change, message):
     with pytest.raises(ValueError, match=message) as caught:
         replace(sound, **change(sound))
     assert "Ask its owner for a sound one" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "classes", [[None, "a", "b"], [1, "a", 2.5], [("a",), ("b",), ("c",)], [np.nan, "a", "b"]]
+)
+def test_classes_that_a_file_could_not_hold_are_refused(sound, classes):
+    labels = np.empty(3, dtype=object)
+    labels[:] = classes
+    with pytest.raises(ValueError, match="'classes' of a release"):
+        replace(sound, classes=labels, classifier=None, row_classifier=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dtype", None),
+        ("dtype", "nonsense"),
+        ("moments", {}),
+        ("alignment", "alignment"),
+        ("subspace", 3),
+        ("mixtures", []),
+        ("feature_names", np.array(list("aabcde"), dtype=object)),
+    ],
+)
+def test_what_is_no_such_part_is_refused(sound, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' of a release"):
+        replace(sound, **{name: value})
+
+
+SCALED = [
+    *[("alignment", "components", factor) for factor in (1e99, 1e30, 1e-30, 1e-99)],
+    *[("alignment", "class_medians", 1e30), ("alignment", "mean", 1e30)],
+    *[("moments", "means", 1e99), ("moments", "means", 1e30), ("moments", "covariances", 1e37)],
+    *[("moments", "noise", 1e40), ("subspace", "mean", 1e30)],
+    *[("subspace", "variances", 1e-99), ("subspace", "variances", 1e60)],
+]
+
+
+@pytest.mark.parametrize(("part", "name", "factor"), SCALED)
+def test_numbers_out_of_all_proportion_are_refused(sound, part, name, factor):
+    whole = getattr(sound, part)
+    scaled = replace(whole, **{name: getattr(whole, name) * factor})
+    with pytest.raises(ValueError, match=rf"{part}\.{name}"):
+        replace(sound, **{part: scaled})
+
+
+@pytest.mark.parametrize("factor", [1e10, 1e17])
+@pytest.mark.parametrize("n_features", [6, 4])
+def test_a_target_of_another_scale_is_an_error_that_says_so_or_none(
+    sound, factor, n_features, rng
+):
+    """Numbers that a source may have, and this target has not."""
+    moments = replace(sound.moments, means=sound.moments.means * factor)
+    other = replace(sound, moments=moments)
+    X, marked = rng.rand(30, n_features), np.arange(30) % 3
+    marked[15:] = -1
+    model = DPTransferClassifier(other, n_components=1, random_state=0)
+    problem = None
+    try:
+        model.fit(X, marked)
+    except ValueError as error:
+        problem = str(error)
+    if problem is None:
+        assert np.isfinite(model.decision_function(X)).all()
+    else:
+        assert "Scale it as the source's rows were" in problem
 
 
 def test_a_sound_release_and_its_parts_are_accepted(sound):

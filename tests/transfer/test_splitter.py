@@ -131,3 +131,10 @@ def test_groups_that_nobody_asked_for_are_refused():
                     cv=LabeledSplit(cv),
                     params={"groups": groups},
                 )
+
+
+def test_minus_one_is_a_class_where_a_target_without_a_source_takes_it_for_one():
+    y = np.array([-1, 1, -1, 1])
+    tests = [test for _, test in LabeledSplit(2).split(y, y)]
+    assert_array_equal(np.sort(np.concatenate(tests)), [0, 1, 2, 3])
+    assert [len(test) for _, test in LabeledSplit(2, unlabeled=-1).split(y, y)] == [1, 1]

@@ -1,5 +1,6 @@
 """What a target's labels may be, and which rows and labels are refused."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from skdp import DPSource, DPTransferClassifier, LabeledSplit
-from skdp.transfer._validation import unlabelled_rows, validate_training
+from skdp.transfer._validation import validate_training
 
 
 def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
@@ -181,24 +182,6 @@ def test_absurd_units_are_refused(same, unit):
         DPTransferClassifier().fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("y", "marker", "classes", "expected"),
-    [
-        ([0, -1, 1], "auto", (), [1]),
-        ([1, -1, 1], "auto", (-1, 1), []),
-        ([1, -1, None], "auto", (-1, 1), [2]),
-        ([0.0, np.nan, -1.0], "auto", (), [1, 2]),
-        ([0.0, np.nan, -1.0], None, (), [1]),
-        ([0, -1, 2], 2, (), [2]),
-        (["a", "?", None], "?", (), [1]),
-        (["a", "auto", "b"], "auto", (), []),
-        ([True, False], "auto", (), []),
-    ],
-)
-def test_marks(y, marker, classes, expected):
-    assert_array_equal(np.flatnonzero(unlabelled_rows(y, marker, classes)), expected)
-
-
 def test_an_unfitted_source_is_refused(same):
     with pytest.raises(NotFittedError, match="DPSource"):
         DPTransferClassifier(DPSource()).fit(same[0], same[2])
@@ -234,3 +217,12 @@ def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
     DPTransferClassifier(source).fit(X[["age", "dose"]], y)
     with pytest.raises(ValueError, match="reorder or rename"):
         DPTransferClassifier(source).fit(X[["dose", "age", "weight"]], y)
+
+
+def test_marks_that_became_text_are_warned_about(rng):
+    X = rng.rand(6, 2)
+    with pytest.warns(UserWarning, match=r"labels \['-1'\] in y count as classes.*dtype object"):
+        DPTransferClassifier(random_state=0).fit(X, ["a", "b", -1, "a", "b", -1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPTransferClassifier(random_state=0).fit(X, ["-1", "0", "1"] * 2)

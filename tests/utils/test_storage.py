@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from skdp.utils import _storage
 from skdp.utils._storage import _digest, load_arrays, save_arrays
 
 
@@ -142,3 +143,23 @@ def test_releases_had_another_name_in_version_4(file):
     assert load_arrays(path, "Release")[0]["answer"] == [42, None, "é"]
     with pytest.raises(ValueError, match=r"holds a Release, not a Thing\. Load it with Release"):
         load_arrays(path, "Thing")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere'"):
+        save_arrays(tmp_path / "nowhere" / "file", "Thing", {}, {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_write_leaves_the_old_file(file, monkeypatch):
+    path, arrays = file
+
+    def fail(handle, arrays):
+        handle.write(b"half of it")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(_storage, "write_archive", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_arrays(path, "Thing", {}, arrays)
+    load_arrays(path, "Thing")
+    assert [each.name for each in path.parent.iterdir()] == [path.name]

@@ -15,11 +15,17 @@ _NOISY_STEPS = 15
 _ADAPTING_STEPS = 3
 # Mixture components of a class, at most; rule of thumb.
 _MAX_COMPONENTS = 10
-# Rows of a class for each mixture component, in multiples of the number of directions.
+# Rows of a class for each mixture component, in multiples of the number of directions: a
+# covariance needs as many; rule of thumb.
 _ROWS_PER_DIRECTION = 2
 # Rows are in units in which the average variance of a direction is 1: no component is
 # narrower in any direction; rule of thumb.
 _VARIANCE_FLOOR = 0.1
+# Ratio of variances below which a Cholesky factor may not exist in floating point.
+_PRECISION = 1e-12
+# Rows of a component with whose weight the covariance of its class counts, for each direction;
+# rule of thumb.
+_PRIOR_ROWS = 0.5
 
 
 @dataclass(frozen=True)
@@ -256,7 +262,7 @@ def _start(rows, noise, random_state):
 def _shrunk(covariances, sizes, class_indices, noise):
     """Return covariances of the components drawn towards their class, and it towards all."""
     d = covariances.shape[1]
-    prior_size, common = d / 2, _average(covariances, sizes)
+    prior_size, common = _PRIOR_ROWS * d, _average(covariances, sizes)
     shrunk = np.empty_like(covariances)
     for c in np.unique(class_indices):
         here = np.flatnonzero(class_indices == c)
@@ -282,4 +288,5 @@ def _floored(S, floor):
     """Return S, with at least the variances ``floor`` in all directions."""
     units = np.sqrt(np.outer(floor, floor))
     values, vectors = np.linalg.eigh(S / units)
-    return S if values[0] >= 1 else (vectors * np.maximum(values, 1)) @ vectors.T * units
+    least = max(1.0, _PRECISION * values[-1])
+    return S if values[0] >= least else (vectors * np.maximum(values, least)) @ vectors.T * units

@@ -6,6 +6,9 @@ import numpy as np
 
 from skdp.utils._linalg import principal_directions
 
+# Floor of the variances behind noise, in units of what noise leaves uncertain; rule of thumb.
+_FLOOR = 0.5
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -47,7 +50,7 @@ class Subspace:
         first = np.argsort(-values)[:n_directions]
         uncertain = moments.noise.mean() * np.sqrt(p / moments.effective_sizes.sum())
         floor = max(
-            0.5 * uncertain, values.max() * np.finfo(np.float32).eps, np.finfo(np.float64).tiny
+            _FLOOR * uncertain, values.max() * np.finfo(np.float32).eps, np.finfo(np.float64).tiny
         )
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 

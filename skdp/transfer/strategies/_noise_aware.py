@@ -42,7 +42,7 @@ class Combination:
     target_units: list
     offsets: np.ndarray
 
-    def weighed(self, scores, k):
+    def weighted(self, scores, k):
         """Return the scores of scorer k as its part of the log-posteriors."""
         return (self.weights[k] / self.units[k]) * scores
 
@@ -53,11 +53,11 @@ class Combination:
 
 
 class NoiseAwareStrategy:
-    """Self-training in the target's subspace, with scorers weighed on the labelled rows.
+    """Self-training in the target's subspace, with scorers weighted on the labelled rows.
 
     Every round has the same four steps: two target models, fuzzy sets and mixtures of normal
     distributions, score each fold of the rows without having seen it, and count alike; their
-    scores and those of the source are weighed by how well they explain the labelled rows;
+    scores and those of the source are weighted by how well they explain the labelled rows;
     guesses are moved towards the class frequencies of the source; and rows whose neighbours
     disagree with their guess are left out of training in the next round.
 
@@ -174,7 +174,7 @@ class NoiseAwareModel:
     def source_scores(self, X):
         """Return what the scorers of the source add to the log-posteriors."""
         scores = [
-            self._combination.weighed(scorer.scores(X), k)
+            self._combination.weighted(scorer.scores(X), k)
             for k, scorer in enumerate(self._source_scorers)
         ]
         return np.sum(scores, axis=0).astype(X.dtype)
@@ -184,7 +184,7 @@ class NoiseAwareModel:
         codes = self._subspace.encode(X)
         scores = [scorer.scores(codes) for scorer in self._target_scorers]
         mean = _mean(scores, self._combination.target_units)
-        return self._combination.weighed(mean, -1).astype(X.dtype)
+        return self._combination.weighted(mean, -1).astype(X.dtype)
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""

@@ -115,7 +115,7 @@ def test_rows_may_repeat(rng, n_features):
 def test_both_scorers_of_the_target_count_alike(same):
     X, _, marked, X_test, _ = same
     model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-    rule = model._model
+    rule = model.model_
     codes = rule._subspace.encode(X_test)
     parts = [
         scorer.scores(codes) / unit

@@ -1,0 +1,55 @@
+"""Which labels stand for an unlabelled row: one rule for release, target and splitter."""
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+
+def unlabelled_rows(y, marker="auto", classes=None):
+    """Return which entries of y mark an unlabelled row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels and marks.
+
+    marker : "auto" or label, default="auto"
+        The value that marks an unlabelled row; None and NaN stand for each other and for
+        pandas' NA. ``"auto"`` takes these and −1, unless −1 is one of ``classes``.
+
+    classes : sequence or None, default=None
+        Labels that are certainly classes. Where None are known, −1 is a class if taking it as a
+        mark would leave fewer than two classes, and taking it as a class does not: scikit-learn's
+        common checks train on the classes −1 and 1.
+
+    Returns
+    -------
+    unlabelled : ndarray of shape (n_samples,), bool
+
+    Examples
+    --------
+    >>> from skdp.utils._labels import unlabelled_rows
+    >>> unlabelled_rows([0, 1, -1, None]).tolist()
+    [False, False, True, True]
+    >>> unlabelled_rows([1, -1, 1]).tolist()
+    [False, False, False]
+    """
+    values = column_or_1d(y).tolist()
+    auto = isinstance(marker, str) and marker == "auto"
+    missing = np.array([is_missing(value) for value in values], dtype=bool)
+    if not auto:
+        if is_missing(marker):
+            return missing
+        return np.array([not is_missing(v) and v == marker for v in values], dtype=bool)
+    marked = np.array([not is_missing(v) and v == -1 for v in values], dtype=bool)
+    if classes is None:
+        others = {v for v, no in zip(values, missing | marked, strict=True) if not no}
+        is_class = len(others) == 1 and marked.any()
+    else:
+        is_class = -1 in list(classes)
+    return missing if is_class else missing | marked
+
+
+def is_missing(value):
+    """Return whether a label is None, NaN or pandas' NA."""
+    # pandas' NA is neither equal nor unequal to itself.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
