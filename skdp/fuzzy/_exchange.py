@@ -79,6 +79,9 @@ def _build(cls, header, arrays):
         name: guarantee and PrivacyGuarantee(**guarantee)
         for name, guarantee in header["guarantees"]
     }
+    for guarantee in guarantees.values():
+        if guarantee is not None:
+            guarantee.check_losses()
     require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
     labels = [rule.label for rule in rules]
     require(len({type(label) for label in labels}) == 1, "labels")

@@ -7,6 +7,7 @@ apart from each other within the file, and each has just the bytes that its head
 import os
 import struct
 import zipfile
+from typing import Literal
 
 import numpy as np
 
@@ -56,12 +57,15 @@ def read_archive(file, mmap_mode=None):
     """
     size = os.fstat(file.fileno()).st_size
     members = _stored_members(file, size)
-    return {name: _read_array(file, *place, mmap_mode) for name, place in members.items()}
+    return {
+        name: _read_array(file, start, end, mmap_mode) for name, (start, end) in members.items()
+    }
 
 
 def _stored_members(file, size):
     """Return where each member begins and ends, checked against the file and each other."""
-    members, occupied = {}, []
+    members: dict = {}
+    occupied = []
     for info in zipfile.ZipFile(file).infolist():
         stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
         if not stored or info.file_size != info.compress_size:
@@ -88,7 +92,8 @@ def _read_array(file, start, end, mmap_mode):
     shape, fortran_order, dtype = _HEADER_READERS[version](file)
     if dtype.kind not in "biufcU":
         raise ValueError(f"an array of {dtype} holds no numbers and no text")
-    n_bytes, count, order = dtype.itemsize, 1, "F" if fortran_order else "C"
+    n_bytes, count = dtype.itemsize, 1
+    order: Literal["C", "F"] = "F" if fortran_order else "C"
     for length in shape:
         count *= int(length)
     offset = file.tell()

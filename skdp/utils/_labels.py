@@ -43,7 +43,7 @@ def unlabelled_rows(y, marker="auto", classes=None):
     marked = np.array([not is_missing(v) and v == -1 for v in values], dtype=bool)
     if classes is None:
         others = {v for v, no in zip(values, missing | marked, strict=True) if not no}
-        is_class = len(others) == 1 and marked.any()
+        is_class = len(others) == 1 and bool(marked.any())
     else:
         is_class = -1 in list(classes)
     return missing if is_class else missing | marked
