@@ -399,3 +399,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             When the file is truncated, altered or not one of skdp's.
         """
         return read_model(cls, path)
+
+    def __getstate__(self):
+        # Whoever gets a pickle of a fitted model must not get what made its noise.
+        state = super().__getstate__().copy()
+        if "rules_" in state:
+            state["noise"] = None
+        return state

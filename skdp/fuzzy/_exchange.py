@@ -9,6 +9,7 @@ from skdp.fuzzy._autoencoder import make_fuzzy_autoencoder
 from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
+from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 from skdp.utils._validation import stored_array
 
@@ -82,10 +83,13 @@ def _build(cls, header, arrays):
     for guarantee in guarantees.values():
         if guarantee is not None:
             guarantee.check_losses()
+            require(guarantee.epsilon > 0, "guarantees")
+            require(guarantee.unit in {"element", "record"}, "guarantees")
+            require(guarantee.n_features == model.n_features_in_, "guarantees")
     require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
     labels = [rule.label for rule in rules]
     require(len({type(label) for label in labels}) == 1, "labels")
-    model.classes_ = np.unique(labels)
+    model.classes_ = np.unique(stored_labels(labels))
     require(model.classes_.ndim == 1 and model.classes_.dtype.kind in "biufU", "labels")
     names = np.array(header["feature_names"], dtype=object)
     require(names.shape in {(0,), (model.n_features_in_,)}, "feature_names")

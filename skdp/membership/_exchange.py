@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
 from skdp.membership._wide import make_cdmma
+from skdp.utils._labels import stored_labels
 from skdp.utils._storage import require
 from skdp.utils._validation import stored_array
 
@@ -190,7 +191,7 @@ def _unpack(header, arrays, prefix):
 def _check_classes(labels):
     """Return the classes as an array: at least two, of one type, different and in order."""
     require(len({type(label) for label in labels}) == 1, "classes")
-    classes = np.array(labels)
+    classes = stored_labels(labels)
     require(classes.dtype.kind in "biufU" and classes.ndim == 1, "classes")
     require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes")
     require(len(classes) > 1 and np.array_equal(np.unique(classes), classes), "classes")

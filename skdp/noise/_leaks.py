@@ -51,7 +51,7 @@ class PrivateRandomness(BaseEstimator):
         # the same for any n_jobs. Copies within this process find theirs again.
         state = super().__getstate__().copy()
         state.pop("_fitted_on", None)
-        fitted = "guarantee_" in state
+        fitted = "guarantee_" in state or "_random_state" in state  # or a later fit failed
         seeds = {}
         for name in _RANDOMNESS:
             value = state.get(name)

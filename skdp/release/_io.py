@@ -8,6 +8,7 @@ from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._validation import LARGEST, largest_magnitude
 from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
 _KIND = "Release"
@@ -42,6 +43,12 @@ _PARTS: dict = {
             "covariances": "covariances",
         },
     ),
+}
+
+# Keys of the header, those of all files included.
+_HEADER = {
+    *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
+    *("guarantee", "label_guarantee", "classifier", "row_classifier"),
 }
 
 # Keys of format 4 that were others, and the first part of those that had none.
@@ -106,6 +113,7 @@ def _is_sane(array):
 
 
 def _build(cls, header, arrays):
+    require(set(header) <= _HEADER, "keys of the header")
     names, labels = header["feature_names"], header["label_guarantee"]
     parts = {name: _read_part(name, arrays) for name in _PARTS}
     parts |= {
@@ -114,7 +122,7 @@ def _build(cls, header, arrays):
         if header.get(name) is not None
     }
     return cls(
-        classes=np.array(header["classes"]),
+        classes=stored_labels(header["classes"]),
         n_features=header["n_features"],
         dtype=header["dtype"],
         guarantee=PrivacyGuarantee(**header["guarantee"]),

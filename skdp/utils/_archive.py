@@ -14,6 +14,10 @@ import numpy as np
 # Fixed part of the header in front of each member, with the lengths of its two variable parts.
 _LOCAL_HEADER = struct.Struct("<4s22x2H")
 _SIGNATURE = b"PK\x03\x04"
+# End of the directory at the end of the file: number of members, and length of a comment.
+_DIRECTORY_END = struct.Struct("<4s6xH8xH")
+# Bytes of an array of one number with all headers, at least.
+_SMALLEST_MEMBER = 200
 # Readers of the header of an array, by version of NumPy's format.
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -62,10 +66,19 @@ def read_archive(file, mmap_mode=None):
     }
 
 
+def _check_number_of_members(file, size):
+    """Refuse a directory of more members than the file has room for, before it is read."""
+    file.seek(max(0, size - _DIRECTORY_END.size))
+    signature, n_members, n_comment = _DIRECTORY_END.unpack(file.read(_DIRECTORY_END.size))
+    if signature != b"PK\x05\x06" or n_comment or n_members > 1 + size // _SMALLEST_MEMBER:
+        raise ValueError("the directory of the archive is none of arrays")
+
+
 def _stored_members(file, size):
     """Return where each member begins and ends, checked against the file and each other."""
     members: dict = {}
     occupied = []
+    _check_number_of_members(file, size)
     for info in zipfile.ZipFile(file).infolist():
         stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
         if not stored or info.file_size != info.compress_size:

@@ -3,6 +3,10 @@
 import numpy as np
 from sklearn.utils import column_or_1d
 
+# Characters that an array of labels from a file may take: it gives every label as many as the
+# longest one has.
+_MOST_CHARACTERS = 2**20
+
 
 def unlabelled_rows(y, marker="auto", classes=None):
     """Return which entries of y mark an unlabelled row.
@@ -53,3 +57,34 @@ def is_missing(value):
     """Return whether a label is None, NaN or pandas' NA."""
     # pandas' NA is neither equal nor unequal to itself.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def stored_labels(labels):
+    """Return labels that were read from a file as an array.
+
+    Parameters
+    ----------
+    labels : list
+        Numbers, or text.
+
+    Returns
+    -------
+    array : ndarray of shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        When it is no list, or would take far more memory than the labels do.
+
+    Examples
+    --------
+    >>> from skdp.utils._labels import stored_labels
+    >>> stored_labels(["ant", "bee"])
+    array(['ant', 'bee'], dtype='<U3')
+    """
+    if not isinstance(labels, list):
+        raise ValueError("labels do not fit: they are no list")
+    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+    if longest * len(labels) > _MOST_CHARACTERS:
+        raise ValueError("labels do not fit: they are too long")
+    return np.array(labels)

@@ -62,6 +62,8 @@ def validate_private_data(estimator, X, *y, **settings):
     0.0
     """
     exact = True if sparse.issparse(X) else _is_exact(X)  # scikit-learn refuses sparse rows
+    if any(getattr(np.asarray(labels).dtype, "kind", "O") == "c" for labels in y):
+        raise ValueError("Complex data not supported: labels must be real numbers or text.")
     settings = {"dtype": [np.float64, np.float32], **settings}
     try:
         with config_context(assume_finite=False):

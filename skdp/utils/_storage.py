@@ -1,7 +1,8 @@
 """Files that carry a model from its owner to others: arrays and a JSON header, no code.
 
-Arrays hold numbers and text, so that loading cannot run anything, and are stored as they are,
-so that a file takes no more memory than its size. The header names the format, its version and
+Arrays hold numbers and text, so that loading cannot run anything, and are stored as they are;
+reading takes the memory of the file's own size, and at most 2 MiB and about as much again for
+the text. The header names the format, its version and
 the kind of model, and holds a SHA-256 over itself and over every array: a truncated or altered
 file is refused. The checksum finds accidents; it is not a signature, and whoever can rewrite
 the file can rewrite it too.
@@ -24,6 +25,10 @@ _VERSION = 5
 _READABLE = (4, 5)
 # What kinds of model were called in format 4.
 _FORMER_KINDS = {"DPSource": "Release"}
+# Size of a header, at most: these bytes and this fraction of the file. Text that was parsed takes
+# up to thirty times its size in memory.
+_HEADER_BYTES = 2**16
+_HEADER_FRACTION = 32
 # Bytes of an array that are hashed at once; an array in another order is copied block by block.
 _HASHED_AT_ONCE = 2**20
 
@@ -96,7 +101,10 @@ def load_arrays(path, kind, mmap_mode=None):
     with open(path, "rb") as file:
         try:
             arrays = read_archive(file, mmap_mode)
-            header = json.loads(arrays.pop("header").tobytes())
+            text = arrays.pop("header")
+            allowed = _HEADER_BYTES + os.fstat(file.fileno()).st_size // _HEADER_FRACTION
+            require(text.nbytes <= allowed, "header")
+            header = json.loads(text.tobytes())
             intact = header.get("format") == _FORMAT
             version, found = int(header["version"]), header["kind"]
             checksum = header.pop("sha256")

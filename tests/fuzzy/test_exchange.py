@@ -1,9 +1,11 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import DeepFuzzyClassifier, OptimalDPNoise
+from skdp import DeepFuzzyClassifier, OptimalDPNoise, PrivacyLeakWarning
 from skdp.utils._storage import load_arrays, save_arrays
 
 
@@ -93,3 +95,27 @@ def test_a_callable_is_not_saved(split, tmp_path):
     model = DeepFuzzyClassifier(membership_function=np.negative, max_layers=1).fit(X, y)
     with pytest.raises(ValueError, match=r"'membership_function'.*no code"):
         model.save(tmp_path / "model.skdp")
+
+
+def test_a_pickle_of_a_fitted_model_does_not_hold_its_noise(split):
+    X, _, y, *_ = split
+    noise = OptimalDPNoise(random_state=98765)
+    with pytest.warns(PrivacyLeakWarning):
+        model = DeepFuzzyClassifier(noise=noise, random_state=0).fit(X[:200], y[:200])
+    again = pickle.loads(pickle.dumps(model))
+    assert again.noise is None
+    assert model.noise is noise
+    assert again.guarantee_ == model.guarantee_
+    assert pickle.loads(pickle.dumps(DeepFuzzyClassifier(noise=noise))).noise is not None
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": 0.0}, {"n_features": 7}, {"unit": "label"}])
+def test_guarantees_of_something_else_are_refused(split, tmp_path, changes):
+    X, _, y, *_ = split
+    path = tmp_path / "model"
+    DeepFuzzyClassifier(noise=OptimalDPNoise(), random_state=0).fit(X[:200], y[:200]).save(path)
+    header, arrays = load_arrays(path, "DeepFuzzyClassifier")
+    header["guarantees"][0][1].update(changes, losses=[])
+    save_arrays(path, "DeepFuzzyClassifier", header, arrays)
+    with pytest.raises(ValueError, match="no working DeepFuzzyClassifier"):
+        DeepFuzzyClassifier.load(path)

@@ -221,3 +221,12 @@ def test_a_pickle_of_an_earlier_version_is_read():
         warnings.simplefilter("error")
         assert (made.transform(X) != X).all()
     assert "_token" not in vars(made)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_a_fit_that_failed_leaves_no_seed_in_a_pickle():
+    noise = OptimalDPNoise(random_state=987_654_321)
+    noise.fit_transform(np.zeros((3, 2)))
+    with pytest.raises((ValueError, TypeError)):
+        noise.fit([["a"]])
+    assert str(987_654_321).encode() not in pickle.dumps(noise, protocol=0)

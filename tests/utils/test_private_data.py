@@ -119,3 +119,9 @@ def test_nothing_but_finite_numbers_passes_whatever_is_configured():
         for bad in (np.nan, np.inf, -np.inf):
             with pytest.raises(ValueError, match="Input X contains"):
                 validate_private_data(BaseEstimator(), np.array([[1.0], [bad]]))
+
+
+def test_no_error_prints_complex_labels():
+    with pytest.raises(ValueError, match="labels must be real numbers or text") as caught:
+        validate_private_data(BaseEstimator(), np.zeros((2, 1)), np.array([1 + 99.5j, 2]))
+    assert "99.5" not in str(caught.value)
