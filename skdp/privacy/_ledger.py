@@ -171,6 +171,7 @@ class PrivacyLedger:
         with self._account():
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
+            self._refuse_refund(total)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
                 # not >, so that NaN is refused
@@ -238,6 +239,20 @@ class PrivacyLedger:
         self.spend(state(*data), name)
         transforms = hasattr(estimator, "fit_transform")
         return estimator.fit_transform(*data) if transforms else estimator.fit(*data)
+
+    def _refuse_refund(self, total):
+        """Raise ValueError where a new entry brings the total down."""
+        former = _sum(guarantee for _, guarantee in self._entries)
+        for what in ("epsilon", "delta"):
+            before = 0.0 if former is None else getattr(former, what)
+            after = getattr(total, what)
+            # not >=, so that NaN is refused
+            if not after >= before * (1 - _ROUNDING):
+                raise ValueError(
+                    f"The 'guarantee' parameter of PrivacyLedger.spend would bring the total "
+                    f"{what} from {before:g} down to {after:g}: nothing that is spent comes back. "
+                    "State what the mechanism guarantees, as a PrivacyGuarantee."
+                )
 
     def to_frame(self):
         """Return the entries, with running totals, as a table.

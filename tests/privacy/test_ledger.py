@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import BudgetExceededError, PrivacyLedger, record_guarantee
+from skdp.privacy import (
+    BudgetExceededError,
+    PrivacyGuarantee,
+    PrivacyLedger,
+    PrivacyLoss,
+    record_guarantee,
+)
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -542,3 +549,37 @@ def test_a_guarantee_below_its_losses_is_not_entered(X):
         PrivacyLedger().spend(broken)
     with pytest.raises(ValueError, match="must be a PrivacyGuarantee"):
         PrivacyLedger().spend({"epsilon": 0.01})
+
+
+@pytest.mark.parametrize("loss", [PrivacyLoss("gaussian", 1e-9), PrivacyLoss("pure", 1e-9)])
+def test_a_guarantee_above_its_losses_is_not_entered(X, loss):
+    fake = replace(OptimalDPNoise(1.0, 1e-6).fit(X).guarantee_, losses=(loss,))
+    ledger = PrivacyLedger(1.0, 1e-3)
+    with pytest.raises(ValueError, match="amount to less"):
+        ledger.spend(fake)
+    assert ledger.entries == []
+
+
+def test_gaussian_losses_below_the_statement_use_up_the_budget(X):
+    fake = replace(
+        GaussianDPNoise(1.0, 1e-6).fit(X).guarantee_, losses=(PrivacyLoss("gaussian", 0.1),)
+    )
+    ledger = PrivacyLedger(2.0, 1e-3)
+    totals = [ledger.spend(fake).epsilon for _ in range(3)]
+    assert np.all(np.diff(totals) > 0.2)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(fake)
+
+
+class Refund(PrivacyGuarantee):
+    def __add__(self, other):
+        return replace(other, epsilon=0.0, losses=())
+
+
+def test_an_entry_that_lowers_the_total_is_refused(X):
+    honest = OptimalDPNoise(0.75).fit(X).guarantee_
+    ledger = PrivacyLedger(1.0)
+    ledger.spend(honest)
+    with pytest.raises(ValueError, match=r"total epsilon from 0.75 down to 0.*comes back"):
+        ledger.spend(Refund(**{**vars(honest), "losses": ()}))
+    assert ledger.total == honest
