@@ -55,7 +55,11 @@ class PrivacyLedger:
     Raises
     ------
     ValueError
-        When a limit is no number ≥ 0 or another one than the file's, or the file is damaged.
+        When a limit is no number ≥ 0 or another one than the file's, the file is damaged, or
+        ``path`` names none.
+
+    OSError
+        When the file can be neither read nor made, such as in a folder that does not exist.
 
     Notes
     -----
@@ -83,7 +87,8 @@ class PrivacyLedger:
         given = {"epsilon": epsilon, "delta": delta}
         self._limits = {name: check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
-        self._process, self._lock = os.getpid(), threading.Lock()
+        self._process = self._lock_process = os.getpid()
+        self._lock = threading.Lock()
         self._file = None if path is None else LedgerFile(path)
         if self._file is not None:
             with self._file.lock():
@@ -281,9 +286,10 @@ class PrivacyLedger:
 
     def _own_lock(self):
         """Return the lock among threads of this process."""
-        if self._process != os.getpid() and self._file is not None:
-            # Another thread of the parent may have held it when the process forked.
-            self._process, self._lock = os.getpid(), threading.Lock()
+        if self._lock_process != os.getpid():
+            # Another thread of the parent may have held it when the process forked. The account
+            # stays that of the process that made it.
+            self._lock_process, self._lock = os.getpid(), threading.Lock()
         return self._lock
 
     @contextmanager
