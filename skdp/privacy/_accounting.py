@@ -27,10 +27,13 @@ _EPSILON_ROUNDING = 1e-9
 _DELTA_ROUNDING = 1e-6
 # ... and absolutely.
 _LEAST_ROUNDING = 2.3e-16
-# How far a stated ε may be above what its mechanisms amount to at most, relatively: a number
-# that was rounded up by hand (rule of thumb).
-_OVERSTATED = 1e-2
-# Likewise above what Gaussian mechanisms amount to exactly, before the ε is composed in their
+# How many times what its mechanisms amount to at most a stated ε may be before it is refused:
+# to state more than is needed is careful, up to a point (rule of thumb) ...
+_MOST_OVERSTATED = 10.0
+# ... and before it is composed in their place: a number that was rounded up by hand (rule of
+# thumb).
+_OVERSTATED = 1.01
+# Likewise, relatively, above what Gaussian mechanisms amount to exactly, before the ε is composed in their
 # place: far above what samplers and solvers leave, 1e-6 or less (rule of thumb).
 _GAUSSIAN_OVERSTATED = 1e-3
 # Standard deviations beyond which a normal tail is below the smallest float.
@@ -316,7 +319,7 @@ def _basic_delta(losses, epsilon):
 
 
 def understate(losses, epsilon):
-    """Return whether mechanisms amount to clearly less than a stated ε, whatever the δ.
+    """Return whether mechanisms amount to a tenth of a stated ε or less, whatever the δ.
 
     A loose sum of closed forms is no understatement: for each use, what is allowed is the largest
     loss, for Gaussian noise the ε at the smallest δ that is a float.
@@ -341,10 +344,14 @@ def understate(losses, epsilon):
     >>> understate([PrivacyLoss("pure", 1e-9)], 1.5)
     True
     """
+    return _overstated(losses, epsilon, _MOST_OVERSTATED)
+
+
+def _overstated(losses, epsilon, times):
     if not losses or epsilon == inf:
         return False
     slack, _ = _sampler_error(losses)
-    return epsilon > (slack + sum(map(_most_stated, losses))) * (1 + _OVERSTATED) + _LEAST_ROUNDING
+    return epsilon > times * (slack + sum(map(_most_stated, losses))) + _LEAST_ROUNDING
 
 
 def _most_stated(loss):
@@ -361,7 +368,7 @@ def sound_losses(losses, epsilon, delta):
     What is composed must not be less than what is stated: where the losses fall short, they are
     not those of the mechanism. Gaussian ones are brought up to the distance that has this ε and
     δ, unless they are as large as the classical calibration leaves them, which is loose; losses
-    that amount to clearly less for every δ are replaced by the worst mechanism of this ε and δ.
+    that amount to less for every δ are replaced by the worst mechanism of this ε and δ.
 
     Parameters
     ----------
@@ -382,7 +389,7 @@ def sound_losses(losses, epsilon, delta):
     >>> sound_losses((PrivacyLoss("pure", 1e-9),), 2.0, 0.0)
     (PrivacyLoss(kind='pure', parameter=2.0, atom=0.0, slack=0.0, cut=0.0, count=1),)
     """
-    if understate(losses, epsilon):
+    if _overstated(losses, epsilon, _OVERSTATED):
         return (PrivacyLoss("pure", epsilon, delta),)
     distance = gaussian_distance(losses)
     if distance is None or epsilon == inf or not 0 < delta < 1:

@@ -135,8 +135,8 @@ class PrivacyGuarantee:
     def check_losses(self):
         """Check that the mechanisms behind it amount to no more than it states, and not to less.
 
-        What is composed from its mechanisms would fall below a statement that exceeds them. A
-        sum of closed forms may be loose; an ε is refused that they need at no δ. A release and a
+        A sum of closed forms may be loose, and a statement careful: it is composed as stated.
+        An ε of more than ten times what they need at any δ is refused. A release and a
         :class:`PrivacyLedger` check both of every guarantee they get. Closed forms decide nearly
         always; where they do not, and dp-accounting is not installed, the statement is taken for
         true.
@@ -164,7 +164,7 @@ class PrivacyGuarantee:
             )
         if understate(self.losses, self.epsilon):
             raise ValueError(
-                "The 'losses' of PrivacyGuarantee amount to less than "
+                "The 'losses' of PrivacyGuarantee amount to far less than "
                 f"epsilon={self.epsilon:g} at every delta: they are not those of its mechanism. "
                 "State what they amount to, or leave them out."
             )

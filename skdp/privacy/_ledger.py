@@ -87,6 +87,8 @@ class PrivacyLedger:
         given = {"epsilon": epsilon, "delta": delta}
         self._limits = {name: check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
+        # Total of so many first entries, which never change.
+        self._summed: tuple = (0, None)
         self._process = self._lock_process = os.getpid()
         self._lock = threading.Lock()
         self._file = None if path is None else LedgerFile(path)
@@ -187,7 +189,7 @@ class PrivacyLedger:
                     )
             if self._file is not None:
                 self._file.write(self._limits, entries)
-            self._entries = entries
+            self._entries, self._summed = entries, (len(entries), total)
             return total
 
     def release(self, estimator, X, y=None, *, name=""):
@@ -247,7 +249,9 @@ class PrivacyLedger:
 
     def _refuse_refund(self, total):
         """Raise ValueError where a new entry brings the total down."""
-        former = _sum(guarantee for _, guarantee in self._entries)
+        n, former = self._summed
+        if n != len(self._entries):
+            former = _sum(guarantee for _, guarantee in self._entries)
         for what in ("epsilon", "delta"):
             before = 0.0 if former is None else getattr(former, what)
             after = getattr(total, what)

@@ -181,10 +181,10 @@ def test_what_is_released_as_it_is_leaves_no_joint_guarantee(X):
 
 
 UNDERSTATED = [
-    (50.0, 1e-6, PrivacyLoss("gaussian", 1e-9)),
-    (50.0, 0.0, PrivacyLoss("pure", 1e-9)),
-    (1.0, 1e-6, PrivacyLoss("laplace", 0.5)),
-    (50.0, 1e-6, PrivacyLoss("pure", 1.0, count=40)),
+    (50.0, 1e-6, PrivacyLoss("gaussian", 1e-9), True),
+    (50.0, 0.0, PrivacyLoss("pure", 1e-9), True),
+    (1.0, 1e-6, PrivacyLoss("laplace", 0.5), False),
+    (50.0, 1e-6, PrivacyLoss("pure", 1.0, count=40), False),
 ]
 
 
@@ -192,10 +192,13 @@ def stated(epsilon, delta, *losses):
     return PrivacyGuarantee("x", epsilon, delta, 1.0, 7, "rows", "labels", losses=losses)
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "loss"), UNDERSTATED)
-def test_losses_below_the_statement_are_refused_and_not_composed(X, epsilon, delta, loss):
+@pytest.mark.parametrize(("epsilon", "delta", "loss", "refused"), UNDERSTATED)
+def test_losses_below_the_statement_are_not_composed(X, epsilon, delta, loss, refused):
     fake = stated(epsilon, delta, loss)
-    with pytest.raises(ValueError, match=r"amount to less than epsilon=.*State what"):
+    if refused:
+        with pytest.raises(ValueError, match=r"amount to far less than epsilon=.*State what"):
+            fake.check_losses()
+    else:
         fake.check_losses()
     honest = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
     for together in (fake.to_record(), fake.compose(2), fake + fake, fake + honest, honest + fake):
@@ -255,3 +258,12 @@ def test_texts_that_are_not_printable_are_refused(X, name, text):
     with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be") as found:
         replace(guarantee, **{name: text})
     assert str(found.value).isprintable()
+
+
+@pytest.mark.parametrize("distance", [1e-300, 1e-9, 30.0, 1e200])
+def test_extreme_gaussian_losses_compose_too(distance):
+    extreme = stated(1.0, 1e-100, PrivacyLoss("gaussian", distance))
+    assert extreme.compose(2).epsilon >= 1.0
+    assert (extreme + extreme).epsilon >= 1.0
+    careful = replace(extreme, epsilon=1e-30)
+    assert careful.compose(2).epsilon >= 1e-30

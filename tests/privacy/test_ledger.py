@@ -555,7 +555,7 @@ def test_a_guarantee_below_its_losses_is_not_entered(X):
 def test_a_guarantee_above_its_losses_is_not_entered(X, loss):
     fake = replace(OptimalDPNoise(1.0, 1e-6).fit(X).guarantee_, losses=(loss,))
     ledger = PrivacyLedger(1.0, 1e-3)
-    with pytest.raises(ValueError, match="amount to less"):
+    with pytest.raises(ValueError, match="amount to far less"):
         ledger.spend(fake)
     assert ledger.entries == []
 
