@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import exp, expm1, inf, log1p
+from math import exp, expm1, inf, log, log1p, sqrt
 
 from skdp.privacy._checks import check_choice, check_count, check_real
 from skdp.privacy._composition import (
@@ -13,6 +13,7 @@ from skdp.privacy._composition import (
     tight_delta,
     tight_epsilon,
 )
+from skdp.privacy._gaussian import gaussian_sigma
 
 KINDS = ("laplace", "gaussian", "pure")
 
@@ -26,6 +27,17 @@ _EPSILON_ROUNDING = 1e-9
 _DELTA_ROUNDING = 1e-6
 # ... and absolutely.
 _LEAST_ROUNDING = 2.3e-16
+# How many times what its mechanisms amount to at most a stated ε may be before it is refused:
+# to state more than is needed is careful, up to a point (rule of thumb) ...
+_MOST_OVERSTATED = 10.0
+# ... and before it is composed in their place: a number that was rounded up by hand (rule of
+# thumb).
+_OVERSTATED = 1.01
+# Likewise, relatively, above what Gaussian mechanisms amount to exactly, before the ε is composed in their
+# place: far above what samplers and solvers leave, 1e-6 or less (rule of thumb).
+_GAUSSIAN_OVERSTATED = 1e-3
+# Standard deviations beyond which a normal tail is below the smallest float.
+_FARTHEST = 40.0
 # Most different mechanisms of which it is found out, where that takes a numerical composition: a
 # second or so (rule of thumb).
 _MOST_KINDS = 10
@@ -304,3 +316,88 @@ def _basic_delta(losses, epsilon):
     each = left / max(1, sum(loss.count for loss in gaussian))
     delta += (1 + exp(min(each, _MOST_EXPONENT))) * cut
     return 1 - (1 - _shown(losses)) * (1 - delta)
+
+
+def understate(losses, epsilon):
+    """Return whether mechanisms amount to a tenth of a stated ε or less, whatever the δ.
+
+    A loose sum of closed forms is no understatement: for each use, what is allowed is the largest
+    loss, for Gaussian noise the ε at the smallest δ that is a float.
+
+    Parameters
+    ----------
+    losses : sequence of PrivacyLoss
+        What was spent on the same data. Where there are none, nothing is known.
+
+    epsilon : float
+        What is stated; infinity states nothing.
+
+    Returns
+    -------
+    wrong : bool
+
+    Examples
+    --------
+    >>> from skdp.privacy import PrivacyLoss
+    >>> understate([PrivacyLoss("pure", 0.5, count=3)], 1.5)
+    False
+    >>> understate([PrivacyLoss("pure", 1e-9)], 1.5)
+    True
+    """
+    return _overstated(losses, epsilon, _MOST_OVERSTATED)
+
+
+def _overstated(losses, epsilon, times):
+    if not losses or epsilon == inf:
+        return False
+    slack, _ = _sampler_error(losses)
+    return epsilon > times * (slack + sum(map(_most_stated, losses))) + _LEAST_ROUNDING
+
+
+def _most_stated(loss):
+    """Return the largest ε that can be stated of a mechanism, without its slack."""
+    one = loss.parameter
+    if loss.kind == "gaussian":
+        one *= one / 2 + _FARTHEST  # δ(ε) is at most Φ(μ/2 − ε/μ)
+    return loss.count * one
+
+
+def sound_losses(losses, epsilon, delta):
+    """Return mechanisms that amount to no less than a stated ε, as far as these can be trusted.
+
+    What is composed must not be less than what is stated: where the losses fall short, they are
+    not those of the mechanism. Gaussian ones are brought up to the distance that has this ε and
+    δ, unless they are as large as the classical calibration leaves them, which is loose; losses
+    that amount to less for every δ are replaced by the worst mechanism of this ε and δ.
+
+    Parameters
+    ----------
+    losses : tuple of PrivacyLoss
+        What was spent on the same data.
+
+    epsilon, delta : float
+        What is stated.
+
+    Returns
+    -------
+    losses : tuple of PrivacyLoss
+        The same ones, nearly always.
+
+    Examples
+    --------
+    >>> from skdp.privacy import PrivacyLoss
+    >>> sound_losses((PrivacyLoss("pure", 1e-9),), 2.0, 0.0)
+    (PrivacyLoss(kind='pure', parameter=2.0, atom=0.0, slack=0.0, cut=0.0, count=1),)
+    """
+    if _overstated(losses, epsilon, _OVERSTATED):
+        return (PrivacyLoss("pure", epsilon, delta),)
+    distance = gaussian_distance(losses)
+    if distance is None or epsilon == inf or not 0 < delta < 1:
+        return losses
+    if distance * (1 + _GAUSSIAN_OVERSTATED) >= epsilon / sqrt(2 * log(1.25 / delta)):
+        return losses
+    if epsilon <= composed_epsilon(losses, delta) * (1 + _GAUSSIAN_OVERSTATED):
+        return losses
+    stated = 1 / gaussian_sigma(epsilon, delta)
+    missing = stated * stated - distance * distance
+    return (*losses, PrivacyLoss("gaussian", sqrt(missing))) if missing > 0 else losses

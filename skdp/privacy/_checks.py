@@ -84,15 +84,21 @@ def check_choice(owner, name, value, choices):
 
 
 def check_text(owner, name, value):
-    """Return a text.
+    """Return a text that shows as it is.
 
     Raises
     ------
     ValueError
-        When it is none.
+        When it is none, or holds control characters: those of a terminal can hide or overwrite
+        the numbers that are printed with it.
     """
     if not isinstance(value, str):
         raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
+    if not value.isprintable():
+        raise ValueError(
+            f"The {name!r} of {owner} must be a text of printable characters, got "
+            f"{_short(value)}. Remove control characters and line breaks."
+        )
     return value
 
 

@@ -19,6 +19,9 @@ _PRECISION = 1e-12
 _CLOSE = 0.5
 # Deviations beyond which a normal tail is below the smallest float.
 _FARTHEST = 40.0
+# Most steps of a root finder: to halve an interval of 1 down to 1e-305 takes a thousand, of which
+# Brent's method may need twice as many (rule of thumb).
+_MAX_STEPS = 4000
 # Nodes and weights on [-1, 1]; what is integrated is smooth, and 20 nodes leave an error below
 # rounding over a width of 2 · _CLOSE (tests/privacy/test_gaussian.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -39,7 +42,7 @@ def _solve(excess, low, high):
             "epsilon, delta, sigma or sensitivity is too extreme for double precision. "
             "Bring them closer to 1."
         )
-    return brentq(excess, low, high, xtol=1e-305, rtol=1e-14)
+    return brentq(excess, low, high, xtol=1e-305, rtol=1e-14, maxiter=_MAX_STEPS)
 
 
 @validate_params(

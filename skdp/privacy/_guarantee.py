@@ -11,6 +11,8 @@ from skdp.privacy._accounting import (
     composed_delta,
     composed_epsilon,
     contradict,
+    sound_losses,
+    understate,
 )
 from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
 from skdp.privacy._composition import gaussian_distance
@@ -131,16 +133,18 @@ class PrivacyGuarantee:
         return check_real("PrivacyGuarantee", "sensitivity", self.sensitivity, 0, inf, **ends)
 
     def check_losses(self):
-        """Check that the mechanisms behind it amount to no more than it states.
+        """Check that the mechanisms behind it amount to no more than it states, and not to less.
 
-        A release and a :class:`PrivacyLedger` check it of every guarantee they get. Closed
-        forms decide nearly always; where they do not, and dp-accounting is not installed, the
-        statement is taken for true.
+        A sum of closed forms may be loose, and a statement careful: it is composed as stated.
+        An ε of more than ten times what they need at any δ is refused. A release and a
+        :class:`PrivacyLedger` check both of every guarantee they get. Closed forms decide nearly
+        always; where they do not, and dp-accounting is not installed, the statement is taken for
+        true.
 
         Raises
         ------
         ValueError
-            When they amount to more, or are too many to find out.
+            When they amount to more, to clearly less, or are too many to find out.
 
         Examples
         --------
@@ -157,6 +161,12 @@ class PrivacyGuarantee:
             raise ValueError(
                 "The 'losses' of PrivacyGuarantee amount to more than "
                 f"epsilon={self.epsilon:g} and delta={self.delta:g}. State what they amount to."
+            )
+        if understate(self.losses, self.epsilon):
+            raise ValueError(
+                "The 'losses' of PrivacyGuarantee amount to far less than "
+                f"epsilon={self.epsilon:g} at every delta: they are not those of its mechanism. "
+                "State what they amount to, or leave them out."
             )
 
     def to_record(self, n_features=None):
@@ -213,12 +223,14 @@ class PrivacyGuarantee:
                     "cannot be added. Keep an account for each, or bring elements to records with "
                     "to_record(), and these with their labels to record_guarantee()."
                 )
-        losses = self.losses + other.losses if self.losses and other.losses else ()
+        known = self.losses and other.losses
+        losses = self._sound_losses() + other._sound_losses() if known else ()
         if gaussian_distance(losses) is None:
             epsilon, delta = self.epsilon + other.epsilon, min(1.0, self.delta + other.delta)
         else:
             delta = max(self.delta, other.delta)
-            epsilon = composed_epsilon(losses, delta)
+            # At the larger δ, one of them alone may need less than it states at its own.
+            epsilon = max(self.epsilon, other.epsilon, composed_epsilon(losses, delta))
         return replace(
             self,
             mechanism=_join(self.mechanism, other.mechanism, " + "),
@@ -251,7 +263,7 @@ class PrivacyGuarantee:
             When the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
         """
-        if not 0 <= delta < 1:
+        if not _is_number(delta) or not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
         found = float(composed_epsilon(self._known_losses(), delta))
         # What is stated holds too, and rounding must not make δ fall short of itself.
@@ -278,13 +290,16 @@ class PrivacyGuarantee:
             When the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
         """
-        if not epsilon >= 0:
+        if not _is_number(epsilon) or not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
         found = float(composed_delta(self._known_losses(), epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
     def _known_losses(self):
-        return self.losses or (PrivacyLoss("pure", self.epsilon, self.delta),)
+        return self._sound_losses() or (PrivacyLoss("pure", self.epsilon, self.delta),)
+
+    def _sound_losses(self):
+        return sound_losses(self.losses, self.epsilon, self.delta)
 
     def _repeat(self, k, name):
         number = float(k) if isinstance(k, Real) else 0.0
@@ -295,11 +310,12 @@ class PrivacyGuarantee:
         k = int(number)
         if k == 1:
             return self
-        losses = tuple(replace(loss, count=k * loss.count) for loss in self.losses)
+        losses = tuple(replace(loss, count=k * loss.count) for loss in self._sound_losses())
         if gaussian_distance(losses) is None:
             epsilon, delta = k * self.epsilon, any_of(k, self.delta)
         else:
             epsilon, delta = composed_epsilon(losses, self.delta), self.delta
+            epsilon = max(epsilon, self.epsilon)
         return replace(self, epsilon=epsilon, delta=delta, losses=losses)
 
     @property
@@ -396,6 +412,10 @@ def _group_delta(epsilon, delta, k):
     if k * epsilon > _MOST_EXPONENT:
         return 1.0
     return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
+
+
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _listed(losses):

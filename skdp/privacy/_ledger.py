@@ -55,7 +55,11 @@ class PrivacyLedger:
     Raises
     ------
     ValueError
-        When a limit is no number ≥ 0 or another one than the file's, or the file is damaged.
+        When a limit is no number ≥ 0 or another one than the file's, the file is damaged, or
+        ``path`` names none.
+
+    OSError
+        When the file can be neither read nor made, such as in a folder that does not exist.
 
     Notes
     -----
@@ -83,7 +87,10 @@ class PrivacyLedger:
         given = {"epsilon": epsilon, "delta": delta}
         self._limits = {name: check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
-        self._process, self._lock = os.getpid(), threading.Lock()
+        # Total of so many first entries, which never change.
+        self._summed: tuple = (0, None)
+        self._process = self._lock_process = os.getpid()
+        self._lock = threading.Lock()
         self._file = None if path is None else LedgerFile(path)
         if self._file is not None:
             with self._file.lock():
@@ -171,6 +178,7 @@ class PrivacyLedger:
         with self._account():
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
+            self._refuse_refund(total)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
                 # not >, so that NaN is refused
@@ -181,7 +189,7 @@ class PrivacyLedger:
                     )
             if self._file is not None:
                 self._file.write(self._limits, entries)
-            self._entries = entries
+            self._entries, self._summed = entries, (len(entries), total)
             return total
 
     def release(self, estimator, X, y=None, *, name=""):
@@ -239,6 +247,22 @@ class PrivacyLedger:
         transforms = hasattr(estimator, "fit_transform")
         return estimator.fit_transform(*data) if transforms else estimator.fit(*data)
 
+    def _refuse_refund(self, total):
+        """Raise ValueError where a new entry brings the total down."""
+        n, former = self._summed
+        if n != len(self._entries):
+            former = _sum(guarantee for _, guarantee in self._entries)
+        for what in ("epsilon", "delta"):
+            before = 0.0 if former is None else getattr(former, what)
+            after = getattr(total, what)
+            # not >=, so that NaN is refused
+            if not after >= before * (1 - _ROUNDING):
+                raise ValueError(
+                    f"The 'guarantee' parameter of PrivacyLedger.spend would bring the total "
+                    f"{what} from {before:g} down to {after:g}: nothing that is spent comes back. "
+                    "State what the mechanism guarantees, as a PrivacyGuarantee."
+                )
+
     def to_frame(self):
         """Return the entries, with running totals, as a table.
 
@@ -266,9 +290,10 @@ class PrivacyLedger:
 
     def _own_lock(self):
         """Return the lock among threads of this process."""
-        if self._process != os.getpid() and self._file is not None:
-            # Another thread of the parent may have held it when the process forked.
-            self._process, self._lock = os.getpid(), threading.Lock()
+        if self._lock_process != os.getpid():
+            # Another thread of the parent may have held it when the process forked. The account
+            # stays that of the process that made it.
+            self._lock_process, self._lock = os.getpid(), threading.Lock()
         return self._lock
 
     @contextmanager

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import secrets
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -28,10 +29,21 @@ class LedgerFile:
     path : str or path-like
         Resolved once: a later change of the working directory or of a symbolic link in the path
         does not move the account.
+
+    Raises
+    ------
+    ValueError
+        When it is no path.
     """
 
     def __init__(self, path):
-        self.path = Path(os.path.realpath(path))
+        try:
+            self.path = Path(os.path.realpath(os.fsdecode(path)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The 'path' parameter of PrivacyLedger must be a path, got {path!r} ({error}). "
+                "Name a file."
+            ) from error
 
     @contextmanager
     def lock(self):
@@ -41,12 +53,16 @@ class LedgerFile:
         ------
         TimeoutError
             When somebody else holds it for too long.
+
+        OSError
+            When it cannot be held where the file is.
         """
         lock = self.path.with_name(self.path.name + ".lock")
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+                with self._named():
+                    os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
                 break
             except FileExistsError:
                 if time.monotonic() > deadline:
@@ -58,6 +74,20 @@ class LedgerFile:
             yield
         finally:
             lock.unlink(missing_ok=True)
+
+    @contextmanager
+    def _named(self):
+        """Report that the system refuses something as a fault of the path."""
+        try:
+            yield
+        except FileExistsError:  # somebody else holds the lock
+            raise
+        except OSError as error:
+            raise type(error)(
+                f"The 'path' parameter of PrivacyLedger, {str(self.path)!r}, cannot be used: "
+                f"{error.strerror or error}. Name a file, in a folder that exists, and that you "
+                "may read and write."
+            ) from error
 
     def read(self):
         """Return limits and entries.
@@ -76,7 +106,7 @@ class LedgerFile:
         ValueError
             When it is empty, truncated, damaged, or has a second name.
         """
-        with open(self.path, "rb") as file:
+        with self._named(), open(self.path, "rb") as file:
             shared = os.fstat(file.fileno()).st_nlink > 1
             text = file.read()
         if shared:
@@ -114,12 +144,17 @@ class LedgerFile:
         }
         content["sha256"] = _digest(content)
         # The old account stays whole until the new one is.
-        draft = self.path.with_name(self.path.name + ".new")
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self.path)
+        # Nobody can guess its name and put a link to another file there.
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        try:
+            with self._named():
+                with open(draft, "x", encoding="utf-8") as file:
+                    json.dump(content, file, indent=1)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, self.path)
+        finally:
+            draft.unlink(missing_ok=True)
         if os.name == "posix":  # elsewhere a folder cannot be opened
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:

@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_delta, record_guarantee
+from skdp.privacy import (
+    PrivacyGuarantee,
+    PrivacyLoss,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_sigma,
+    record_guarantee,
+)
 
 
 @pytest.fixture
@@ -171,3 +178,92 @@ def test_what_is_released_as_it_is_leaves_no_joint_guarantee(X):
         record_guarantee(features, features)
     with pytest.raises(ValueError, match="'guarantee' parameter must be per element or record"):
         record_guarantee(labels, labels)
+
+
+UNDERSTATED = [
+    (50.0, 1e-6, PrivacyLoss("gaussian", 1e-9), True),
+    (50.0, 0.0, PrivacyLoss("pure", 1e-9), True),
+    (1.0, 1e-6, PrivacyLoss("laplace", 0.5), False),
+    (50.0, 1e-6, PrivacyLoss("pure", 1.0, count=40), False),
+]
+
+
+def stated(epsilon, delta, *losses):
+    return PrivacyGuarantee("x", epsilon, delta, 1.0, 7, "rows", "labels", losses=losses)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "loss", "refused"), UNDERSTATED)
+def test_losses_below_the_statement_are_not_composed(X, epsilon, delta, loss, refused):
+    fake = stated(epsilon, delta, loss)
+    if refused:
+        with pytest.raises(ValueError, match=r"amount to far less than epsilon=.*State what"):
+            fake.check_losses()
+    else:
+        fake.check_losses()
+    honest = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
+    for together in (fake.to_record(), fake.compose(2), fake + fake, fake + honest, honest + fake):
+        assert together.epsilon >= epsilon
+        assert together.delta >= delta
+    assert fake.to_record().epsilon_at(1e-9 if delta == 0 else 1e-4) >= epsilon
+    assert fake.delta_at(0.5 * epsilon) > 0.1
+
+
+@pytest.mark.parametrize("distance", [0.5, 0.9, 1.5, 4.0])
+def test_gaussian_losses_below_the_statement_compose_as_stated(distance):
+    # Some δ needs that much, so that they may come from an honest sum.
+    fake = stated(10.0, 1e-6, PrivacyLoss("gaussian", distance))
+    true = stated(10.0, 1e-6, PrivacyLoss("gaussian", 1 / gaussian_sigma(10.0, 1e-6)))
+    for k in (2, 7, 100):
+        assert fake.compose(k).epsilon >= true.compose(k).epsilon * (1 - 3e-3)
+    assert (fake + true).epsilon >= true.compose(2).epsilon * (1 - 3e-3)
+    assert fake.epsilon_at(1e-9) >= true.epsilon_at(1e-9) * (1 - 3e-3)
+
+
+def test_nothing_that_is_added_lowers_a_sum(X):
+    parts = [GaussianDPNoise(e, d).fit(X).guarantee_ for e, d in ((5.0, 1e-9), (0.01, 1e-3))]
+    parts += [GaussianDPNoise(0.9, 1e-5, calibration="classical").fit(X).guarantee_]
+    parts += [OptimalDPNoise(0.5, 0.01).fit(X).guarantee_]
+    for first in parts:
+        for second in parts:
+            both = first + second
+            assert both.epsilon >= max(first.epsilon, second.epsilon)
+            assert both.delta >= max(first.delta, second.delta)
+            both.check_losses()
+            both.compose(100).check_losses()
+            both.to_record().check_losses()
+
+
+def test_a_loose_calibration_composes_by_its_losses(X):
+    classical = GaussianDPNoise(0.9, 1e-5, calibration="classical").fit(X).guarantee_
+    classical.check_losses()
+    assert classical.epsilon_at(1e-5) < 0.75
+    [loss] = classical.losses
+    expected = gaussian_epsilon(1 / loss.parameter, 1e-5, np.sqrt(7))
+    assert_allclose(classical.to_record().epsilon, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("level", ["1", None, float("nan"), -0.1, True, 1j, [0.1]])
+def test_levels_that_are_no_numbers_are_named(X, level):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    with pytest.raises(ValueError, match=r"'delta' parameter must be in \[0, 1\), got"):
+        guarantee.epsilon_at(level)
+    with pytest.raises(ValueError, match="'epsilon' parameter must be >= 0, got"):
+        guarantee.delta_at(level)
+
+
+@pytest.mark.parametrize("name", ["mechanism", "covers", "excludes"])
+@pytest.mark.parametrize("text", ["\x1b[2J(0, 0)", "one\nline", "\u202e0.1", "a\x00"])
+def test_texts_that_are_not_printable_are_refused(X, name, text):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be") as found:
+        replace(guarantee, **{name: text})
+    assert str(found.value).isprintable()
+
+
+@pytest.mark.parametrize("distance", [1e-300, 1e-9, 30.0, 1e200])
+def test_extreme_gaussian_losses_compose_too(distance):
+    extreme = stated(1.0, 1e-100, PrivacyLoss("gaussian", distance))
+    assert extreme.compose(2).epsilon >= 1.0
+    assert (extreme + extreme).epsilon >= 1.0
+    careful = replace(extreme, epsilon=1e-30)
+    assert careful.compose(2).epsilon >= 1e-30

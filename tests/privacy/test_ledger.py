@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import BudgetExceededError, PrivacyLedger, record_guarantee
+from skdp.privacy import (
+    BudgetExceededError,
+    PrivacyGuarantee,
+    PrivacyLedger,
+    PrivacyLoss,
+    record_guarantee,
+)
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -542,3 +549,117 @@ def test_a_guarantee_below_its_losses_is_not_entered(X):
         PrivacyLedger().spend(broken)
     with pytest.raises(ValueError, match="must be a PrivacyGuarantee"):
         PrivacyLedger().spend({"epsilon": 0.01})
+
+
+@pytest.mark.parametrize("loss", [PrivacyLoss("gaussian", 1e-9), PrivacyLoss("pure", 1e-9)])
+def test_a_guarantee_above_its_losses_is_not_entered(X, loss):
+    fake = replace(OptimalDPNoise(1.0, 1e-6).fit(X).guarantee_, losses=(loss,))
+    ledger = PrivacyLedger(1.0, 1e-3)
+    with pytest.raises(ValueError, match="amount to far less"):
+        ledger.spend(fake)
+    assert ledger.entries == []
+
+
+def test_gaussian_losses_below_the_statement_use_up_the_budget(X):
+    fake = replace(
+        GaussianDPNoise(1.0, 1e-6).fit(X).guarantee_, losses=(PrivacyLoss("gaussian", 0.1),)
+    )
+    ledger = PrivacyLedger(2.0, 1e-3)
+    totals = [ledger.spend(fake).epsilon for _ in range(3)]
+    assert np.all(np.diff(totals) > 0.2)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(fake)
+
+
+class Refund(PrivacyGuarantee):
+    def __add__(self, other):
+        return replace(other, epsilon=0.0, losses=())
+
+
+def test_an_entry_that_lowers_the_total_is_refused(X):
+    honest = OptimalDPNoise(0.75).fit(X).guarantee_
+    ledger = PrivacyLedger(1.0)
+    ledger.spend(honest)
+    with pytest.raises(ValueError, match=r"total epsilon from 0.75 down to 0.*comes back"):
+        ledger.spend(Refund(**{**vars(honest), "losses": ()}))
+    assert ledger.total == honest
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_process_can_read_while_a_thread_of_its_parent_spends(X):
+    ledger, guarantee = PrivacyLedger(epsilon=2.0), OptimalDPNoise(1.0).fit(X).guarantee_
+    ledger.spend(guarantee)
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+
+    def read_and_spend():
+        results.put(ledger.total.epsilon)
+        try_to_spend(ledger, guarantee, results)
+
+    child = context.Process(target=read_and_spend)
+    with ledger._lock:  # as if another thread held it
+        child.start()
+    try:
+        assert results.get(timeout=20) == 1.0
+        assert "RuntimeError" in results.get(timeout=20)  # to read it is not to own it
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_no_link_beside_the_file_is_written_through(X, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "ledger.json.new").symlink_to(victim)
+    ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
+    ledger.release(OptimalDPNoise(0.5), X)
+    assert victim.read_text() == "precious"
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert names == ["ledger.json", "ledger.json.new", "victim"]
+
+
+def test_a_draft_that_fails_is_removed(X, tmp_path, monkeypatch):
+    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
+
+    def full(_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"'path' parameter.*No space left"):
+        ledger.release(OptimalDPNoise(0.4), X)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("", IsADirectoryError),
+        ("missing/ledger.json", FileNotFoundError),
+        ("file/ledger.json", NotADirectoryError),
+        ("x" * 300, OSError),
+    ],
+)
+def test_paths_that_cannot_be_used_are_named(tmp_path, name, error):
+    (tmp_path / "file").touch()
+    pattern = r"'path' parameter of PrivacyLedger, '.*', cannot be used: .*\. Name a file, in"
+    with pytest.raises(error, match=pattern) as found:
+        PrivacyLedger(path=tmp_path / name)
+    assert ".lock" not in str(found.value)
+    assert str(tmp_path / name) in str(found.value)
+
+
+def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError, match=r"'path' parameter of.*denied\. Name") as found:
+        PrivacyLedger(path=tmp_path / "ledger.json")
+    assert ".lock" not in str(found.value)
+
+
+@pytest.mark.parametrize("path", [3, ["ledger.json"], "a\x00b", object()])
+def test_what_is_no_path_is_named(path):
+    with pytest.raises(ValueError, match="'path' parameter of PrivacyLedger must be a path, got"):
+        PrivacyLedger(path=path)
