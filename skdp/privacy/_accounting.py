@@ -33,8 +33,8 @@ _MOST_OVERSTATED = 10.0
 # ... and before it is composed in their place: a number that was rounded up by hand (rule of
 # thumb).
 _OVERSTATED = 1.01
-# Likewise, relatively, above what Gaussian mechanisms amount to exactly, before the ε is composed in their
-# place: far above what samplers and solvers leave, 1e-6 or less (rule of thumb).
+# Likewise, relatively, above what Gaussian mechanisms amount to exactly, before the ε is composed
+# in their place: more than what solvers and samplers usually leave (rule of thumb).
 _GAUSSIAN_OVERSTATED = 1e-3
 # Standard deviations beyond which a normal tail is below the smallest float.
 _FARTHEST = 40.0
