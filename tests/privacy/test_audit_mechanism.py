@@ -273,6 +273,15 @@ class Rounded(OptimalDPNoise):
         return np.round(super()._perturb(X))
 
 
+class FourDigits(OptimalDPNoise):
+    """Shows four significant digits."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        unit = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(noisy), 1e-300))) - 3)
+        return np.round(noisy / unit) * unit
+
+
 class Single(OptimalDPNoise):
     """Shows numbers of single precision."""
 
@@ -289,6 +298,8 @@ class Single(OptimalDPNoise):
         Rounded(5.0),
         Rounded(0.05),
         Rounded(1e-4),
+        FourDigits(1.0),
+        FourDigits(1e-3),
         Single(1.0),
         Single(0.01),
         OptimalDPNoise(1.0, 0.3),

@@ -154,22 +154,26 @@ def _drawn_from_few(magnitudes):
     On a grid two neighbouring points have nearly the same probability: where many values are
     equal, as many are one step apart. The step is that of the binade.
     """
-    for column in magnitudes[:_SORTED].T:
+    for column in magnitudes[: max(_SORTED // magnitudes.shape[1], _COMPARED_ROWS)].T:
         ranked = np.sort(column)
         ranked = ranked[: np.count_nonzero(~np.isnan(ranked))]
         gaps = np.diff(ranked)
         if np.count_nonzero(gaps == 0) < _FEWEST_POOLED:
             continue
-        binades = np.frexp(ranked)[1]
-        for start, end in _runs(binades):
+        expected = adjacent = 0
+        for start, end in _runs(np.frexp(ranked)[1]):
             own = gaps[start : end - 1]
-            equal = np.count_nonzero(own == 0)
             steps = own[own > 0]
-            if equal < _FEWEST_POOLED or len(steps) < _FEWEST_POOLED:
+            fewest = min(np.count_nonzero(own == 0), len(steps))
+            if fewest < _FEWEST_POOLED:
                 continue
-            adjacent = np.count_nonzero(steps < 1.5 * steps.min())
-            if adjacent < min(equal, len(steps)) / 4:
-                return True
+            # A few lesser gaps are roundings of one point.
+            step = np.partition(steps, fewest // 16)[fewest // 16]
+            expected += fewest
+            adjacent += np.count_nonzero(steps < 1.5 * step)
+        # Of all binades together: in one of them a decimal grid may change its step.
+        if adjacent < expected / 4:
+            return True
     return False
 
 
