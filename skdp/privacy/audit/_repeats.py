@@ -56,34 +56,34 @@ def find_repeats(outputs, again, chance):
     >>> find_repeats(noise, again, 0.0)
     'columns 0 and 1 have the same noise'
     """
-    half = len(outputs) // 2
-    even = outputs[: 2 * half]
-    pairs = [
-        (outputs, again),
-        (even[::2], even[1::2]),
-        (even[1:-1:2], even[2::2]),
-        (even[:half], even[half:]),
-        (even[:half], even[: half - 1 : -1]),
-    ]
     found = "the same noise is added again, and can be subtracted"
-    if any(_mostly_same(one, other, chance) for one, other in pairs):
+    if any(_mostly_same(one, other, chance) for one, other in _aligned(outputs, again)):
         return found
-    magnitudes = np.abs(outputs)
+    magnitudes, others = np.abs(outputs), np.abs(again)
     if chance == 0:
         magnitudes[magnitudes == 0] = np.nan  # equal to nothing
     rate = _rate(magnitudes[:_COMPARED_ROWS])
-    for one, other in pairs:
-        # Labels have no sign, and zeros of noise are left out here as well.
-        equal = np.count_nonzero(np.abs(one) == np.abs(other))
-        if chance == 0:
-            equal -= np.count_nonzero((one == 0) & (other == 0))
-        if _is_no_chance(equal, one.size, rate):
+    for one, other in _aligned(magnitudes, others):
+        if _is_no_chance(np.count_nonzero(one == other), one.size, rate):
             return found
     if chance > 0:
         return None
     if (columns := _shared_noise(magnitudes, rate)) is not None:
         return "columns {} and {} have the same noise".format(*columns)
     return found if _same_at_a_distance(magnitudes) or _drawn_from_few(magnitudes) else None
+
+
+def _aligned(outputs, again):
+    """Return pairs of samples, each of which has the noise of the other if it is repeated."""
+    half = len(outputs) // 2
+    even = outputs[: 2 * half]
+    return [
+        (outputs, again),
+        (even[::2], even[1::2]),
+        (even[1:-1:2], even[2::2]),
+        (even[:half], even[half:]),
+        (even[:half], even[: half - 1 : -1]),
+    ]
 
 
 def _mostly_same(one, other, chance):
