@@ -218,8 +218,210 @@ def test_right_columns_pass_and_each_of_them_counts():
 def test_of_many_columns_some_are_moved():
     audit = audit_mechanism(OptimalDPNoise(1.0), n_trials=10_000, n_features=30)
     assert audit.passed
-    assert audit.moved == "10 of 30 pairs of neighbours, drawn at random"
+    assert audit.moved == "10 of 30 columns were moved"
+    assert audit.epsilon_detectable == np.inf
+    assert "but only 10 of 30 columns were moved: of the others this says nothing" in str(audit)
     assert not audit_mechanism(OneNoisy(1.0), n_trials=10_000, n_features=30).passed
+
+
+class Clean(OptimalDPNoise):
+    """No noise in column 2, in some of the rows or in all of them."""
+
+    fraction = 1.0
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        rows = np.random.default_rng().random(len(X)) < self.fraction
+        noisy[rows, 2] = X[rows, 2]
+        return noisy
+
+
+class HalfClean(Clean):
+    fraction = 0.5
+
+
+class Quiet(OptimalDPNoise):
+    """Next to no noise in column 2."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, 2] = X[:, 2] + (noisy[:, 2] - X[:, 2]) / 1000
+        return noisy
+
+
+@pytest.mark.parametrize("noise", [Clean(1.0), Clean(1.0, 0.01), HalfClean(1.0, 0.0), Quiet(1.0)])
+@pytest.mark.parametrize(("n_features", "n_trials"), [(5, 2000), (64, 20_000)])
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_a_clean_column_is_moved_though_few_are(noise, n_features, n_trials):
+    for _ in range(3):
+        audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
+        assert not audit.passed, str(audit)
+        assert "column 2 moved" in audit.event
+
+
+class Floored(OptimalDPNoise):
+    """Shows nothing below 0: half of the outputs at 0 are 0."""
+
+    def _perturb(self, X):
+        return np.maximum(super()._perturb(X), 0)
+
+
+class Rounded(OptimalDPNoise):
+    """Shows whole numbers."""
+
+    def _perturb(self, X):
+        return np.round(super()._perturb(X))
+
+
+class FourDigits(OptimalDPNoise):
+    """Shows four significant digits."""
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        unit = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(noisy), 1e-300))) - 3)
+        return np.round(noisy / unit) * unit
+
+
+class Single(OptimalDPNoise):
+    """Shows numbers of single precision."""
+
+    def _perturb(self, X):
+        return super()._perturb(X).astype(np.float32).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Floored(1.0, 0.0),
+        Rounded(1.0, sensitivity=0.3),
+        Rounded(5.0),
+        Rounded(0.05),
+        Rounded(1e-4),
+        FourDigits(1.0),
+        FourDigits(1e-3),
+        Single(1.0),
+        Single(0.01),
+        OptimalDPNoise(1.0, 0.3),
+        OptimalDPNoise(1.0, bounds=([0, 3, 5], [1, 9, 11])),
+    ],
+)
+@pytest.mark.parametrize(("n_features", "n_trials"), [(1, 2000), (3, 2000), (3, 200_000)])
+def test_exact_and_equal_outputs_of_right_mechanisms_are_no_leak(noise, n_features, n_trials):
+    if noise.bounds is not None and n_features == 1:
+        noise = OptimalDPNoise(1.0, bounds=(3, 9))
+    for _ in range(2):
+        audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
+        assert audit.passed, str(audit)
+
+
+class Reusing(OptimalDPNoise):
+    """Uses noise again, as ``_reuse`` says."""
+
+    def _perturb(self, X):
+        noise = super()._perturb(np.zeros_like(X))
+        return X + self._reuse(noise, np.random.default_rng())
+
+
+class FortyPercent(Reusing):
+    """Two rows in five repeat the noise of the row before."""
+
+    def _reuse(self, noise, rng):
+        again = np.flatnonzero(rng.random(len(noise)) < 0.4)
+        again = again[again > 0]
+        noise[again] = noise[again - 1]
+        return noise
+
+
+class RandomSign(Reusing):
+    """Column 1 has the noise of column 0, with a random sign."""
+
+    def _reuse(self, noise, rng):
+        noise[:, 1] = noise[:, 0] * rng.choice([-1, 1], len(noise))
+        return noise
+
+
+class Blocks(Reusing):
+    """Every second row repeats the one before."""
+
+    def _reuse(self, noise, rng):
+        return noise[np.arange(len(noise)) // 2 * 2]
+
+
+class Alternating(Reusing):
+    """Rows 2 and 3 of four repeat rows 0 and 1."""
+
+    def _reuse(self, noise, rng):
+        return noise[np.arange(len(noise)) // 4 * 4 + np.arange(len(noise)) % 2]
+
+
+class MirroredHalves(Reusing):
+    """The second half has the noise of the first, backwards."""
+
+    def _reuse(self, noise, rng):
+        half = len(noise) // 2
+        noise[len(noise) - half :] = noise[:half][::-1]
+        return noise
+
+
+class NextRow(Reusing):
+    """A tenth of column 1 has what column 0 had three rows before."""
+
+    def _reuse(self, noise, rng):
+        rows = np.flatnonzero(rng.random(len(noise)) < 0.1)
+        rows = rows[rows >= 3]
+        noise[rows, 1] = noise[rows - 3, 0]
+        return noise
+
+
+class Stock(Reusing):
+    """Noise is drawn from a stock of 20,000 values."""
+
+    def _reuse(self, noise, rng):
+        stock = OptimalDPNoise(1.0).fit_transform(np.zeros((20_000, 1)))[:, 0]
+        return rng.choice(stock, noise.shape)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        FortyPercent(1.0),
+        RandomSign(1.0),
+        Blocks(1.0),
+        Alternating(1.0),
+        MirroredHalves(1.0),
+        NextRow(1.0),
+        Stock(1.0),
+    ],
+)
+@pytest.mark.parametrize("n_trials", [20_000, 300_000])
+def test_noise_that_is_used_again_now_and_then_is_found(noise, n_trials):
+    audit = audit_mechanism(noise, n_trials=n_trials, n_features=2)
+    assert not audit.passed, str(audit)
+    assert "same noise" in audit.event
+
+
+class TwoCopies(OptimalDPNoise):
+    """Column 1 is another noisy copy of column 0: 2ε in all."""
+
+    factor = 1.0
+
+    def _perturb(self, X):
+        noisy = super()._perturb(X)
+        noisy[:, 1] = self.factor * super()._perturb(X[:, :1])[:, 0]
+        return noisy
+
+
+class Negative(TwoCopies):
+    factor = -3.0
+
+
+@pytest.mark.parametrize("noise", [TwoCopies(1.0), Negative(1.0)])
+def test_a_second_copy_of_a_column_is_found(noise):
+    audit = audit_mechanism(noise, n_trials=100_000, n_features=3)
+    assert 1.5 < audit.epsilon_lower <= 2, str(audit)
+    assert "sum of outputs 0, 1" in audit.event
+    assert "column 0 moved" in audit.event
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")

@@ -14,7 +14,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, PrivacyGuarantee
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    OptimalDPNoise,
+    PrivacyGuarantee,
+    RandomizedResponse,
+)
 from skdp.privacy.audit import (
     LikelihoodRatioAttack,
     ShadowAttack,
@@ -473,6 +479,16 @@ def test_plot_has_a_curve_for_each_attack(data):
     assert labels == [*DEFAULT, "guessing", "most that the claim allows"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     plt.close(ax.figure)
+
+
+def test_claims_about_labels_are_sent_to_the_other_audit(data):
+    members, others, _ = thirds(data)
+    response = RandomizedResponse(1.0).fit(members[1])
+    model = KNeighborsClassifier(1).fit(*members)
+    with pytest.raises(ValueError, match=r"unit='label'.*with audit_mechanism"):
+        audit_membership(model, members, others, guarantee=response.guarantee_)
+    with pytest.raises(ValueError, match=r"'model'.*RandomizedResponse.*with audit_mechanism"):
+        audit_membership(response, members, others)
 
 
 def test_wrong_calls_are_named(data):

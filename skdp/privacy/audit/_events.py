@@ -20,8 +20,9 @@ class Statistic:
 
     Parameters
     ----------
-    kind : {"output", "column", "sum", "clipped sum", "difference"}
-        The output is the only column. The clipped sum is the log-likelihood ratio of Laplace
+    kind : {"output", "column", "sum", "clipped sum", "difference", "weighted sum", \
+            "clipped weighted sum"}
+        The output is the only column. The clipped sums are the log-likelihood ratio of Laplace
         noise, but for a factor.
 
     column : int, default=0
@@ -29,6 +30,10 @@ class Statistic:
 
     other, factor : int and float
         Column that is subtracted from it, this many times.
+
+    shifts : tuple of (int, float)
+        Columns of a weighted sum, and how far the move shifts each. They are weighted by that;
+        in the clipped one each is clipped to where it was and where it went.
 
     Examples
     --------
@@ -40,6 +45,7 @@ class Statistic:
     column: int = 0
     other: int = 0
     factor: float = 0.0
+    shifts: tuple = ()
 
     def __call__(self, rows):
         rows = np.asarray(rows)
@@ -49,9 +55,18 @@ class Statistic:
             return np.clip(rows, 0, 1).sum(axis=1)
         if self.kind == "difference":
             return rows[:, self.column] - self.factor * rows[:, self.other]
+        if self.shifts:
+            columns, shifts = (np.array(part) for part in zip(*self.shifts, strict=True))
+            moved = rows[:, columns] / shifts
+            if self.kind == "weighted sum":
+                return moved @ shifts**2
+            return np.clip(moved, 0, 1).sum(axis=1)
         return rows[:, self.column]
 
     def __str__(self):
+        if self.shifts:
+            names = ", ".join(str(column) for column, _ in self.shifts)
+            return f"{self.kind} of outputs {names}"
         if self.kind == "difference":
             sign = "-" if self.factor > 0 else "+"
             return f"output[{self.column}] {sign} {abs(self.factor):.4g} output[{self.other}]"

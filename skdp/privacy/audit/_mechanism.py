@@ -4,27 +4,24 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.stats import binom
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._events import Sample, Statistic, best_event
 from skdp.privacy.audit._evidence import Evidence
-from skdp.privacy.audit._intervals import epsilon_lower_bound
+from skdp.privacy.audit._intervals import clopper_pearson, epsilon_lower_bound
+from skdp.privacy.audit._repeats import find_repeats
 from skdp.privacy.audit._subjects import make_subject
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
 # Fewest outputs on which an event is chosen for each pair of neighbours; with more columns than
-# this allows, a random subset of them is moved (rule of thumb).
+# this allows, some of them are moved (rule of thumb).
 _FEWEST_TRIALS = 500
-# Comparisons of one column with another that look for shared noise, at most (rule of thumb:
-# a second), and the most rows that take part.
-_COMPARISONS = 200_000_000
-_COMPARED_ROWS = 10_000
 # Least correlation of two columns for which their difference is tried, in standard deviations
 # of that of independent ones (rule of thumb).
 _CORRELATED = 5.0
-# Probability with which a right mechanism is taken for one that repeats its noise.
-_MISTAKEN_REPEAT = 1e-12
+# Least change of the mean of a column by a move for which it is taken to have moved, in standard
+# errors (rule of thumb).
+_SHIFTED = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,9 @@ class MechanismAudit:
     moved : str
         Which neighbours were tried.
 
+    n_untried : int
+        How many pairs of neighbours were not, for want of trials.
+
     Examples
     --------
     >>> from skdp import OptimalDPNoise
@@ -69,6 +69,7 @@ class MechanismAudit:
     event: str
     n_trials: int
     moved: str = ""
+    n_untried: int = 0
 
     @property
     def passed(self):
@@ -85,14 +86,17 @@ class MechanismAudit:
         """The least ε that so many trials could have told from the claim.
 
         With the most telling event there can be, in every other audit; infinite where no
-        event would do.
+        event would do, or where some neighbours were not tried.
         """
-        return self._evidence.detectable
+        return np.inf if self.n_untried else self._evidence.detectable
 
     @property
     def verdict(self):
         """The verdict in words."""
-        return self._evidence.verdict
+        verdict = self._evidence.verdict
+        if self.passed and self.n_untried:
+            return f"{verdict}; but only {self.moved}: of the others this says nothing"
+        return verdict
 
     @property
     def _evidence(self):
@@ -139,9 +143,12 @@ def audit_mechanism(
     Events are half-lines of each output column, whichever was moved; the exact return of an
     input; and whether an output is a multiple of a power of two, which gives naive
     floating-point samplers away (Mironov, 2012). For elements also half-lines of what
-    remains of a column once the column most correlated with it is subtracted; for records
-    those of sums. Noise that repeats from call to call, row to row, half to half or in any
-    two columns is looked for first.
+    remains of a column once the column most correlated with it is subtracted, and of sums of
+    the columns whose means one move changes; for records those of sums of all columns.
+
+    Noise that repeats, up to its sign, is looked for first: from call to call, between
+    neighbouring rows, both halves and both directions, and in the same row of two columns;
+    among the first 100,000 values also at any one distance, and drawn from a small stock.
 
     An audit can refute a guarantee and never prove one. ``epsilon_detectable`` says which
     leaks so many trials could have shown.
@@ -155,8 +162,9 @@ def audit_mechanism(
 
     n_trials : int, default=1_000_000
         Outputs for each neighbour: half of them choose, shared out among the columns that
-        are moved; half of them test. Below 1,000 for each column a random subset of the
-        columns is moved.
+        are moved; half of them test. Below 1,000 for each column only some of them are
+        moved: those that return their input too often, then by turns one with little noise
+        and one at random. The verdict says so, and ``epsilon_detectable`` is infinite.
 
     n_features : int, default=1
         Elements of a row.
@@ -196,17 +204,21 @@ def audit_mechanism(
     """
     subject = make_subject(transformer, n_features, value)
     n_train, n_test = n_trials // 2, n_trials - n_trials // 2
-    pairs, moved = _tried(subject.pairs, n_train // _FEWEST_TRIALS)
+    outputs = subject.draw(0, n_trials)
+    pairs = _tried(subject, outputs[:n_train], confidence)
+    untried = len(subject.pairs) - len(pairs)
+    moved = f"{len(pairs)} of {len(subject.pairs)} pairs of neighbours"
+    if untried and subject.on_grid:
+        moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
 
     def found(epsilon, event):
-        return MechanismAudit(subject.guarantee, float(epsilon), confidence, event, n_test, moved)
+        bound = float(epsilon)
+        return MechanismAudit(subject.guarantee, bound, confidence, event, n_test, moved, untried)
 
-    outputs = subject.draw(0, n_trials)
     if np.isfinite(subject.guarantee.epsilon):
-        if _repeats(outputs, subject.draw(0, n_trials), subject.chance):
-            return found(np.inf, "the same noise is added again, and can be subtracted")
-        if (columns := _shared_noise(outputs)) is not None:
-            return found(np.inf, "columns {} and {} have the same noise".format(*columns))
+        repeats = find_repeats(outputs, subject.draw(0, n_trials), subject.chance)
+        if repeats is not None:
+            return found(np.inf, repeats)
     (a, b), event = _choose(subject, pairs, outputs[:n_train], confidence)
     first = outputs[n_train:] if a == 0 else subject.draw(a, n_test)
     counts = [event.count(first), event.count(subject.draw(b, n_test))]
@@ -222,45 +234,33 @@ def audit_mechanism(
     return found(bound, text)
 
 
-def _tried(pairs, most):
-    """Return the pairs of neighbours that are tried, by at most so many inputs, and a text."""
-    inputs = {which for pair in pairs for which in pair} - {0}
-    if len(inputs) <= max(most, 1):
-        return list(pairs), f"{len(pairs)} of {len(pairs)} pairs of neighbours"
-    drawn = np.random.default_rng().choice(list(inputs), max(most, 1), replace=False)
-    kept = [pair for pair in pairs if {0, *drawn.tolist()}.issuperset(pair)]
-    return kept, f"{len(kept)} of {len(pairs)} pairs of neighbours, drawn at random"
+def _tried(subject, outputs, confidence):
+    """Return the pairs of neighbours that are tried, by as many inputs as the outputs allow."""
+    pairs, most = subject.pairs, max(len(outputs) // _FEWEST_TRIALS, 1)
+    inputs = sorted({which for pair in pairs for which in pair} - {0})
+    if len(inputs) <= most:
+        return list(pairs)
+    order = np.random.default_rng().permutation(inputs)
+    if subject.on_grid:
+        order = _likely_first(order, outputs, subject.guarantee.delta, confidence)
+    kept = {0, *order[:most].tolist()}
+    return [pair for pair in pairs if kept.issuperset(pair)]
 
 
-def _repeats(outputs, again, chance):
-    """Tell whether noise comes twice; no noise at all is left to the events."""
-    half = len(outputs) // 2
-    pairs = [
-        (outputs, again),
-        (outputs[1:], outputs[:-1]),
-        (outputs[:half], outputs[half : 2 * half]),
-    ]
-    return any(_same(one, other, chance) for one, other in pairs)
+def _likely_first(order, outputs, delta, confidence):
+    """Return inputs in the order in which they are moved; input j + 1 moves column j.
 
-
-def _same(one, other, chance):
-    """Tell whether most of the noise in one sample is that in another."""
-    equal = (one == other)[one != 0]
-    if len(equal) == 0 or equal.mean() <= (1 + chance) / 2:
-        return False
-    # Where chance is 0, that is a fraction of all pairs of numbers on a fine grid.
-    return chance == 0 or bool(binom.sf(equal.sum() - 1, len(equal), chance) < _MISTAKEN_REPEAT)
-
-
-def _shared_noise(outputs):
-    """Return two columns that have the same noise, or None."""
-    p = outputs.shape[1]
-    n = min(_COMPARED_ROWS, max(_FEWEST_TRIALS, _COMPARISONS // p**2))
-    for j in range(p):
-        for k in range(j + 1, p):
-            if _same(outputs[:n, j], outputs[:n, k], 0.0):
-                return j, k
-    return None
+    First those whose column returns its input more often than δ allows, which only the move
+    shows to be no rounding; then by turns the one with the least noise and one at random.
+    """
+    columns = outputs[:, order - 1]
+    exact = np.count_nonzero(columns == 0, axis=0)
+    low, _ = clopper_pearson(exact, len(outputs), confidence)
+    clean = np.where(low > delta, exact, 0)
+    suspects = np.argsort(-clean, kind="stable")[: np.count_nonzero(clean)]
+    quiet = np.argsort(np.median(np.abs(columns), axis=0), kind="stable")
+    by_turns = np.column_stack([quiet, np.arange(len(order))]).ravel()
+    return order[list(dict.fromkeys([*suspects.tolist(), *by_turns.tolist()]))]
 
 
 def _choose(subject, pairs, outputs, confidence):
@@ -277,9 +277,22 @@ def _choose(subject, pairs, outputs, confidence):
     found = []
     for a, b in pairs:
         tried = statistics + differences.get(b - 1, [])
+        if p > 1 and not subject.joint:
+            tried = tried + _combinations(samples[a].rows, samples[b].rows)
         bound, event = best_event(samples[a], samples[b], tried, subject, confidence)
         found.append((bound, (a, b), event))
     return max(found, key=lambda one: one[0])[1:]
+
+
+def _combinations(first, second):
+    """Return sums of the columns whose means one move changes: two copies tell more than one."""
+    shift = second.mean(axis=0) - first.mean(axis=0)
+    error = np.sqrt(first.var(axis=0) / len(first) + second.var(axis=0) / len(second))
+    moved = np.flatnonzero(np.abs(shift) > _SHIFTED * error)
+    if len(moved) < 2:
+        return []
+    shifts = tuple((k, float(shift[k])) for k in moved.tolist())
+    return [Statistic(kind, shifts=shifts) for kind in ("weighted sum", "clipped weighted sum")]
 
 
 def _differences(outputs):

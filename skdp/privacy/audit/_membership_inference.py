@@ -114,7 +114,9 @@ def audit_membership(
     Raises
     ------
     ValueError
-        When an attack is unknown, or lacks ``shadow_data``, or enough others for canaries.
+        When an attack is unknown, or lacks ``shadow_data``, or enough others for canaries;
+        when the model is none that predicts, such as :class:`~skdp.RandomizedResponse`; when
+        the guarantee is about labels alone, of which these attacks, by features, test nothing.
 
     Examples
     --------
@@ -138,8 +140,10 @@ def audit_membership(
     False
     """
     _check_attacks(attacks, shadow_data)
+    _check_model(model)
     if isinstance(guarantee, str):
         guarantee = find_guarantee(model)
+    _check_guarantee(guarantee)
     guarantee = None if guarantee is None else guarantee.to_record()
     delta = 0.0 if guarantee is None else guarantee.delta
     records = _Records(members, others)
@@ -225,6 +229,24 @@ def _check_attacks(attacks, shadow_data):
         raise ValueError(
             "The 'shadow_data' parameter of audit_membership must be rows of the attacker's "
             "own, (X, y), for the attacks 'shadow' and 'shadow_per_class', got None."
+        )
+
+
+def _check_model(model):
+    if not hasattr(model, "predict") and not hasattr(model, "release_"):
+        raise ValueError(
+            "The 'model' parameter of audit_membership must be a fitted classifier or DPSource, "
+            f"got {model!r}, which predicts nothing. Audit what adds noise to features or labels "
+            "with audit_mechanism."
+        )
+
+
+def _check_guarantee(guarantee):
+    if guarantee is not None and guarantee.unit == "label":
+        raise ValueError(
+            "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
+            "of features, by which these attacks tell records apart. Give guarantee=None, and "
+            "audit the labels with audit_mechanism."
         )
 
 
