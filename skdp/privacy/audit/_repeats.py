@@ -164,13 +164,13 @@ def _drawn_from_few(magnitudes):
         for start, end in _runs(np.frexp(ranked)[1]):
             own = gaps[start : end - 1]
             steps = own[own > 0]
-            fewest = min(np.count_nonzero(own == 0), len(steps))
+            fewest = min(int(np.count_nonzero(own == 0)), len(steps))
             if fewest < _FEWEST_POOLED:
                 continue
             # A few lesser gaps are roundings of one point.
             step = np.partition(steps, fewest // 16)[fewest // 16]
             expected += fewest
-            adjacent += np.count_nonzero(steps < 1.5 * step)
+            adjacent += int(np.count_nonzero(steps < 1.5 * step))
         # Of all binades together: in one of them a decimal grid may change its step.
         if adjacent < expected / 4:
             return True
