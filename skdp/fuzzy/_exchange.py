@@ -10,7 +10,13 @@ from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
 from skdp.utils._labels import stored_labels
-from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
+from skdp.utils._storage import (
+    load_arrays,
+    require,
+    save_arrays,
+    stored_estimator,
+    well_formed,
+)
 from skdp.utils._validation import stored_array
 
 # What the file says that it holds.
@@ -58,15 +64,7 @@ def read_model(cls, path):
 
 
 def _build(cls, header, arrays):
-    parameters = header["parameters"]
-    require(set(parameters) == set(_SAVED), "parameters")
-    model = cls(**parameters)
-    model._validate_params()
-    require(isinstance(header["dtype"], str), "dtype")
-    dtype = np.dtype(header["dtype"])
-    require(dtype in (np.float32, np.float64), "dtype")
-    counts = header["n_parts"]
-    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    model, dtype, counts = stored_estimator(cls, header, _SAVED)
     autoencoders = [
         [_build_autoencoder(model, arrays, f"{r}/{i}", dtype) for i in range(count)]
         for r, count in enumerate(counts)

@@ -7,7 +7,7 @@ from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
 from skdp.membership._wide import make_cdmma
 from skdp.utils._labels import stored_labels
-from skdp.utils._storage import require
+from skdp.utils._storage import require, stored_estimator
 from skdp.utils._validation import stored_array
 
 # Parameters that decide how a classifier was fitted.
@@ -165,15 +165,7 @@ def frozen_classifier(classifier, copy=True):
 
 
 def _unpack(header, arrays, prefix):
-    parameters = header["parameters"]
-    require(set(parameters) == set(_SAVED), "parameters")
-    classifier = WideCDMMAClassifier(**parameters)
-    classifier._validate_params()
-    require(isinstance(header["dtype"], str), "dtype")
-    dtype = np.dtype(header["dtype"])
-    require(dtype in (np.float32, np.float64), "dtype")
-    counts = header["n_parts"]
-    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    classifier, dtype, counts = stored_estimator(WideCDMMAClassifier, header, _SAVED)
     classes = _check_classes(header["classes"])
     require(len(classes) == len(counts), "classes and n_parts")
     groups = [

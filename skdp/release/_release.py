@@ -12,7 +12,7 @@ from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
 from skdp.release._validation import check_dtype, check_names, check_release
 from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
-from skdp.utils._labels import unlabelled_rows
+from skdp.utils._labels import scorable_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -119,11 +119,11 @@ class Release:
         """
         return record_guarantee(self.guarantee, self.label_guarantee)
 
-    def _freeze(self):
-        """Take read-only copies of whatever somebody else could still write to."""
+    def _freeze(self, copy=True):
+        """Make all arrays read-only: copies of those that somebody else could still write to."""
         shared = self.row_classifier is self.classifier
         for field in fields(self):
-            object.__setattr__(self, field.name, _read_only(getattr(self, field.name)))
+            object.__setattr__(self, field.name, _read_only(getattr(self, field.name), copy))
         if shared:
             object.__setattr__(self, "row_classifier", self.classifier)
 
@@ -201,12 +201,7 @@ class Release:
         ValueError
             When labels are missing, or −1 and no class of the release.
         """
-        n_marked = int(np.sum(unlabelled_rows(y, classes=self.classes.tolist())))
-        if n_marked:
-            raise ValueError(
-                f"The 'y' parameter of Release.score marks {n_marked} rows as unlabelled. Score "
-                "labelled rows only."
-            )
+        y = scorable_labels(y, "Release.score", "auto", self.classes.tolist())
         return float(accuracy_score(y, self.predict(X)))
 
     def _queries(self, X):
@@ -323,9 +318,9 @@ class Release:
         )
 
     def __setstate__(self, state):
-        # Arrays that come from a pickle can be written to.
+        # Arrays that come from a pickle can be written to, but are nobody else's.
         self.__dict__.update(state)
-        self._freeze()
+        self._freeze(copy=False)
 
     def __copy__(self):
         return self
@@ -337,13 +332,14 @@ class Release:
         return self
 
 
-def _read_only(value):
+def _read_only(value, copy):
     """Return a field whose arrays cannot be written to."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.copy()  # the caller's own stays the caller's
+        value = value.copy() if copy else value  # the caller's own stays the caller's
         value.flags.writeable = False
     elif isinstance(value, Alignment | Mixtures | Moments | Subspace):
-        value = replace(value, **{name: _read_only(array) for name, array in vars(value).items()})
+        arrays = {name: _read_only(array, copy) for name, array in vars(value).items()}
+        value = replace(value, **arrays)
     elif isinstance(value, WideCDMMAClassifier):
-        value = frozen_classifier(value)
+        value = frozen_classifier(value, copy)
     return value

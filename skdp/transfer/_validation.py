@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.release import Release
-from skdp.utils._labels import unlabelled_rows
+from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
 # What NumPy makes of marks in a list of text.
@@ -56,7 +56,7 @@ def encode_labels(estimator, y, unlabelled):
     ValueError
         When there are fewer than two classes.
     """
-    given = _natural(y[~unlabelled])
+    given = natural_labels(y[~unlabelled])
     if given.size:
         check_classification_targets(given)
     classes, known = np.unique(given, return_inverse=True)
@@ -71,24 +71,6 @@ def encode_labels(estimator, y, unlabelled):
     labels = np.full(len(y), -1)
     labels[~unlabelled] = known
     return classes, labels
-
-
-def _natural(y):
-    """Return labels in the dtype that they have by themselves; marks made them objects."""
-    return np.array(y.tolist()) if y.dtype.kind == "O" else y
-
-
-def scorable_labels(estimator, y, marker):
-    """Return labels that a metric takes; raise ValueError where one is a mark."""
-    y = column_or_1d(y, warn=True)
-    unlabelled = unlabelled_rows(y, marker, estimator.classes_.tolist())
-    if unlabelled.any():
-        raise ValueError(
-            f"The 'y' parameter of {type(estimator).__name__}.score marks {unlabelled.sum()} of "
-            f"{len(y)} rows as unlabelled. Score labelled rows only; in cross-validation, use "
-            "cv=LabeledSplit()."
-        )
-    return _natural(y)
 
 
 class LabeledScoreMixin(ClassifierMixin):
@@ -118,7 +100,8 @@ class LabeledScoreMixin(ClassifierMixin):
             When a row is marked as unlabelled: no score can be right or wrong about it.
         """
         check_is_fitted(self)
-        y = scorable_labels(self, y, self.unlabeled)
+        where = f"{type(self).__name__}.score"
+        y = scorable_labels(y, where, self.unlabeled, self.classes_.tolist())
         return super().score(X, y, sample_weight)
 
 

@@ -59,6 +59,44 @@ def is_missing(value):
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
+def natural_labels(y):
+    """Return labels in the dtype that they have by themselves; marks made them objects."""
+    return np.array(y.tolist()) if y.dtype.kind == "O" else y
+
+
+def scorable_labels(y, where, marker, classes):
+    """Return labels that a metric takes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+
+    where : str
+        What is to score them, for the error.
+
+    marker, classes
+        See :func:`unlabelled_rows`.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        When one of them is a mark.
+    """
+    y = column_or_1d(y, warn=True)
+    unlabelled = unlabelled_rows(y, marker, classes)
+    if unlabelled.any():
+        raise ValueError(
+            f"The 'y' parameter of {where} marks {unlabelled.sum()} of {len(y)} rows as "
+            "unlabelled. Score labelled rows only; in cross-validation, use cv=LabeledSplit()."
+        )
+    return natural_labels(y)
+
+
 def stored_labels(labels):
     """Return labels that were read from a file as an array.
 

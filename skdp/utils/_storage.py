@@ -165,6 +165,43 @@ def require(condition, what):
         raise ValueError(f"{what} do not fit")
 
 
+def stored_estimator(cls, header, saved):
+    """Return an unfitted estimator of stored parameters, and what else its header holds.
+
+    Parameters
+    ----------
+    cls : type
+        Of the estimator.
+
+    header : dict
+        With ``parameters``, ``dtype`` and ``n_parts``.
+
+    saved : collection of str
+        Names of the parameters.
+
+    Returns
+    -------
+    estimator : object
+        Its parameters are such as it takes.
+
+    dtype : dtype
+        float32 or float64.
+
+    counts : list of int
+        ``n_parts``, all positive.
+    """
+    parameters = header["parameters"]
+    require(set(parameters) == set(saved), "parameters")
+    estimator = cls(**parameters)
+    estimator._validate_params()
+    require(isinstance(header["dtype"], str), "dtype")
+    dtype = np.dtype(header["dtype"])
+    require(dtype in (np.float32, np.float64), "dtype")
+    counts = header["n_parts"]
+    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    return estimator, dtype, counts
+
+
 def _to_json(header):
     # NumPy's integers are numbers too, but JSON does not know them.
     return json.dumps(header, sort_keys=True, default=lambda number: number.item()).encode()

@@ -186,8 +186,14 @@ def test_marks_are_not_scored(release, rows):
     for mark in (None, np.nan, -1):
         marked = y.astype(object)
         marked[:7] = mark
-        with pytest.raises(ValueError, match="marks 7 rows as unlabelled"):
+        with pytest.raises(ValueError, match=r"Release\.score marks 7 of 150 rows as unlabelled"):
             release.score(X, marked)
+
+
+def test_labels_may_be_objects(rows):
+    X, y = rows[0], np.arange(150) % 3
+    release = DPSource(20.0, **SETTINGS).fit(X, y).release_
+    assert release.score(X, y.astype(object)) == release.score(X, y)
 
 
 def test_a_release_without_a_classifier_says_so(release, rows):
