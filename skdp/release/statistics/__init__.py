@@ -1,0 +1,5 @@
+"""What the owner of rows computes of them before it adds noise, and what follows from it."""
+
+from skdp.release.statistics._noisy import NoisyStatistics
+
+__all__ = ["NoisyStatistics"]
