@@ -28,6 +28,8 @@ _PARTS: dict = {
             "means": "means",
             "covariances": "covariances",
             "noise_variances": "noise",
+            "mean_noise_variances": "mean_noise",
+            "covariance_noise_variances": "covariance_noise",
         },
     ),
     "subspace": (
@@ -77,7 +79,8 @@ def write_release(release, path):
     for name, (_, keys) in _PARTS.items():
         part = getattr(release, name)
         if part is not None:
-            arrays |= {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
+            found = {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
+            arrays |= {key: array for key, array in found.items() if array is not None}
     for name in _classifiers(release):
         header[name], own = pack_classifier(getattr(release, name), f"{name}/")
         arrays |= own
@@ -135,10 +138,8 @@ def _build(cls, header, arrays):
 def _read_part(name, arrays):
     """Return a part of the release, or None where the file has nothing of it."""
     cls, keys = _PARTS[name]
-    found = [f"{name}/{key}" in arrays for key in keys]
-    if not any(found):
-        return None
-    return cls(**{own: arrays[f"{name}/{key}"] for key, own in keys.items()})
+    found = {f"{name}/{key}": own for key, own in keys.items() if f"{name}/{key}" in arrays}
+    return cls(**{own: arrays[key] for key, own in found.items()}) if found else None
 
 
 def _from_format_4(header, arrays):

@@ -1,6 +1,7 @@
 """What a release must be; whatever is refused here is refused on loading too."""
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 
@@ -154,8 +155,11 @@ def largest_magnitude(array):
 
 
 def _check_arrays(part, name):
-    """Check that all fields are arrays of numbers that can be squared."""
+    """Check that all fields but optional ones are arrays of numbers that can be squared."""
+    optional = {field.name for field in fields(part) if field.default is None}
     for key, array in vars(part).items():
+        if array is None and key in optional:
+            continue
         real = isinstance(array, np.ndarray) and array.dtype.kind in "iuf"
         _require(real, f"{name}.{key}", "must be an array of real numbers")
         _require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
@@ -194,12 +198,18 @@ def _check_moments(moments, K, p):
         _check_shape(counts, (K,), f"moments.{name}")
         _require(counts.min() > 0, f"moments.{name}", "must be positive")
     _check_shape(moments.means, (K, p), "moments.means")
-    _check_shape(moments.covariances, (K, p * (p + 1) // 2), "moments.covariances")
-    _check_shape(moments.noise, (p,), "moments.noise")
-    _require(moments.noise.min() >= 0, "moments.noise", "must not be negative")
+    n_covariances = 1 if len(moments.covariances) == 1 else K
+    _check_shape(moments.covariances, (n_covariances, p * (p + 1) // 2), "moments.covariances")
+    variances = {"noise": (p,), "mean_noise": (K, p), "covariance_noise": (n_covariances, p)}
+    for name, shape in variances.items():
+        array = getattr(moments, name)
+        if array is not None:
+            _check_shape(array, shape, f"moments.{name}")
+            _require(array.min() >= 0, f"moments.{name}", "must not be negative")
+            limit = LARGEST if name == "covariance_noise" else _LARGEST_VARIANCE
+            _check_below(array, limit, f"moments.{name}")
     _check_below(moments.means, _LARGEST_MEAN, "moments.means")
     _check_below(moments.covariances, _LARGEST_VARIANCE, "moments.covariances")
-    _check_below(moments.noise, _LARGEST_VARIANCE, "moments.noise")
 
 
 def _check_subspace(subspace, p):
