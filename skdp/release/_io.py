@@ -1,13 +1,13 @@
 """The release as a file: arrays and a JSON header, with keys that no renaming can change."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.release._validation import LARGEST, largest_magnitude
-from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.release._part_checks import LARGEST, largest_magnitude
+from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
 from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
@@ -45,7 +45,10 @@ _PARTS: dict = {
             "covariances": "covariances",
         },
     ),
+    "linear": (LinearScores, {"coefficients": "coefficients", "intercepts": "intercepts"}),
 }
+# Those of the terms that linear scores may read.
+_TERMS = ("column", "order", "centre", "scale", "low", "high", "variances")
 
 # Keys of the header, those of all files included.
 _HEADER = {
@@ -81,6 +84,10 @@ def write_release(release, path):
         if part is not None:
             found = {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
             arrays |= {key: array for key, array in found.items() if array is not None}
+    if release.linear is not None and release.linear.terms is not None:
+        arrays |= {f"terms/{key}": getattr(release.linear.terms, key) for key in _TERMS}
+    if release.bounds is not None:
+        arrays["bounds"] = release.bounds
     for name in _classifiers(release):
         header[name], own = pack_classifier(getattr(release, name), f"{name}/")
         arrays |= own
@@ -119,6 +126,9 @@ def _build(cls, header, arrays):
     require(set(header) <= _HEADER, "keys of the header")
     names, labels = header["feature_names"], header["label_guarantee"]
     parts = {name: _read_part(name, arrays) for name in _PARTS}
+    if any(key.startswith("terms/") for key in arrays):
+        terms = Terms(**{key: arrays[f"terms/{key}"] for key in _TERMS})
+        parts["linear"] = replace(parts["linear"], terms=terms)
     parts |= {
         name: unpack_classifier(header[name], arrays, f"{name}/")
         for name in ("classifier", "row_classifier")
@@ -131,6 +141,7 @@ def _build(cls, header, arrays):
         guarantee=PrivacyGuarantee(**header["guarantee"]),
         label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
         feature_names=None if names is None else np.array(names, dtype=object),
+        bounds=arrays.get("bounds"),
         **parts,
     )
 

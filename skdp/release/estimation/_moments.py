@@ -108,6 +108,11 @@ class Moments:
         """Return how much each covariance counts in that within classes."""
         return self.frequencies if len(self.covariances) > 1 else np.ones(1)
 
+    def covariance(self, class_index):
+        """Return the covariance of rows of a class, (n_features, n_features), noise included."""
+        own = self.covariances[class_index if len(self.covariances) > 1 else 0]
+        return _unpack(own, self.means.shape[1])
+
     @property
     def eigenvalue_noise(self):
         """Return how far noise moves the eigenvalues of the total covariance, at most.
