@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import expm1, inf
+from math import inf
 from numbers import Real
 
 from skdp.privacy._accounting import (
@@ -16,10 +16,16 @@ from skdp.privacy._accounting import (
 )
 from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
 from skdp.privacy._composition import gaussian_distance
-
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-UNITS = ("element", "record", "label", "labelled record")
+from skdp.privacy._neighbours import (
+    RELATIONS,
+    UNITS,
+    check_relation,
+    common_step,
+    describe_neighbours,
+    describe_replaced,
+    group_delta,
+    replaces_at_will,
+)
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -36,9 +42,10 @@ class PrivacyGuarantee:
     r"""What is guaranteed, for which unit and which values.
 
     An immutable value made by a noise transformer when it is fitted; it holds for **one**
-    noisy copy of the data. :meth:`compose` and ``+`` give the guarantee of several copies, and
-    :meth:`to_record` what one for single elements means for a whole row. Their
-    ``epsilon`` and ``delta`` come from closed forms:
+    noisy copy of the data. :meth:`compose` and ``+`` give the guarantee of several copies,
+    :meth:`to_record` what one for single elements means for a whole row, and
+    :meth:`to_replace_one` what one for a record that may be missing means for a record that may
+    be another one. Their ``epsilon`` and ``delta`` come from closed forms:
 
     .. math::
        kε \text{ and } 1 - (1 - δ)^k \text{ in general}, \qquad
@@ -70,19 +77,26 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "record", "label", "labelled record"}, default="element"
-        What two neighbouring data sets differ in: one entry, one whole row, one label, or one
-        whole row and its label. The number of rows is the same.
+    unit : {"element", "record", "label", "labelled record", "group"}, default="element"
+        What two neighbouring data sets differ in: one entry, one whole row, one label, one
+        whole row and its label, or all rows of one group (those of one person) and their labels.
 
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it, with independent noise for each element where the unit is
         one. Empty where only ε and δ are known, and nothing of how elements are perturbed.
 
+    relation : {"replace-one", "add/remove"}, default="replace-one"
+        How they differ in it. One unit has other values, and the number of rows is the same
+        and public (of a group, which may have another number of rows, the number of groups);
+        or one of the data sets has one labelled record, or one group, that the other has not,
+        so that the number of rows is private too.
+
     Raises
     ------
     ValueError
         When it is no guarantee that a mechanism could have: ε negative or NaN, δ outside [0, 1],
-        an unknown unit, no text where a text belongs. A file is checked in the same way.
+        an unknown unit, no text where a text belongs, elements that are added or removed. A
+        file is checked in the same way.
 
     Examples
     --------
@@ -109,6 +123,7 @@ class PrivacyGuarantee:
     excludes: str
     unit: str = "element"
     losses: tuple = ()
+    relation: str = "replace-one"
 
     def __post_init__(self):
         real = partial(check_real, "PrivacyGuarantee")
@@ -124,9 +139,11 @@ class PrivacyGuarantee:
             "excludes": text("excludes", self.excludes),
             "unit": check_choice("PrivacyGuarantee", "unit", self.unit, UNITS),
             "losses": tuple(_make_loss(loss) for loss in _listed(self.losses)),
+            "relation": check_choice("PrivacyGuarantee", "relation", self.relation, RELATIONS),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        check_relation(self.unit, self.relation, self.sensitivity)
 
     def _check_sensitivity(self):
         ends = {"open_low": True, "open_high": True}
@@ -187,15 +204,67 @@ class PrivacyGuarantee:
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="record"``; itself where it has that unit already.
+            With ``unit="record"``; itself where its unit is no element.
         """
         if self.unit != "element":
             return self
         n_features = self.n_features if n_features is None else n_features
         record = self._repeat(n_features, "n_features")
         if not self.losses:
-            record = replace(record, delta=_group_delta(self.epsilon, self.delta, n_features))
+            record = replace(record, delta=group_delta(self.epsilon, self.delta, n_features))
         return replace(record, unit="record", n_features=int(n_features))
+
+    def to_replace_one(self):
+        r"""Return the guarantee between data sets in which one unit is replaced by another.
+
+        To replace is to remove one and to add another: a change of two units. What is μ-private
+        with Gaussian losses is 2μ-private then (Dong, Roth and Su, 2022, Theorem 2.14), and δ is
+        kept; any other (ε, δ) becomes
+
+        .. math:: (2ε,\ (1 + e^ε)\,δ).
+
+        Both hold whatever the mechanism, and are upper bounds: noisy counts of classes change
+        by √2 and not by 2 where one record is replaced.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``relation="replace-one"``; itself where it has that relation already.
+
+        Examples
+        --------
+        >>> from skdp.privacy import PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> counts = PrivacyGuarantee("counts", 0.5, 0.0, None, 4, "counts", "nothing", **what)
+        >>> print(counts)
+        (0.5, 0)-differential privacy per labelled record, by counts
+          neighbours: two data sets, one of which has one record (with its label) more
+          replaced:   (1, 0), one record (with its label) in place of another
+          covers:     counts
+          excludes:   nothing
+        >>> counts.to_replace_one().epsilon
+        1.0
+        """
+        if self.relation == "replace-one":
+            return self
+        losses = self._sound_losses()
+        epsilon, delta = 2 * self.epsilon, group_delta(self.epsilon, self.delta, 2)
+        if gaussian_distance(losses) is None:
+            losses = ()
+        else:
+            # The ratio of two probabilities is one of two ratios, each with its own slack.
+            losses = tuple(
+                replace(loss, parameter=2 * loss.parameter, slack=2 * loss.slack)
+                for loss in losses
+            )
+            epsilon, delta = composed_epsilon(losses, self.delta), self.delta
+        return replace(
+            self,
+            epsilon=max(epsilon, self.epsilon),
+            delta=delta,
+            losses=losses,
+            relation="replace-one",
+        )
 
     def compose(self, k):
         """Return what k releases by the same mechanism, of the same data, guarantee together.
@@ -215,7 +284,14 @@ class PrivacyGuarantee:
         """Return what this release and another one of the same data guarantee together."""
         if not isinstance(other, PrivacyGuarantee):
             return NotImplemented
-        for name in ("unit", "sensitivity", "n_features"):
+        if self.relation != other.relation:
+            raise ValueError(
+                f"Guarantees with relation={self.relation!r} and relation={other.relation!r} are "
+                "about different neighbours and cannot be added. Bring both to "
+                "replace-one by to_replace_one()."
+            )
+        at_will = replaces_at_will(self) or replaces_at_will(other)
+        for name in ("unit",) if at_will else ("unit", "sensitivity", "n_features"):
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
                     f"Guarantees with {name}={getattr(self, name)!r} and "
@@ -239,6 +315,7 @@ class PrivacyGuarantee:
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
             losses=losses,
+            **common_step(self, other),
         )
 
     def epsilon_at(self, delta):
@@ -321,21 +398,12 @@ class PrivacyGuarantee:
     @property
     def neighbours(self):
         """The neighbouring relation, as a text."""
-        if self.unit == "label":
-            return "two lists of labels that differ in one label"
-        where = "one element" if self.unit == "element" else "one record"
-        if self.sensitivity is None:
-            how = ", anywhere within the bounds"
-        else:
-            each = "" if self.unit == "element" else ", each element"
-            how = f"{each} by at most {self.sensitivity:g}"
-        label = ", and in its label" if self.unit == "labelled record" else ""
-        return f"two data matrices that differ in {where}{how}{label}"
+        return describe_neighbours(self)
 
     @property
     def _means(self):
-        whole = self.unit in {"label", "labelled record"}
-        return self.mechanism if whole else f"the {self.mechanism} noise"
+        features = self.unit in {"element", "record"}
+        return f"the {self.mechanism} noise" if features else self.mechanism
 
     def __str__(self):
         text = (
@@ -350,68 +418,9 @@ class PrivacyGuarantee:
                 f"  a record:   ({record.epsilon:g}, {record.delta:g}), all "
                 f"{self.n_features} elements of a row free to move {step} each\n"
             )
+        if self.relation == "add/remove":
+            text += describe_replaced(self, self.to_replace_one())
         return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
-
-
-def joint_guarantee(guarantees):
-    """Return what holds for the owner of any one of several disjoint data sets.
-
-    Each data set went through its own mechanism once, so nothing adds up: the largest ε and
-    δ and the smallest sensitivity hold for everybody (parallel composition). None where one
-    of the data sets has no guarantee at all, or they are about different units.
-
-    Parameters
-    ----------
-    guarantees : iterable of PrivacyGuarantee or None
-        One for each data set; no person's data may be in two of them.
-
-    Returns
-    -------
-    guarantee : PrivacyGuarantee or None
-        The weakest of each number.
-
-    Examples
-    --------
-    >>> from skdp.noise import OptimalDPNoise, StaircaseDPNoise
-    >>> from skdp.privacy import joint_guarantee
-    >>> first = OptimalDPNoise(epsilon=0.5).fit([[0.0, 1.0]]).guarantee_
-    >>> second = StaircaseDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
-    >>> joint = joint_guarantee([first, second])
-    >>> joint.epsilon, joint.mechanism
-    (2.0, 'optimal/staircase')
-    """
-    guarantees = list(guarantees)
-    if not guarantees or None in guarantees:
-        return None
-    first = guarantees[0]
-    if all(guarantee == first for guarantee in guarantees):
-        return first
-    bounded = {g.sensitivity is None for g in guarantees}
-    if len({g.unit for g in guarantees}) > 1 or len(bounded) > 1:
-        return None
-    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
-    # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
-    independent = all(g.losses for g in guarantees)
-    return replace(
-        first,
-        mechanism="/".join(sorted({g.mechanism for g in guarantees})),
-        n_features=max(g.n_features for g in guarantees),
-        covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
-        excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
-        epsilon=epsilon,
-        delta=delta,
-        sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
-        losses=(PrivacyLoss("pure", epsilon, delta),) if independent else (),
-    )
-
-
-def _group_delta(epsilon, delta, k):
-    """Return δ of k changes one after the other: δ + e^ε δ + … + e^{(k − 1)ε} δ."""
-    if delta == 0:
-        return 0.0
-    if k * epsilon > _MOST_EXPONENT:
-        return 1.0
-    return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
 
 
 def _is_number(value):

@@ -22,7 +22,9 @@ class PrivacyLedger:
     """Add up what several releases of the same data guarantee together.
 
     One ledger belongs to one data set. Pass releases through :meth:`release`, which refuses
-    before it perturbs, or enter guarantees by :meth:`spend`. Copying or cloning whatever
+    before it perturbs, or enter guarantees by :meth:`spend`. Where some entries are about records
+    that are replaced and others about records that are added or removed, the total is about the
+    former (:meth:`PrivacyGuarantee.to_replace_one`). Copying or cloning whatever
     holds a ledger hands on the same one, and a process that was forked from the one that made
     it needs a file to go on: a budget cannot be copied.
 
@@ -280,6 +282,7 @@ class PrivacyLedger:
                     "name": name,
                     "mechanism": guarantee.mechanism,
                     "unit": guarantee.unit,
+                    "relation": guarantee.relation,
                     "epsilon": guarantee.epsilon,
                     "delta": guarantee.delta,
                     "total_epsilon": total.epsilon,
@@ -334,6 +337,8 @@ class PrivacyLedger:
         spent = "nothing" if total is None else f"({total.epsilon:g}, {total.delta:g})"
         limits = ("unlimited" if v is None else f"{v:g}" for v in self._limits.values())
         unit = "" if total is None else f" per {total.unit}"
+        if total is not None and total.relation != "replace-one":
+            unit += f" ({total.relation})"
         file = "" if self._file is None else f", path={str(self._file.path)!r}"
         n = len(self._entries)
         return (
@@ -360,7 +365,11 @@ class PrivacyLedger:
 def _sum(guarantees):
     """Return what guarantees hold together, None if there are none.
 
-    Those of Gaussian noise are added first: among themselves they add up to less.
+    Those of Gaussian noise are added first: among themselves they add up to less. Where some are
+    about records that are replaced, so are all.
     """
+    guarantees = list(guarantees)
+    if len({g.relation for g in guarantees}) > 1:
+        guarantees = [g.to_replace_one() for g in guarantees]
     ordered = sorted(guarantees, key=lambda g: any(loss.kind != "gaussian" for loss in g.losses))
     return sum(ordered[1:], ordered[0]) if ordered else None

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from skdp.privacy._neighbours import WHOLE
+
 
 def record_guarantee(guarantee, label_guarantee):
     """Return what features and label of a record are guaranteed together.
@@ -15,21 +17,23 @@ def record_guarantee(guarantee, label_guarantee):
     Parameters
     ----------
     guarantee : PrivacyGuarantee or None
-        Of the features, per element or per record.
+        Of the features, per element or per record; or of features and labels together, per
+        labelled record or per group, as statistics of both have it.
 
     label_guarantee : PrivacyGuarantee or None
-        Of the labels.
+        Of the labels; None in the latter case, which has them already.
 
     Returns
     -------
     joint : PrivacyGuarantee or None
-        With ``unit="labelled record"``. None where either is None: what is released as it is
-        has no guarantee, and neither has a record with it.
+        With ``unit="labelled record"``; ``guarantee`` itself where it is about labels too. None
+        where either is None otherwise: what is released as it is has no guarantee, and neither
+        has a record with it.
 
     Raises
     ------
     ValueError
-        When the guarantees are about other units.
+        When the guarantees are about other units, or both of them about the labels.
 
     Examples
     --------
@@ -41,6 +45,14 @@ def record_guarantee(guarantee, label_guarantee):
     >>> joint.epsilon, joint.delta, joint.unit
     (3.0, 0.0, 'labelled record')
     """
+    if guarantee is not None and guarantee.unit in WHOLE:
+        if label_guarantee is not None:
+            raise ValueError(
+                f"The 'label_guarantee' parameter must be None with a guarantee per "
+                f"{guarantee.unit}, which is about its labels too. Labels that are released again "
+                "are a release of their own: add it in a PrivacyLedger."
+            )
+        return guarantee
     for name, given, units in (
         ("guarantee", guarantee, ("element", "record")),
         ("label_guarantee", label_guarantee, ("label",)),

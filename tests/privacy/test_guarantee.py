@@ -3,6 +3,7 @@ from dataclasses import FrozenInstanceError, asdict, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
 from skdp.privacy import (
@@ -11,6 +12,7 @@ from skdp.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_sigma,
+    joint_guarantee,
     record_guarantee,
 )
 
@@ -267,3 +269,133 @@ def test_extreme_gaussian_losses_compose_too(distance):
     assert (extreme + extreme).epsilon >= 1.0
     careful = replace(extreme, epsilon=1e-30)
     assert careful.compose(2).epsilon >= 1e-30
+
+
+def statistics_guarantee(mu=1.0, delta=1e-5, unit="labelled record", **fields):
+    """A guarantee as noisy statistics of whole records have it."""
+    return PrivacyGuarantee(
+        **{
+            "mechanism": "noisy statistics",
+            "epsilon": gaussian_epsilon(1 / mu, delta),
+            "delta": delta,
+            "sensitivity": None,
+            "n_features": 7,
+            "covers": "features and labels",
+            "excludes": "the names of the classes",
+            "unit": unit,
+            "losses": (PrivacyLoss("gaussian", mu),),
+            "relation": "add/remove",
+            **fields,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "more"),
+    [
+        ("labelled record", "one record (with its label)"),
+        ("group", "one group of rows (one person)"),
+    ],
+)
+def test_what_is_added_or_removed_is_named(unit, more):
+    guarantee = statistics_guarantee(unit=unit)
+    assert guarantee.neighbours == f"two data sets, one of which has {more} more"
+    assert f"per {unit}, by noisy statistics\n" in str(guarantee)
+    replaced = guarantee.to_replace_one()
+    assert f"({replaced.epsilon:g}, 1e-05), {more} in place of another" in str(guarantee)
+    assert "two data" in replaced.neighbours
+    assert "more" not in replaced.neighbours
+    assert guarantee.to_record() is guarantee
+    assert replaced.to_record() is replaced
+    assert replaced.to_replace_one() is replaced
+
+
+def test_stored_fields_without_a_relation_mean_replace_one(X):
+    fields = asdict(OptimalDPNoise().fit(X).guarantee_)
+    del fields["relation"]
+    assert PrivacyGuarantee(**fields) == OptimalDPNoise().fit(X).guarantee_
+    assert PrivacyGuarantee(**fields).relation == "replace-one"
+    fields = asdict(statistics_guarantee())
+    assert PrivacyGuarantee(**fields) == statistics_guarantee()
+
+
+@pytest.mark.parametrize("unit", ["element", "record", "label"])
+def test_parts_of_a_record_are_neither_added_nor_removed(unit):
+    with pytest.raises(ValueError, match=f"'relation'.*unit='{unit}'.*unit='labelled record'"):
+        statistics_guarantee(unit=unit)
+
+
+def test_what_is_added_or_removed_has_no_distance():
+    with pytest.raises(ValueError, match=r"'sensitivity'.*must be None.*got 2"):
+        statistics_guarantee(sensitivity=2.0)
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_replacing_doubles_the_distance_of_gaussian_noise(mu):
+    guarantee = statistics_guarantee(
+        mu, losses=(PrivacyLoss("gaussian", 0.6 * mu), PrivacyLoss("gaussian", 0.4 * mu, count=4))
+    )
+    replaced = guarantee.to_replace_one()
+    assert (replaced.relation, replaced.unit, replaced.delta) == (
+        *("replace-one", "labelled record"),
+        1e-5,
+    )
+    # By the two normal distributions themselves, 2μ apart.
+    at_two = replaced.epsilon / (2 * mu)
+    assert_allclose(
+        norm.cdf(mu - at_two) - np.exp(replaced.epsilon) * norm.cdf(-mu - at_two), 1e-5
+    )
+    replaced.check_losses()
+    # Twice as many of both are twice the distance too.
+    assert_allclose(replaced.epsilon, guarantee.compose(4).epsilon)
+
+
+def test_replacing_by_other_mechanisms_is_group_privacy():
+    known = statistics_guarantee(epsilon=0.5, delta=1e-6, losses=(PrivacyLoss("pure", 0.5, 1e-6),))
+    unknown = statistics_guarantee(epsilon=0.5, delta=1e-6, losses=())
+    for guarantee in (known, unknown):
+        replaced = guarantee.to_replace_one()
+        assert replaced.epsilon == 1.0
+        assert_allclose(replaced.delta, 1e-6 * (1 + np.exp(0.5)))
+        replaced.check_losses()
+    pure = replace(unknown, delta=0.0)
+    assert (pure.to_replace_one().epsilon, pure.to_replace_one().delta) == (1.0, 0.0)
+    nothing = statistics_guarantee(epsilon=np.inf, losses=(PrivacyLoss("gaussian", np.inf),))
+    assert nothing.to_replace_one().epsilon == np.inf
+
+
+def test_relations_are_not_mixed(X):
+    statistics = statistics_guarantee()
+    features = OptimalDPNoise(2.0, 0.0, privacy_unit="record", sensitivity=3.0).fit(X).guarantee_
+    rows = record_guarantee(features, RandomizedResponse(1.0).fit([0, 1]).guarantee_)
+    for pair in ((statistics, rows), (rows, statistics)):
+        with pytest.raises(ValueError, match=r"Bring both to replace-one by to_replace_one\(\)"):
+            pair[0] + pair[1]
+    # Statistics hold however far a row moves, so the sum holds where the other one does.
+    for total in (statistics.to_replace_one() + rows, rows + statistics.to_replace_one()):
+        assert total.epsilon == statistics.to_replace_one().epsilon + 3.0
+        assert (total.sensitivity, total.n_features) == (3.0, 7)
+    with pytest.raises(ValueError, match="unit='labelled record' and unit='group'"):
+        statistics + statistics_guarantee(unit="group")
+
+
+def test_statistics_of_other_columns_of_the_same_records_add_up():
+    total = statistics_guarantee(3.0) + statistics_guarantee(4.0, n_features=30)
+    assert_allclose(total.epsilon, gaussian_epsilon(1 / 5.0, 1e-5))
+    assert (total.sensitivity, total.n_features, total.relation) == (None, 30, "add/remove")
+
+
+def test_the_weakest_holds_for_disjoint_data_of_one_relation():
+    statistics = [statistics_guarantee(1.0), statistics_guarantee(2.0)]
+    assert joint_guarantee(statistics).epsilon == statistics[1].epsilon
+    assert joint_guarantee(statistics).relation == "add/remove"
+    assert joint_guarantee([statistics[0], statistics[1].to_replace_one()]) is None
+
+
+def test_statistics_of_labels_too_are_the_guarantee_of_a_labelled_record():
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    for unit in ("labelled record", "group"):
+        statistics = statistics_guarantee(unit=unit)
+        assert record_guarantee(statistics, None) is statistics
+        with pytest.raises(ValueError, match=f"'label_guarantee'.*None.*per {unit}"):
+            record_guarantee(statistics, labels)

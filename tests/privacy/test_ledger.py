@@ -21,6 +21,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     PrivacyLedger,
     PrivacyLoss,
+    gaussian_epsilon,
     record_guarantee,
 )
 
@@ -663,3 +664,60 @@ def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
 def test_what_is_no_path_is_named(path):
     with pytest.raises(ValueError, match="'path' parameter of PrivacyLedger must be a path, got"):
         PrivacyLedger(path=path)
+
+
+def statistics(mu=1.0, unit="labelled record"):
+    return PrivacyGuarantee(
+        mechanism="noisy statistics",
+        epsilon=gaussian_epsilon(1 / mu, 1e-5),
+        delta=1e-5,
+        sensitivity=None,
+        n_features=3,
+        covers="features and labels",
+        excludes="nothing",
+        unit=unit,
+        losses=(PrivacyLoss("gaussian", mu),),
+        relation="add/remove",
+    )
+
+
+@pytest.mark.parametrize("unit", ["labelled record", "group"])
+def test_statistics_add_up_in_a_file(tmp_path, unit):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path).spend(statistics(3.0, unit), "first")
+    PrivacyLedger(path=path).spend(statistics(4.0, unit), "second")
+    ledger = PrivacyLedger(path=path)
+    assert [entry for _, entry in ledger.entries] == [statistics(3.0, unit), statistics(4.0, unit)]
+    assert_allclose(ledger.total.epsilon, gaussian_epsilon(1 / 5.0, 1e-5))
+    assert ledger.total.relation == "add/remove"
+    assert f"per {unit} (add/remove), 2 entries" in repr(ledger)
+    assert ledger.to_frame()["relation"].tolist() == ["add/remove"] * 2
+
+
+@pytest.mark.parametrize("statistics_first", [True, False])
+def test_noisy_rows_and_statistics_of_the_same_records_add_up(rows, statistics_first):
+    source = DPSource(2.0, label_noise=RandomizedResponse(1.0), n_layers=1, n_components=2)
+    ledger = PrivacyLedger()
+    if statistics_first:
+        ledger.spend(statistics(), "statistics")
+    ledger.release(source, *rows, name="rows")
+    if not statistics_first:
+        ledger.spend(statistics(), "statistics")
+    noisy_rows = source.release_.record_guarantee
+    replaced = statistics().to_replace_one()
+    assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + replaced.epsilon)
+    assert_allclose(ledger.total.delta, noisy_rows.delta + 1e-5)
+    assert (ledger.total.relation, ledger.total.sensitivity) == ("replace-one", 1.0)
+    # Statistics that come later still add up to the root of the sum of the squares.
+    ledger.spend(statistics(), "again")
+    gaussian = gaussian_epsilon(1 / np.sqrt(8), 1e-5)
+    assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + gaussian)
+
+
+def test_entries_of_before_have_the_relation_that_they_had(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X)
+    entries = json.loads(path.read_text())["entries"]
+    assert entries[0][1].pop("relation") == "replace-one"
+    path.write_text(json.dumps(entries))
+    assert PrivacyLedger(path=path).total == OptimalDPNoise(0.75).fit(X).guarantee_

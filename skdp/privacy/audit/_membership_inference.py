@@ -144,7 +144,8 @@ def audit_membership(
     if isinstance(guarantee, str):
         guarantee = find_guarantee(model)
     _check_guarantee(guarantee)
-    guarantee = None if guarantee is None else guarantee.to_record()
+    # A canary takes the place of another record.
+    guarantee = None if guarantee is None else guarantee.to_record().to_replace_one()
     delta = 0.0 if guarantee is None else guarantee.delta
     records = _Records(members, others)
     random_state = check_random_state(random_state)
