@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
     from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
     from skdp.release import DPSource, Release
+    from skdp.tabular import Schema, TabularEncoder, schema_from
     from skdp.transfer import DPTransferClassifier, LabeledSplit
 
 __version__ = "0.1.0.dev0"
@@ -36,9 +37,12 @@ __all__ = [
     "PrivacyLeakWarning",
     "RandomizedResponse",
     "Release",
+    "Schema",
     "StaircaseDPNoise",
+    "TabularEncoder",
     "WideCDMMA",
     "WideCDMMAClassifier",
+    "schema_from",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -54,6 +58,7 @@ __getattr__, __dir__ = lazy_names(
         ],
         "skdp.privacy": ["PrivacyGuarantee", "PrivacyLeakWarning"],
         "skdp.release": ["DPSource", "Release"],
+        "skdp.tabular": ["Schema", "TabularEncoder", "schema_from"],
         "skdp.transfer": ["DPTransferClassifier", "LabeledSplit"],
     },
 )
