@@ -148,8 +148,6 @@ def check_mixtures(mixtures, K, d):
     require(definite.all(), "mixtures.covariances", "must be positive definite")
 
 
-
-
 def check_linear(linear, K, p):
     """Raise ValueError unless these are scores of K classes, of p features or terms of them."""
     terms, n_inputs = linear.terms, p
