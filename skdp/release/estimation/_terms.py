@@ -55,7 +55,7 @@ class Terms:
     variances: np.ndarray
 
     @classmethod
-    def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=_ORDERS):
+    def of_columns(cls, group_sizes, low=0.0, high=1.0):
         """Return a linear term of every column, and cosines of the numeric ones after them.
 
         Parameters
@@ -81,8 +81,8 @@ class Terms:
         middle = 1 / np.where(sizes < 2, 2, sizes)
         scale = np.choose(np.minimum(sizes, 2), [2.0, 1.0, _INDICATOR_SCALE])
         spread = np.where(sizes == 0, _UNIFORM_VARIANCE, middle * (1 - middle))
-        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(orders))])
-        order = np.repeat([1, *orders], [len(sizes), *([len(numeric)] * len(orders))])
+        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(_ORDERS))])
+        order = np.repeat([1, *_ORDERS], [len(sizes), *([len(numeric)] * len(_ORDERS))])
         cosine = order > 1
         return cls(
             column,
