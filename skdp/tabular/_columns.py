@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -328,7 +328,7 @@ def column_from(name, description):
         share = _SHARE.fullmatch(given["missing"])
         remedy = "write true, false or a share like '17 %'"
         _require(share is not None, name, "has a 'missing' that says nothing", remedy)
-        given["missing"] = float(share[1]) > 0
+        given["missing"] = share is not None and float(share[1]) > 0
     return make(name, **given)
 
 
@@ -398,6 +398,6 @@ def _as_text(value):
         return str(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer()):
+    if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)

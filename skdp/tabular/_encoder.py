@@ -132,7 +132,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             self.n_features_in_ = len(schema.columns)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.schema_ = schema
-        self.column_kinds_ = np.array([kind for c in schema.columns for size in c.kinds])
+        self.column_kinds_ = np.array([kind for c in schema.columns for kind in c.kinds])
         origins = [c.name for c in schema.columns for _ in c.kinds]
         self.column_origins_ = np.array(origins, dtype=object)
         self.row_norm_bound_ = float(np.sqrt(sum(c.squared_norm_bound for c in schema.columns)))
