@@ -46,7 +46,14 @@ _PARTS: dict = {
             "covariances": "covariances",
         },
     ),
-    "linear": (LinearScores, {"coefficients": "coefficients", "intercepts": "intercepts"}),
+    "linear": (
+        LinearScores,
+        {
+            "coefficients": "coefficients",
+            "intercepts": "intercepts",
+            "separations": "separations",
+        },
+    ),
 }
 # Those of the terms that linear scores may read.
 _TERMS = ("column", "order", "centre", "scale", "low", "high", "variances")

@@ -6,6 +6,10 @@ import numpy as np
 
 # Orders of the cosines of a numeric column. On six tables, one number a column loses .01 of AUC.
 _ORDERS = (2, 3)
+# Steps of a column between its bounds at which cosines are computed. They come from a table, so
+# that what a row contributes to a sum depends on that row alone, to the last bit.
+_STEPS = 2**16
+_COSINES = np.cos(np.pi * np.arange(2 * _STEPS) / _STEPS)
 # Size of an indicator of one of k categories: a row's squared norm is half of a binary column's
 # in total, however many categories there are; rule of thumb.
 _INDICATOR_SCALE = 0.7
@@ -18,7 +22,7 @@ class Terms:
     """Public functions of single columns: linear ones and cosines.
 
     Term t of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for order 1,
-    and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2.
+    and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to 2^-16.
 
     Attributes
     ----------
@@ -55,7 +59,7 @@ class Terms:
     variances: np.ndarray
 
     @classmethod
-    def of_columns(cls, group_sizes, low=0.0, high=1.0):
+    def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=_ORDERS):
         """Return a linear term of every column, and cosines of the numeric ones after them.
 
         Parameters
@@ -66,6 +70,9 @@ class Terms:
 
         low, high : float or array-like of shape (n_columns,), default=0.0 and 1.0
             Public bounds of the columns.
+
+        orders : sequence of int, default=(2, 3)
+            Of the cosines.
 
         Returns
         -------
@@ -81,8 +88,8 @@ class Terms:
         middle = 1 / np.where(sizes < 2, 2, sizes)
         scale = np.choose(np.minimum(sizes, 2), [2.0, 1.0, _INDICATOR_SCALE])
         spread = np.where(sizes == 0, _UNIFORM_VARIANCE, middle * (1 - middle))
-        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(_ORDERS))])
-        order = np.repeat([1, *_ORDERS], [len(sizes), *([len(numeric)] * len(_ORDERS))])
+        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(orders))])
+        order = np.repeat([1, *orders], [len(sizes), *([len(numeric)] * len(orders))])
         cosine = order > 1
         return cls(
             column,
@@ -97,5 +104,9 @@ class Terms:
     def encode(self, X):
         """Return the terms of rows, of shape (n_samples, n_terms)."""
         x = np.clip(X[:, self.column], self.low, self.high)
-        phase = np.pi * self.order * (x - self.low) / (self.high - self.low)
-        return self.scale * (np.where(self.order > 1, -np.cos(phase), x) - self.centre)
+        cosine = self.order > 1
+        if cosine.any():
+            low, high = self.low[cosine], self.high[cosine]
+            steps = np.rint((x[:, cosine] - low) / (high - low) * _STEPS).astype(np.int64)
+            x[:, cosine] = -_COSINES[self.order[cosine] * steps % len(_COSINES)]
+        return self.scale * (x - self.centre)
