@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -81,9 +82,26 @@ def test_nothing_is_learned_from_rows(rng):
     assert dumps[0] == dumps[1]
 
 
+def test_rows_do_not_depend_on_other_rows():
+    schema = {
+        "number": {"type": "numeric", "low": 0, "high": 10},
+        "flag": {"type": "category", "categories": ["1", "True", "5"]},
+    }
+    cells = [True, 1, 1.0, "1", "True", 5, 1j, "5.0", 2**53 + 1, None, b"5", Decimal(5), 0.1]
+    encoder = TabularEncoder(schema)
+    for order in (cells, cells[::-1]):
+        frame = pd.DataFrame({name: pd.Series(order, dtype=object) for name in schema})
+        encoded = encoder.fit_transform(frame)
+        for i, cell in enumerate(order):
+            alone = pd.DataFrame({name: pd.Series([cell]) for name in schema})
+            if alone["flag"].dtype.kind != "c":
+                assert_array_equal(encoder.transform(alone)[0], encoded[i])
+
+
 @pytest.mark.filterwarnings("error")
 def test_no_value_is_refused():
-    hostile = [np.nan, None, pd.NA, np.inf, -np.inf, -1e300, 10**30, "", "Z", "é", True, 2.5]
+    hostile = [np.nan, None, pd.NA, np.inf, -np.inf, -1e300, 10**400, "", "Z", "é", True, 2.5]
+    hostile += [1j, b"A", [1], {"a": 1}, (1, 2), object(), Decimal("30"), pd.Timestamp(0), "1e999"]
     frame = pd.DataFrame({name: pd.Series(hostile, dtype=object) for name in SCHEMA})
     encoded = TabularEncoder(SCHEMA).fit_transform(frame)
     assert np.isfinite(encoded).all()
@@ -189,6 +207,7 @@ def test_schema_is_checked_before_rows():
     "values",
     [
         pd.to_datetime(["2020-01-01", None]),
+        pd.to_datetime(["2020-01-01", None], utc=True),
         pd.to_timedelta([1, 2], unit="D"),
         np.array([1j, 2]),
     ],
