@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     )
     from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
     from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-    from skdp.release import DPSource, Release
+    from skdp.release import DPSource, DPStatisticsSource, Release
+    from skdp.tabular import Schema, TabularEncoder, schema_from
     from skdp.transfer import DPTransferClassifier, LabeledSplit
 
 __version__ = "0.1.0.dev0"
@@ -24,6 +25,7 @@ __all__ = [
     "CDMMA",
     "CDMMAClassifier",
     "DPSource",
+    "DPStatisticsSource",
     "DPTransferClassifier",
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
@@ -36,9 +38,12 @@ __all__ = [
     "PrivacyLeakWarning",
     "RandomizedResponse",
     "Release",
+    "Schema",
     "StaircaseDPNoise",
+    "TabularEncoder",
     "WideCDMMA",
     "WideCDMMAClassifier",
+    "schema_from",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -53,7 +58,8 @@ __getattr__, __dir__ = lazy_names(
             *("GaussianDPNoise", "OptimalDPNoise", "RandomizedResponse", "StaircaseDPNoise"),
         ],
         "skdp.privacy": ["PrivacyGuarantee", "PrivacyLeakWarning"],
-        "skdp.release": ["DPSource", "Release"],
+        "skdp.release": ["DPSource", "DPStatisticsSource", "Release"],
+        "skdp.tabular": ["Schema", "TabularEncoder", "schema_from"],
         "skdp.transfer": ["DPTransferClassifier", "LabeledSplit"],
     },
 )

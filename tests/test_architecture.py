@@ -11,7 +11,10 @@ import skdp
 
 ROOT = Path(skdp.__file__).parent
 # A subpackage may import from those after it, never from those before.
-ORDER = ["transfer", "release", "fuzzy", "membership", "noise", "privacy", "datasets", "utils"]
+ORDER = [
+    *("transfer", "release", "fuzzy", "membership", "tabular"),
+    *("noise", "privacy", "datasets", "utils"),
+]
 # What the target's side may import of the owner's.
 THROUGH_THE_WALL = {("skdp.release", "Release")}
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 250, 60

@@ -18,6 +18,7 @@ from skdp import (
     OptimalDPNoise,
     RandomizedResponse,
     StaircaseDPNoise,
+    TabularEncoder,
     WideCDMMA,
     WideCDMMAClassifier,
 )
@@ -47,7 +48,7 @@ PREDICTORS = [
     DPTransferClassifier(strategy="alignment"),
     DPTransferClassifier(strategy="multitask", n_folds=2),
 ]
-TRANSFORMERS = NOISES + AUTOENCODERS
+TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource()]
 OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
 

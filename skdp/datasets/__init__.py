@@ -4,6 +4,7 @@ from skdp.datasets._activity import load_human_activity
 from skdp.datasets._digits import fetch_mnist, fetch_usps
 from skdp.datasets._domains import load_digits_domains
 from skdp.datasets._labels import hide_labels
+from skdp.datasets._tables import load_table
 
 __all__ = [
     "fetch_mnist",
@@ -11,4 +12,5 @@ __all__ = [
     "hide_labels",
     "load_digits_domains",
     "load_human_activity",
+    "load_table",
 ]

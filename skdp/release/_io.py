@@ -1,13 +1,14 @@
 """The release as a file: arrays and a JSON header, with keys that no renaming can change."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.release._validation import LARGEST, largest_magnitude
-from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.release._part_checks import LARGEST, largest_magnitude
+from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
+from skdp.tabular import Schema
 from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
@@ -28,6 +29,8 @@ _PARTS: dict = {
             "means": "means",
             "covariances": "covariances",
             "noise_variances": "noise",
+            "mean_noise_variances": "mean_noise",
+            "covariance_noise_variances": "covariance_noise",
         },
     ),
     "subspace": (
@@ -43,12 +46,22 @@ _PARTS: dict = {
             "covariances": "covariances",
         },
     ),
+    "linear": (
+        LinearScores,
+        {
+            "coefficients": "coefficients",
+            "intercepts": "intercepts",
+            "separations": "separations",
+        },
+    ),
 }
+# Those of the terms that linear scores may read.
+_TERMS = ("column", "order", "centre", "scale", "low", "high", "variances")
 
 # Keys of the header, those of all files included.
 _HEADER = {
     *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
-    *("guarantee", "label_guarantee", "classifier", "row_classifier"),
+    *("guarantee", "label_guarantee", "classifier", "row_classifier", "encoder"),
 }
 
 # Keys of format 4 that were others, and the first part of those that had none.
@@ -72,12 +85,18 @@ def write_release(release, path):
         "guarantee": asdict(release.guarantee),
         "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
+        "encoder": release.encoder and release.encoder.to_mapping(),
     }
     arrays: dict = {}
     for name, (_, keys) in _PARTS.items():
         part = getattr(release, name)
         if part is not None:
-            arrays |= {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
+            found = {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
+            arrays |= {key: array for key, array in found.items() if array is not None}
+    if release.linear is not None and release.linear.terms is not None:
+        arrays |= {f"terms/{key}": getattr(release.linear.terms, key) for key in _TERMS}
+    if release.bounds is not None:
+        arrays["bounds"] = release.bounds
     for name in _classifiers(release):
         header[name], own = pack_classifier(getattr(release, name), f"{name}/")
         arrays |= own
@@ -115,7 +134,11 @@ def _is_sane(array):
 def _build(cls, header, arrays):
     require(set(header) <= _HEADER, "keys of the header")
     names, labels = header["feature_names"], header["label_guarantee"]
+    schema = header.get("encoder")
     parts = {name: _read_part(name, arrays) for name in _PARTS}
+    if any(key.startswith("terms/") for key in arrays):
+        terms = Terms(**{key: arrays[f"terms/{key}"] for key in _TERMS})
+        parts["linear"] = replace(parts["linear"], terms=terms)
     parts |= {
         name: unpack_classifier(header[name], arrays, f"{name}/")
         for name in ("classifier", "row_classifier")
@@ -128,6 +151,8 @@ def _build(cls, header, arrays):
         guarantee=PrivacyGuarantee(**header["guarantee"]),
         label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
         feature_names=None if names is None else np.array(names, dtype=object),
+        bounds=arrays.get("bounds"),
+        encoder=None if schema is None else Schema.from_mapping(schema),
         **parts,
     )
 
@@ -135,10 +160,8 @@ def _build(cls, header, arrays):
 def _read_part(name, arrays):
     """Return a part of the release, or None where the file has nothing of it."""
     cls, keys = _PARTS[name]
-    found = [f"{name}/{key}" in arrays for key in keys]
-    if not any(found):
-        return None
-    return cls(**{own: arrays[f"{name}/{key}"] for key, own in keys.items()})
+    found = {f"{name}/{key}": own for key, own in keys.items() if f"{name}/{key}" in arrays}
+    return cls(**{own: arrays[key] for key, own in found.items()}) if found else None
 
 
 def _from_format_4(header, arrays):

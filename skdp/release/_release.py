@@ -10,8 +10,12 @@ from sklearn.utils import check_array
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
-from skdp.release._validation import check_dtype, check_names, check_release
-from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.release._sampling import sample_rows
+from skdp.release._scoring import class_probabilities, class_scores
+from skdp.release._summary import describe
+from skdp.release._validation import WHOLE_UNITS, check_dtype, check_names, check_release
+from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
+from skdp.tabular import Schema
 from skdp.utils._labels import scorable_labels
 
 
@@ -19,10 +23,10 @@ from skdp.utils._labels import scorable_labels
 class Release:
     r"""What a private source hands out in place of its rows: an immutable value.
 
-    :meth:`DPSource.fit` makes one, :meth:`save` and :meth:`load` carry it, and
-    :class:`~skdp.DPTransferClassifier` learns from it. Everything in it was computed from a
-    noisy copy of the source's rows, so that whatever is computed from it, by anybody, keeps
-    its :attr:`guarantee`.
+    :meth:`DPSource.fit` makes one from noisy rows, :meth:`DPStatisticsSource.fit` from noisy
+    statistics; :meth:`save` and :meth:`load` carry it, and :class:`~skdp.DPTransferClassifier`
+    learns from it. Everything in it was computed from what noise had been added to, so that
+    whatever is computed from it, by anybody, keeps its :attr:`guarantee`.
 
     It is checked once, when it is made or loaded: one that exists can be used. Its arrays
     cannot be written to, so copies, clones and parameter searches share it. It holds what its
@@ -41,13 +45,22 @@ class Release:
         float32 or float64, of the source's rows.
 
     guarantee : PrivacyGuarantee
-        What is guaranteed about the source's features.
+        What is guaranteed about the source's features; of statistics, about whole records with
+        their labels, or about persons.
 
     label_guarantee : PrivacyGuarantee or None, default=None
-        What is guaranteed about its labels; None where they were used as they are.
+        What is guaranteed about its labels beside that; None where they were used as they are,
+        or where ``guarantee`` is about them too.
 
     feature_names : ndarray of shape (n_features,) or None, default=None
         Names of the features, where they have names.
+
+    bounds : ndarray of shape (2, n_features) or None, default=None
+        Public bounds of the features, to which the source's rows were clipped.
+
+    encoder : Schema or None, default=None
+        Public schema by which tables were encoded into these features; tables that are asked about
+        are encoded alike.
 
     alignment : Alignment or None, default=None
         ``components`` V_sr, ``class_medians`` m_sr,c and ``mean`` of the noisy rows.
@@ -62,6 +75,10 @@ class Release:
     mixtures : Mixtures or None, default=None
         Mixture of normal distributions of each class, in the subspace.
 
+    linear : LinearScores or None, default=None
+        Log-posteriors of the classes as weighted sums of the features or of public functions of
+        them.
+
     classifier : WideCDMMAClassifier or None, default=None
         Classifier of the source: of denoised rows in the subspace where there is one, of the
         noisy rows otherwise.
@@ -73,6 +90,7 @@ class Release:
     See Also
     --------
     DPSource : Makes a release from perturbed rows.
+    DPStatisticsSource : Makes a release from perturbed statistics.
     DPTransferClassifier : Learns from one.
 
     Examples
@@ -96,10 +114,13 @@ class Release:
     guarantee: PrivacyGuarantee
     label_guarantee: PrivacyGuarantee | None = None
     feature_names: np.ndarray | None = None
+    bounds: np.ndarray | None = None
+    encoder: Schema | None = None
     alignment: Alignment | None = None
     moments: Moments | None = None
     subspace: Subspace | None = None
     mixtures: Mixtures | None = None
+    linear: LinearScores | None = None
     classifier: WideCDMMAClassifier | None = None
     row_classifier: WideCDMMAClassifier | None = None
 
@@ -117,6 +138,8 @@ class Release:
         None where labels were used as they are, see
         :func:`~skdp.privacy.record_guarantee`.
         """
+        if self.guarantee.unit in WHOLE_UNITS:
+            return self.guarantee
         return record_guarantee(self.guarantee, self.label_guarantee)
 
     def _freeze(self, copy=True):
@@ -128,7 +151,10 @@ class Release:
             object.__setattr__(self, "row_classifier", self.classifier)
 
     def scores(self, X):
-        """Return minus the squared reconstruction error of each class, larger is likelier.
+        """Return the score of each class by the source alone, larger is likelier.
+
+        Minus the squared reconstruction error where there is a classifier, otherwise the
+        log-posterior up to a constant for each row: of ``linear``, or of ``mixtures``.
 
         Parameters
         ----------
@@ -142,10 +168,9 @@ class Release:
         Raises
         ------
         ValueError
-            When the release has no classifier, or X lacks features of the source.
+            When the release has no part that scores, or X lacks features of the source.
         """
-        classifier, rows = self._queries(X)
-        return -classifier.reconstruction_errors(rows)
+        return class_scores(self, self._check_rows(X))
 
     def predict(self, X):
         """Return the class with the best score: what the source alone says.
@@ -163,7 +188,7 @@ class Release:
         return self.classes[self.scores(X).argmax(axis=1)]
 
     def predict_proba(self, X):
-        """Return class probabilities, see :meth:`WideCDMMAClassifier.predict_proba`.
+        """Return class probabilities by the source alone.
 
         Parameters
         ----------
@@ -173,10 +198,50 @@ class Release:
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes``.
+            In the order of ``classes``. See :meth:`WideCDMMAClassifier.predict_proba` for those of
+            a classifier.
         """
-        classifier, rows = self._queries(X)
-        return classifier.predict_proba(rows)
+        return class_probabilities(self, self._check_rows(X))
+
+    def sample(self, n_samples=1, random_state=None):
+        """Return synthetic labelled rows, as private as the release is.
+
+        Classes are drawn by their frequencies, rows from the normal distributions of their
+        class, clipped to the public bounds.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+
+        random_state : int, RandomState instance or None, default=None
+            Whatever it is, it undoes no noise: that was drawn when the release was made.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            In the dtype of the source's rows.
+
+        y : ndarray of shape (n_samples,)
+            Class labels.
+
+        Raises
+        ------
+        ValueError
+            When the release has no moments.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_digits_domains
+        >>> domains = load_digits_domains()
+        >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
+        >>> release = source.fit(domains.source, domains.source_target).release_
+        >>> X, y = release.sample(100, random_state=0)
+        >>> X.shape, y.shape
+        ((100, 64), (100,))
+        """
+        return sample_rows(self, n_samples, random_state)
 
     def score(self, X, y):
         """Return the accuracy of :meth:`predict`.
@@ -203,16 +268,6 @@ class Release:
         """
         y = scorable_labels(y, "Release.score", "auto", self.classes.tolist())
         return float(accuracy_score(y, self.predict(X)))
-
-    def _queries(self, X):
-        """Return the classifier and what it reads of rows in the source's own features."""
-        if self.classifier is None:
-            raise ValueError(
-                "This release has no classifier of its own. Learn from it with "
-                "DPTransferClassifier, or ask its owner for one that has."
-            )
-        rows = self._check_rows(X)
-        return self.classifier, rows if self.subspace is None else self.subspace.encode(rows)
 
     def _check_rows(self, X):
         names = getattr(X, "columns", None)
@@ -269,39 +324,7 @@ class Release:
             Ends with the statements of :attr:`guarantee`, :attr:`label_guarantee` and
             :attr:`record_guarantee`.
         """
-        labels = ", ".join(str(label) for label in self.classes.tolist())
-        contents = ("\n" + " " * 14).join(self._contents())
-        both = self.record_guarantee
-        together = "no guarantee of a record with its label: labels not protected"
-        if both is not None:
-            together = (
-                f"({both.epsilon:g}, {both.delta:g})-differential privacy per {both.unit}, all "
-                "features of a row and its label"
-            )
-        return (
-            f"Release of a private source: {len(self.classes)} classes ({labels}), "
-            f"{self.n_features} features\n"
-            f"  holds:      {contents}\n"
-            f"  guarantee:  {self.guarantee}\n"
-            f"  labels:     {self.label_guarantee or 'not protected'}\n"
-            f"  together:   {together}"
-        )
-
-    def _contents(self):
-        """Yield a phrase for each part that there is."""
-        own = "noisy" if self.subspace is None else "denoised"
-        kinds = {own: self.classifier}
-        if self.row_classifier is not self.classifier:
-            kinds["noisy"] = self.row_classifier
-        for rows, classifier in kinds.items():
-            if classifier is not None:
-                subsets = [a for group in classifier.autoencoders_by_class() for a in group]
-                depth = len(subsets[0].precisions_)
-                yield f"{len(subsets)} autoencoders (depth {depth}) of {rows} rows"
-        if self.moments is not None:
-            yield "moments of each class"
-        if self.mixtures is not None:
-            yield f"{len(self.mixtures.weights)} normal distributions"
+        return describe(self)
 
     def __repr__(self):
         return (
@@ -337,7 +360,7 @@ def _read_only(value, copy):
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.copy() if copy else value  # the caller's own stays the caller's
         value.flags.writeable = False
-    elif isinstance(value, Alignment | Mixtures | Moments | Subspace):
+    elif isinstance(value, Alignment | LinearScores | Mixtures | Moments | Subspace | Terms):
         arrays = {name: _read_only(array, copy) for name, array in vars(value).items()}
         value = replace(value, **arrays)
     elif isinstance(value, WideCDMMAClassifier):

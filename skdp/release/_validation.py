@@ -6,29 +6,30 @@ import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.release.estimation import Alignment, Mixtures, Moments, Subspace
+from skdp.release._part_checks import (
+    check_alignment,
+    check_bounds,
+    check_linear,
+    check_mixtures,
+    check_moments,
+    check_subspace,
+    require,
+)
+from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace
 
-# Numbers whose squares are numbers too.
-LARGEST = 1e100
-# Of a mean: rows have magnitudes below 1e12, and weights of randomised labels enlarge them.
-_LARGEST_MEAN = 1e18
-# Of a variance or covariance.
-_LARGEST_VARIANCE = 1e36
-# Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
-_SMALLEST_RATIO = 1e-9
-# Of the largest variance of a subspace: rows have magnitudes above 1e-12.
-_SMALLEST_SPREAD = 1e-40
 # What each part must be.
-_PARTS = {"alignment": Alignment, "moments": Moments, "subspace": Subspace, "mixtures": Mixtures}
+_PARTS = {
+    "alignment": Alignment,
+    "moments": Moments,
+    "subspace": Subspace,
+    "mixtures": Mixtures,
+    "linear": LinearScores,
+}
+# Units of a guarantee about features, and of one about records with their labels.
+_FEATURE_UNITS = {"element", "record"}
+WHOLE_UNITS = {"labelled record", "group"}
 # Types of labels that a file can hold.
 _LABELS = (bool, int, float, str)
-# Of a covariance matrix, in units of the average variance of a direction, and of its own largest
-# one: below it a Cholesky factor may not exist in floating point.
-_SMALLEST_VARIANCE = 1e-12
-# Distance of a mean of a mixture component, in units of the average deviation of a direction.
-_FARTHEST_MEAN = 1e9
-# Directions are unit vectors to this precision, float32 included.
-_UNIT_TOLERANCE = 1e-3
 
 
 def check_release(release):
@@ -42,22 +43,28 @@ def check_release(release):
     K, p = _check_frame(release)
     for name, kind in _PARTS.items():
         known = isinstance(getattr(release, name), kind | None)
-        _require(known, name, f"must be {kind.__name__} or None")
-    _check_guarantee(release.guarantee, "guarantee", {"element", "record"}, p)
+        require(known, name, f"must be {kind.__name__} or None")
+    _check_guarantee(release.guarantee, "guarantee", _FEATURE_UNITS | WHOLE_UNITS, p)
     if release.label_guarantee is not None:
+        own = release.guarantee.unit in _FEATURE_UNITS
+        require(own, "label_guarantee", "must be None where the guarantee is about labels too")
         _check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
+    if release.bounds is not None:
+        check_bounds(release.bounds, p)
     if release.alignment is not None:
-        _check_alignment(release.alignment, K, p)
+        check_alignment(release.alignment, K, p)
     if release.moments is not None:
-        _check_moments(release.moments, K, p)
+        check_moments(release.moments, K, p)
     if release.subspace is not None:
-        _check_subspace(release.subspace, p)
-        _require(release.moments is not None, "subspace", "needs moments, which there are none")
+        check_subspace(release.subspace, p)
+        require(release.moments is not None, "subspace", "needs moments, which there are none")
     if release.mixtures is not None:
-        _require(release.subspace is not None, "mixtures", "need a subspace, which there is none")
-        _check_mixtures(release.mixtures, K, len(release.subspace.variances))
+        require(release.subspace is not None, "mixtures", "need a subspace, which there is none")
+        check_mixtures(release.mixtures, K, len(release.subspace.variances))
+    if release.linear is not None:
+        check_linear(release.linear, K, p)
     if release.subspace is None:
-        _require(
+        require(
             release.row_classifier is release.classifier,
             "row_classifier",
             "must be the classifier where there is no subspace",
@@ -67,7 +74,7 @@ def check_release(release):
         if name == "classifier" and release.subspace is not None:
             n_inputs = len(release.subspace.variances)
         _check_classifier(getattr(release, name), name, release.classes, n_inputs)
-    _require(
+    require(
         not all(part is None for part in (release.moments, release.classifier)),
         "release",
         "has neither moments nor a classifier",
@@ -106,38 +113,33 @@ def check_names(given, wanted):
     return wanted
 
 
-def _require(condition, name, problem):
-    if not condition:
-        raise ValueError(f"The {name!r} of a release {problem}. Ask its owner for a sound one.")
-
-
 def _check_frame(release):
     """Check classes, names and dtype; return the numbers of classes and features."""
     classes, p = release.classes, release.n_features
     labels = isinstance(classes, np.ndarray) and classes.ndim == 1
     labels = labels and all(type(c) in _LABELS for c in classes.tolist())
     labels = labels and len({type(c) for c in classes.tolist()}) == 1
-    _require(labels, "classes", "must be an array of numbers or one of text")
-    _require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
+    require(labels, "classes", "must be an array of numbers or one of text")
+    require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
     distinct = len(set(classes.tolist()))
-    _require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
-    _require(_is_count(p), "n_features", "must be a whole number >= 1")
+    require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
+    require(_is_count(p), "n_features", "must be a whole number >= 1")
     names = release.feature_names
     if names is not None:
         listed = isinstance(names, np.ndarray) and names.shape == (p,)
-        _require(listed, "feature_names", f"must be an array of {p} names")
+        require(listed, "feature_names", f"must be an array of {p} names")
         texts = all(isinstance(name, str) for name in names.tolist())
-        _require(texts, "feature_names", "must be text")
-        _require(len(set(names.tolist())) == p, "feature_names", "must differ from each other")
+        require(texts, "feature_names", "must be text")
+        require(len(set(names.tolist())) == p, "feature_names", "must differ from each other")
     return len(classes), p
 
 
 def _check_guarantee(guarantee, name, units, n_features):
-    _require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
-    _require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
-    _require(guarantee.delta < 1, name, "must have a delta below 1")
-    _require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
-    _require(guarantee.n_features == n_features, name, f"must be about {n_features} features")
+    require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
+    require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
+    require(guarantee.delta < 1, name, "must have a delta below 1")
+    require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
+    require(guarantee.n_features == n_features, name, f"must be about {n_features} features")
     try:
         guarantee.check_losses()
     except ValueError as error:
@@ -148,102 +150,11 @@ def _is_count(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
 
 
-def largest_magnitude(array):
-    """Return the largest magnitude, without a copy of the array; NaN where it has one."""
-    return max(-float(array.min(initial=0)), float(array.max(initial=0)))
-
-
-def _check_arrays(part, name):
-    """Check that all fields are arrays of numbers that can be squared."""
-    for key, array in vars(part).items():
-        real = isinstance(array, np.ndarray) and array.dtype.kind in "iuf"
-        _require(real, f"{name}.{key}", "must be an array of real numbers")
-        _require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
-
-
-def _check_shape(array, shape, name):
-    _require(array.shape == shape, name, f"must have shape {shape}, got {array.shape}")
-
-
-def _check_below(array, limit, name):
-    below = largest_magnitude(array) < limit
-    _require(below, name, f"must have magnitudes below {limit:g}")
-
-
-def _check_units(directions, name):
-    lengths = np.linalg.norm(directions, axis=1)
-    _require(np.allclose(lengths, 1, atol=_UNIT_TOLERANCE), name, "must be unit vectors")
-
-
-def _check_alignment(alignment, K, p):
-    _check_arrays(alignment, "alignment")
-    directions = alignment.components
-    _require(directions.ndim == 2 and len(directions), "alignment.components", "must be a matrix")
-    _check_shape(directions, (len(directions), p), "alignment.components")
-    _check_shape(alignment.class_medians, (K, len(directions)), "alignment.class_medians")
-    _check_shape(alignment.mean, (p,), "alignment.mean")
-    _check_units(directions, "alignment.components")
-    _check_below(alignment.class_medians, _LARGEST_MEAN, "alignment.class_medians")
-    _check_below(alignment.mean, _LARGEST_MEAN, "alignment.mean")
-
-
-def _check_moments(moments, K, p):
-    _check_arrays(moments, "moments")
-    for name in ("class_counts", "effective_sizes"):
-        counts = getattr(moments, name)
-        _check_shape(counts, (K,), f"moments.{name}")
-        _require(counts.min() > 0, f"moments.{name}", "must be positive")
-    _check_shape(moments.means, (K, p), "moments.means")
-    _check_shape(moments.covariances, (K, p * (p + 1) // 2), "moments.covariances")
-    _check_shape(moments.noise, (p,), "moments.noise")
-    _require(moments.noise.min() >= 0, "moments.noise", "must not be negative")
-    _check_below(moments.means, _LARGEST_MEAN, "moments.means")
-    _check_below(moments.covariances, _LARGEST_VARIANCE, "moments.covariances")
-    _check_below(moments.noise, _LARGEST_VARIANCE, "moments.noise")
-
-
-def _check_subspace(subspace, p):
-    _check_arrays(subspace, "subspace")
-    variances = subspace.variances
-    positive = variances.ndim == 1 and len(variances) and variances.min() > 0
-    _require(positive, "subspace.variances", "must be positive numbers")
-    _check_shape(subspace.mean, (p,), "subspace.mean")
-    _check_shape(subspace.components, (len(variances), p), "subspace.components")
-    _check_units(subspace.components, "subspace.components")
-    _check_below(subspace.mean, _LARGEST_MEAN, "subspace.mean")
-    _check_below(variances, _LARGEST_VARIANCE, "subspace.variances")
-    spread = variances.max() > _SMALLEST_SPREAD
-    spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
-    _require(spread, "subspace.variances", "must not vanish beside each other")
-
-
-def _check_mixtures(mixtures, K, d):
-    _check_arrays(mixtures, "mixtures")
-    indices, weights, S = mixtures.class_indices, mixtures.weights, mixtures.covariances
-    n = indices.size
-    numbered = indices.shape == (n,) and indices.dtype.kind == "i"
-    numbered = numbered and np.array_equal(np.unique(indices), np.arange(K))
-    numbered = numbered and (np.diff(indices) >= 0).all()
-    _require(numbered, "mixtures.class_indices", f"must go up from 0 to {K - 1}")
-    _check_shape(weights, (n,), "mixtures.weights")
-    proper = weights.min() > 0 and np.allclose(np.bincount(indices, weights), 1)
-    _require(proper, "mixtures.weights", "must be positive and add up to 1 in each class")
-    _check_shape(mixtures.means, (n, d), "mixtures.means")
-    near = np.abs(mixtures.means).max() < _FARTHEST_MEAN
-    _require(near, "mixtures.means", "must be near the centre of the subspace")
-    _check_shape(S, (n, d, d), "mixtures.covariances")
-    symmetric = np.allclose(S, S.swapaxes(1, 2))
-    _require(symmetric, "mixtures.covariances", "must be symmetric")
-    variances = np.linalg.eigvalsh(S)
-    definite = variances[:, 0] > _SMALLEST_VARIANCE * np.maximum(variances[:, -1], 1)
-    _require(definite.all(), "mixtures.covariances", "must be positive definite")
-
-
 def _check_classifier(classifier, name, classes, n_inputs):
     if classifier is None:
         return
     fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
-    _require(fitted, name, "must be a fitted WideCDMMAClassifier")
-    _require(np.array_equal(classifier.classes_, classes), name, "must have the same classes")
+    require(fitted, name, "must be a fitted WideCDMMAClassifier")
+    require(np.array_equal(classifier.classes_, classes), name, "must have the same classes")
     reads = classifier.n_features_in_ == n_inputs
-    _require(reads, name, f"must read {n_inputs} features")
+    require(reads, name, f"must read {n_inputs} features")

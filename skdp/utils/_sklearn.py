@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 
 try:  # scikit-learn >= 1.8
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
@@ -24,6 +25,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "VisualBlock",
+    "check_feature_names_in",
     "fit_context",
     "validate_params",
 ]

@@ -35,9 +35,12 @@ def test_save_and_load(small, tmp_path, dtype, parts):
     for name in ("alignment", "moments", "subspace", "mixtures"):
         part, copy = getattr(release, name), getattr(loaded, name)
         assert (copy is None) == (part is None)
-        for key in vars(part) if part is not None else ():
-            assert_array_equal(getattr(copy, key), getattr(part, key))
-            assert getattr(copy, key).dtype == getattr(part, key).dtype
+        for key, array in vars(part).items() if part is not None else ():
+            if array is None:
+                assert getattr(copy, key) is None
+                continue
+            assert_array_equal(getattr(copy, key), array)
+            assert getattr(copy, key).dtype == array.dtype
     assert loaded.alignment.components.dtype == loaded.dtype == dtype
     assert_array_equal(loaded.feature_names, release.feature_names)
     assert_array_equal(loaded.classes, release.classes)
@@ -82,7 +85,8 @@ def test_neither_files_nor_pickles_give_arrays_that_can_be_written_to(small, tmp
         assert not copy.classes.flags.writeable
         for name in ("alignment", "moments", "subspace", "mixtures"):
             part = getattr(copy, name)
-            for array in vars(part).values() if part is not None else ():
+            arrays = [] if part is None else [a for a in vars(part).values() if a is not None]
+            for array in arrays:
                 assert not array.flags.writeable
                 with pytest.raises(ValueError, match="read-only"):
                     array[...] = 0

@@ -76,14 +76,42 @@ class ClassModel:
     uncertainty: np.ndarray
 
     @classmethod
-    def shrink(cls, means, covariances, noise, effective_sizes, total):
+    def of_moments(cls, moments, directions, total):
+        """Estimate from noisy moments in a subspace, see :meth:`shrink`.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        directions : ndarray of shape (n_directions, n_features)
+            Orthogonal rows, in the features of the moments.
+
+        total : ndarray of shape (n_directions,)
+            Variances of all rows in the directions, which are uncorrelated.
+        """
+        means, covariances, noise = moments.project(directions)
+        own = moments.project_noise(directions)
+        return cls.shrink(means, covariances, noise, moments.effective_sizes, total, *own)
+
+    @classmethod
+    def shrink(
+        cls,
+        means,
+        covariances,
+        noise,
+        effective_sizes,
+        total,
+        mean_noise=0.0,
+        covariance_noise=0.0,
+    ):
         """Estimate from noisy moments, by empirical Bayes.
 
         In units of the total variance of each direction, means are N(0, a·t^g), t being that
         variance; entries of the covariances are N(W, b), W being the total covariance less
         that of the means. a, g and b maximise the marginal likelihood given the noise, of
         which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
-        in a covariance, twice that on the diagonal; so much noise means no difference.
+        in a covariance, twice that on the diagonal; so much noise means no difference. Noise
+        of the moments themselves comes on top of that.
 
         Parameters
         ----------
@@ -95,12 +123,15 @@ class ClassModel:
 
         total : ndarray of shape (n_directions,)
             Variances of all rows in the directions, which are uncorrelated.
+
+        mean_noise, covariance_noise : ndarrays or 0.0
+            See :meth:`Moments.project_noise`.
         """
         (K, d), scale = means.shape, np.sqrt(total)
         frequencies = effective_sizes / effective_sizes.sum()
         sizes = effective_sizes[:, np.newaxis]
         x, v = means / scale, noise / total
-        error = (1 + v) / sizes
+        error = (1 + v) / sizes + mean_noise / total
         t = np.broadcast_to(total / total[0], x.shape)
         prior = power_prior(x * np.sqrt(K / (K - 1)), error, t)
         gain = prior / (prior + error)
@@ -110,22 +141,30 @@ class ClassModel:
         values = np.minimum(values, 1 - _MIN_WITHIN)
         W = np.eye(d) - (vectors * values) @ vectors.T
         deviations = covariances / np.outer(scale, scale) - W
-        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes)
+        if len(covariances) < K:
+            sizes = sizes.sum(keepdims=True)
+        own = np.sqrt(covariance_noise) / total * np.ones((len(sizes), d))
+        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes, own)
         values, vectors = np.linalg.eigh(W)
         root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)
         shrunk = []
-        for deviation in deviations:
+        for deviation in np.broadcast_to(deviations, (K, d, d)):
             values, vectors = np.linalg.eigh(inverse.T @ deviation @ inverse)
             vectors = scale[:, np.newaxis] * (root @ vectors)
             shrunk.append((vectors * np.maximum(1 + values, _MIN_OF_COMMON)) @ vectors.T)
         return cls(x * scale, np.array(shrunk), uncertainty * total)
 
     @staticmethod
-    def _shrink_deviations(deviations, spread, sizes):
-        """Return what of the deviations from the common covariance is not noise."""
+    def _shrink_deviations(deviations, spread, sizes, noise):
+        """Return what of the deviations from the common covariance is not noise.
+
+        ``noise`` has the standard deviations of the diagonals of the covariances themselves.
+        """
         upper = np.triu_indices(len(spread))
-        squares = np.outer(spread, spread) * (1 + np.eye(len(spread)))
+        twice = 1 + np.eye(len(spread))
+        squares = np.outer(spread, spread) * twice
         error = squares / np.maximum(sizes - 1, 1)[:, :, np.newaxis]
+        error = error + noise[:, :, np.newaxis] * noise[:, np.newaxis] * (twice / 2)
         prior = flat_prior(deviations[:, *upper], error[:, *upper])
         return deviations * (prior / (prior + error))
 

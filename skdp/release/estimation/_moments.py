@@ -1,4 +1,4 @@
-"""Moments of the classes, freed of noise of known variance: counts, means, covariances."""
+"""Moments of the classes behind noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
 
@@ -7,10 +7,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Moments:
-    """Counts, means and covariances of classes, freed of a noise whose variance is known.
+    """Counts, means and covariances of classes, and what noise leaves uncertain of them.
 
-    For independent noise of mean zero and variance v added to each element, the mean of a
-    class of the noisy copy is unbiased, and so is its sample covariance less diag(v).
+    Noise was added to rows, or to sums of rows. For independent noise of mean zero and variance
+    v added to each element, the mean of a class of the noisy copy is unbiased, and so is its
+    sample covariance less diag(v). Noise that was added to sums is in the moments themselves,
+    with variances ``mean_noise`` and ``covariance_noise``.
 
     Attributes
     ----------
@@ -23,12 +25,20 @@ class Moments:
 
     means : ndarray of shape (n_classes, n_features)
 
-    covariances : ndarray of shape (n_classes, n_features * (n_features + 1) / 2)
+    covariances : ndarray of shape (n_covariances, n_features * (n_features + 1) / 2)
         Upper triangles, row by row, of dtype float32. What rounding loses is a thousandth
-        of what noise and sampling leave uncertain.
+        of what noise and sampling leave uncertain. One for each class, or a single one that
+        all classes share: the covariance within classes.
 
     noise : ndarray of shape (n_features,)
-        Variance of the noise of each feature; 0 without noise.
+        Variance of the noise of each feature of a row; 0 without noise.
+
+    mean_noise : ndarray of shape (n_classes, n_features) or None, default=None
+        Variance of the noise of each mean; None where there is none.
+
+    covariance_noise : ndarray of shape (n_covariances, n_features) or None, default=None
+        Variance of the noise on the diagonal of each covariance; None where there is none.
+        That of entry (i, j) is half the geometric mean of those of (i, i) and (j, j).
     """
 
     class_counts: np.ndarray
@@ -36,6 +46,8 @@ class Moments:
     means: np.ndarray
     covariances: np.ndarray
     noise: np.ndarray
+    mean_noise: np.ndarray | None = None
+    covariance_noise: np.ndarray | None = None
 
     @classmethod
     def measure(cls, rows, weights, noise):
@@ -74,13 +86,12 @@ class Moments:
 
     def select(self, class_indices):
         """Return the moments of some of the classes."""
-        return replace(
-            self,
-            class_counts=self.class_counts[class_indices],
-            effective_sizes=self.effective_sizes[class_indices],
-            means=self.means[class_indices],
-            covariances=self.covariances[class_indices],
-        )
+        of_classes = ["class_counts", "effective_sizes", "means", "mean_noise"]
+        if len(self.covariances) == len(self.means):
+            of_classes += ["covariances", "covariance_noise"]
+        parts = {name: getattr(self, name) for name in of_classes}
+        chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
+        return replace(self, **chosen)
 
     @property
     def frequencies(self):
@@ -92,11 +103,39 @@ class Moments:
         """Return the mean of all rows."""
         return self.frequencies @ self.means
 
+    @property
+    def _shares(self):
+        """Return how much each covariance counts in that within classes."""
+        return self.frequencies if len(self.covariances) > 1 else np.ones(1)
+
+    def covariance(self, class_index):
+        """Return the covariance of rows of a class, (n_features, n_features), noise included."""
+        own = self.covariances[class_index if len(self.covariances) > 1 else 0]
+        return _unpack(own, self.means.shape[1])
+
+    @property
+    def eigenvalue_noise(self):
+        """Return how far noise moves the eigenvalues of the total covariance, at most.
+
+        Of N rows of p features, row noise of variance v moves them by about v·√(p/N). A
+        symmetric matrix of noise of variance e² on its diagonal, and e²/2 off it, has
+        eigenvalues up to e·√(2p).
+        """
+        p = len(self.noise)
+        moved = self.noise.mean() * np.sqrt(p / self.effective_sizes.sum())
+        if self.covariance_noise is None:
+            return moved
+        return moved + np.sqrt(2 * p * (self._shares**2 @ self.covariance_noise).mean())
+
     def total_covariance(self):
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
-        within = _unpack(self.frequencies @ self.covariances, self.means.shape[1])
+        within = _unpack(self._shares @ self.covariances, self.means.shape[1])
         centred = self.means - self.mean
         spread = (centred.T * self.frequencies) @ centred
+        if self.mean_noise is not None:
+            # Means spread by f_c(1 − f_c) of their noise too, as the mean of all has some of it.
+            remaining = self.frequencies * (1 - self.frequencies)
+            spread -= np.diag(remaining @ self.mean_noise)
         # The means of N rows in K classes spread too far by (K − 1)/N of what single rows do.
         excess = (len(self.effective_sizes) - 1) / self.effective_sizes.sum()
         return within + spread - excess * (within + np.diag(self.noise))
@@ -107,12 +146,12 @@ class Moments:
         Parameters
         ----------
         components : ndarray of shape (n_directions, n_features)
-            Orthonormal rows.
+            Orthogonal rows.
 
         Returns
         -------
         means : ndarray of shape (n_classes, n_directions)
-        covariances : ndarray of shape (n_classes, n_directions, n_directions)
+        covariances : ndarray of shape (n_covariances, n_directions, n_directions)
         noise : ndarray of shape (n_directions,)
             Variance of the noise in each direction.
         """
@@ -123,6 +162,31 @@ class Moments:
             np.array(covariances),
             components**2 @ self.noise,
         )
+
+    def project_noise(self, components):
+        """Return the noise of :meth:`project`'s means and covariances.
+
+        Parameters
+        ----------
+        components : ndarray of shape (n_directions, n_features)
+            Orthogonal rows.
+
+        Returns
+        -------
+        mean_noise : ndarray of shape (n_classes, n_directions)
+            Variances; 0 where there is none.
+        covariance_noise : ndarray of shape (n_covariances, n_directions)
+            Variances on the diagonal. Where D G D is the noise, D diagonal and G with the
+            variances 1 on its diagonal and 1/2 off it, aᵀDGDa has the variance (aᵀD²a)².
+        """
+        squares = components.T**2
+        mean_noise = np.zeros((len(self.means), len(components)))
+        covariance_noise = np.zeros((len(self.covariances), len(components)))
+        if self.mean_noise is not None:
+            mean_noise = self.mean_noise @ squares
+        if self.covariance_noise is not None:
+            covariance_noise = (np.sqrt(self.covariance_noise) @ squares) ** 2
+        return mean_noise, covariance_noise
 
 
 def _unpack(packed, p):

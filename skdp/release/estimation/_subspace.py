@@ -42,15 +42,15 @@ class Subspace:
     def of_moments(cls, moments, n_directions):
         """Return the leading principal directions of the rows behind a noisy copy.
 
-        Those of the noise-corrected covariance. Of N rows of p features, noise of variance v
-        makes variances uncertain by v·√(p/N); half of that is the floor of the variances.
+        Those of the noise-corrected covariance. Half of what noise leaves uncertain, see
+        :attr:`Moments.eigenvalue_noise`, is the floor of the variances.
         """
-        p = len(moments.noise)
         values, vectors = np.linalg.eigh(moments.total_covariance())
         first = np.argsort(-values)[:n_directions]
-        uncertain = moments.noise.mean() * np.sqrt(p / moments.effective_sizes.sum())
         floor = max(
-            _FLOOR * uncertain, values.max() * np.finfo(np.float32).eps, np.finfo(np.float64).tiny
+            _FLOOR * moments.eigenvalue_noise,
+            values.max() * np.finfo(np.float32).eps,
+            np.finfo(np.float64).tiny,
         )
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 

@@ -72,3 +72,22 @@ def test_without_noise_many_rows_are_not_shrunk(rng, population):
             exact = multivariate_normal(means[c], covariances[c]).logpdf(Z)
             ours = model.predictive().log_likelihood(Z, np.zeros(Z.shape[1]))[:, c]
             assert_allclose(ours - ours[0], exact - exact[0], rtol=0.05, atol=0.05)
+
+
+def test_noise_of_the_moments_themselves_is_shrunk_as_that_of_rows(rng):
+    K, p, total = 40, 12, np.exp(-0.3 * np.arange(12))
+    means = rng.randn(K, p) * np.sqrt(0.3 * total)
+    within = np.diag(0.7 * total)[np.newaxis]
+    sizes, v = np.full(K, 1e9), 0.5 * total
+    noisy = means + rng.randn(K, p) * np.sqrt(v)
+    noise = np.zeros(p), np.tile(v, (K, 1)), np.zeros((1, p))
+    model = ClassModel.shrink(noisy, within, noise[0], sizes, total, *noise[1:])
+    assert model.covariances.shape == (K, p, p)
+    assert ((model.means - means) ** 2).sum() < 0.8 * ((noisy - means) ** 2).sum()
+    blind = ClassModel.shrink(noisy, within, noise[0], sizes, total)
+    assert_allclose(blind.means, noisy, rtol=1e-3, atol=1e-3)
+    # A covariance of which nothing but noise is known is that of all rows less that of means.
+    drowned = within + 30 * np.diag(rng.randn(p))
+    noise = np.zeros(p), np.zeros((K, p)), np.full((1, p), 900.0)
+    model = ClassModel.shrink(means, drowned, noise[0], sizes, total, *noise[1:])
+    assert_allclose(model.covariances[0], within[0], atol=0.2)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -105,5 +107,67 @@ def test_selected_classes_come_in_the_order_asked_for(rng, population):
     relabelled = np.select([labels == 2, labels == 0], [0, 1], -1)
     kept = relabelled >= 0
     expected = Moments.measure(rows[kept], one_hot(relabelled[kept]), np.ones(5))
-    for name, array in vars(expected).items():
-        assert_allclose(getattr(chosen, name), array)
+    for name in ("class_counts", "effective_sizes", "means", "covariances", "noise"):
+        assert_allclose(getattr(chosen, name), getattr(expected, name))
+
+
+def noisy_statistics(rng, truth, noise, n):
+    """Draws of moments with one covariance for all classes, with noise of their own."""
+    D, (K, p) = np.sqrt(np.arange(1, 6)), truth.means.shape
+    within = unpack(truth.frequencies @ truth.covariances, p)
+    for _ in range(n):
+        G = np.triu(rng.randn(p, p)) * np.sqrt((1 + np.eye(p)) / 2)
+        G = noise * (G + np.triu(G, 1).T)
+        yield Moments(
+            truth.class_counts,
+            np.full(K, 1e12),
+            truth.means + noise * D * rng.randn(K, p),
+            (within + np.outer(D, D) * G)[np.triu_indices(p)][np.newaxis],
+            np.zeros(p),
+            np.tile(noise**2 * D**2, (K, 1)),
+            noise**2 * D[np.newaxis] ** 4,
+        )
+
+
+def test_noise_of_the_moments_themselves_is_known_in_every_direction(rng, population):
+    rows, labels = population(rng)
+    truth = Moments.measure(rows, one_hot(labels), np.zeros(5))
+    Q = np.linalg.qr(rng.randn(5, 5))[0][:2]
+    draws = list(noisy_statistics(rng, truth, 0.3, 4000))
+    mean_noise, covariance_noise = draws[0].project_noise(Q)
+    means = [draw.means @ Q.T for draw in draws]
+    assert_allclose(np.var(means, axis=0), mean_noise, rtol=0.1)
+    diagonals = [np.diag(draw.project(Q)[1][0]) for draw in draws]
+    assert_allclose(np.var(diagonals, axis=0), covariance_noise[0], rtol=0.1)
+    totals = np.mean([draw.total_covariance() for draw in draws], axis=0)
+    exact = replace(truth, effective_sizes=np.full(3, 1e12))
+    assert_allclose(totals, exact.total_covariance(), atol=0.06)
+    # The test sees the means' own noise, which would spread them.
+    assert 0.3**2 * 5 * 2 / 3 > 4 * 0.06
+
+
+def test_eigenvalues_move_no_farther_than_noise_does(rng, population):
+    rows, labels = population(rng, p=5)
+    truth = Moments.measure(rows, one_hot(labels), np.zeros(5))
+    large = Moments(
+        truth.class_counts,
+        np.full(3, 1e12),
+        np.zeros((3, 60)),
+        np.zeros((1, 1830)),
+        np.zeros(60),
+        np.zeros((3, 60)),
+        np.full((1, 60), 4.0),
+    )
+    G = np.triu(rng.randn(60, 60)) * np.sqrt((1 + np.eye(60)) / 2)
+    largest = np.linalg.eigvalsh(2 * (G + np.triu(G, 1).T))[-1]
+    assert_allclose(largest, large.eigenvalue_noise, rtol=0.15)
+
+
+def test_a_covariance_of_all_classes_serves_any_of_them(rng, population):
+    rows, labels = population(rng)
+    truth = Moments.measure(rows, one_hot(labels), np.zeros(5))
+    (pooled,) = noisy_statistics(rng, truth, 0.1, 1)
+    chosen = pooled.select([2, 0])
+    assert_allclose(chosen.covariances, pooled.covariances)
+    assert_allclose(chosen.mean_noise, pooled.mean_noise[[2, 0]])
+    assert_allclose(chosen.covariance_noise, pooled.covariance_noise)

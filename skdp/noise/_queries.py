@@ -1,0 +1,205 @@
+"""Gaussian noise on queries: whole numbers computed from private rows that share one budget."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, inf, sqrt
+
+import numpy as np
+
+from skdp.noise._base import PRECISION
+from skdp.noise._distributions import GaussianDistribution
+from skdp.privacy import PrivacyLoss, gaussian_sigma
+
+# Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
+_CUT = 2.0**-730
+# Least standard deviation in steps of the grid: sums over the grid then are integrals to many
+# more digits than a float has.
+_LEAST_STEPS = 2.0**10
+# Largest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+# Fractions of a budget may exceed 1 in sum by a rounding.
+_SUM_ROUNDING = 1e-9
+# Noisy numbers drawn at a time, so that the workspace stays small (rule of thumb).
+_BLOCK = 2**16
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one query may spend of a budget.
+
+    Parameters
+    ----------
+    fraction : float
+        Of the sum of all 1/σ², in (0, 1].
+
+    count : int, default=1
+        Times the query is asked; each gets an equal part.
+    """
+
+    fraction: float
+    count: int = 1
+
+
+class GaussianQueries:
+    r"""Add Gaussian noise to whole numbers, query by query, within one budget.
+
+    Query i of L2 sensitivity :math:`s_i` and fraction :math:`f_i` of the budget gets noise of
+    standard deviation :math:`s_i/(μ\sqrt{f_i})`. Whatever later queries were chosen from earlier
+    answers, together they are as private as one Gaussian mechanism of sensitivity/σ = μ, exactly:
+    :math:`μ^2 \sum_i f_i ≤ μ^2` (Dong, Roth and Su, 2022), which is (ε, δ)-private for the largest
+    μ of the analytic calibration (Balle and Wang, 2018).
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy-loss bound ε > 0 of all queries together; infinite adds no noise.
+
+    delta : float
+        Slack δ in (0, 1).
+
+    shares : dict of str to Share
+        Each query by name. Fixed, and public, before any row is looked at.
+
+    n_numbers : int
+        How many noisy numbers there may be at most; each costs the sampler's precision, 2^-30 of
+        ε. Public.
+
+    bits : RandomBits
+        Source of randomness.
+
+    Attributes
+    ----------
+    distance : float
+        μ; infinite without noise.
+
+    loss : PrivacyLoss
+        Of all queries together.
+
+    Raises
+    ------
+    ValueError
+        When fractions add up to more than 1, or ε or δ is too small for so many numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.noise import GaussianQueries, RandomBits, Share
+    >>> shares = {"counts": Share(0.25), "sums": Share(0.75)}
+    >>> queries = GaussianQueries(1.0, 1e-5, shares, 10, RandomBits(key=bytes(32)))
+    >>> round(queries.distance, 3), round(queries.deviation("counts", 1.0), 2)
+    (0.268, 7.46)
+    >>> queries.add("counts", np.array([100, 200]) << 20, sensitivity=1 << 20).shape
+    (2,)
+    """
+
+    def __init__(self, epsilon, delta, shares, n_numbers, bits):
+        if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
+            raise ValueError(
+                f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
+            )
+        self._shares, self._bits = dict(shares), bits
+        self._uses_left = {name: share.count for name, share in shares.items()}
+        self._numbers_left = int(n_numbers)
+        self.distance = _distance(float(epsilon), float(delta), int(n_numbers))
+        slack = {} if self.distance == inf else _sampler_error(int(n_numbers))
+        self.loss = PrivacyLoss("gaussian", self.distance, **slack)
+
+    def deviation(self, name, sensitivity):
+        """Return the standard deviation of the noise of one use of a query.
+
+        Parameters
+        ----------
+        name : str
+            Of the query.
+
+        sensitivity : float
+            Largest L2 distance between the answers of two neighbours.
+
+        Returns
+        -------
+        deviation : float
+            In the units of the sensitivity.
+        """
+        share = self._shares[name]
+        return sensitivity / (self.distance * sqrt(share.fraction / share.count))
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        """Return the noisy answer to a query, and spend its share.
+
+        Parameters
+        ----------
+        name : str
+            Of the query.
+
+        values : ndarray of any shape, dtype int64
+            The exact answer, in steps of a public grid.
+
+        sensitivity : float
+            Largest distance between the answers of two neighbours, in these steps: the L2 norm
+            of their difference, each coordinate divided by its scale.
+
+        scales : float or ndarray, default=1.0
+            Factors of the standard deviation, broadcast to the values; few different ones.
+
+        Returns
+        -------
+        noisy : ndarray of that shape, dtype int64
+
+        Raises
+        ------
+        RuntimeError
+            When the share is spent, or more numbers would leave than were declared.
+        """
+        values = np.asarray(values)
+        if values.dtype != np.int64:
+            raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
+        if not self._uses_left.get(name) or values.size > self._numbers_left:
+            raise RuntimeError(f"The share of query {name!r} is spent.")
+        self._uses_left[name] -= 1
+        self._numbers_left -= values.size
+        deviation = self.deviation(name, sensitivity)
+        if not deviation:
+            return values.copy()
+        scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
+        noisy = values.ravel().copy()
+        for scale in np.unique(scales):
+            here = np.flatnonzero(scales.ravel() == scale)
+            sampler = _sampler(_checked(deviation * scale, name))
+            for start in range(0, len(here), _BLOCK):
+                block = here[start : start + _BLOCK]
+                noisy[block] += sampler.sample(len(block), self._bits)
+        return noisy.reshape(values.shape)
+
+
+def _distance(epsilon, delta, n_numbers):
+    """Return μ for which the sampled noise is (ε, δ)-private."""
+    if epsilon == inf:
+        return inf
+    error = _sampler_error(n_numbers)
+    epsilon -= error["slack"]
+    delta -= (1 + exp(min(epsilon, _MOST_EXPONENT))) * error["cut"]
+    if epsilon <= 0 or delta <= 0:
+        raise ValueError(
+            f"The 'epsilon' and 'delta' parameters leave epsilon={epsilon:g} and delta={delta:g} "
+            f"for {n_numbers} noisy numbers, each of which costs the sampler's precision. Use a "
+            "delta such as 1e-5, a larger epsilon, or fewer features."
+        )
+    return 1 / gaussian_sigma(epsilon, delta)
+
+
+def _sampler_error(n_numbers):
+    return {"slack": n_numbers * PRECISION, "cut": n_numbers * _CUT}
+
+
+def _checked(deviation, name):
+    if deviation < _LEAST_STEPS:
+        raise ValueError(
+            f"The 'epsilon' parameter leaves noise of {deviation:g} steps for query {name!r}, "
+            f"fewer than {_LEAST_STEPS:g}: too large an epsilon for the grid. Use a smaller one."
+        )
+    return float(deviation)
+
+
+@lru_cache(maxsize=32)
+def _sampler(deviation):
+    return GaussianDistribution(deviation).on_grid(1.0)

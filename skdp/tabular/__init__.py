@@ -1,0 +1,19 @@
+"""Tables of mixed columns: a public schema, and the numbers in [0, 1] that it makes of rows.
+
+Everything here depends on the schema and on one row at a time, never on other rows: what bounds
+or categories the private rows have is private itself.
+"""
+
+from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._drafting import schema_from
+from skdp.tabular._encoder import TabularEncoder
+from skdp.tabular._schema import Schema, as_schema
+
+__all__ = [
+    "CategoryColumn",
+    "NumericColumn",
+    "Schema",
+    "TabularEncoder",
+    "as_schema",
+    "schema_from",
+]

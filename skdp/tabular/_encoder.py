@@ -1,0 +1,340 @@
+"""Rows of mixed columns as numbers in [0, 1], by a public schema alone."""
+
+import os
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._schema import Schema, as_schema
+from skdp.utils._sklearn import check_feature_names_in, fit_context
+
+# What stands for a missing value: the middle of the scale, wherever the rows may lie.
+_MIDDLE = 0.5
+
+
+class TabularEncoder(TransformerMixin, BaseEstimator):
+    """Encode rows of mixed columns as numbers in [0, 1], by a public schema.
+
+    ``fit`` learns nothing of the rows; it reads the schema and checks that the frame has its
+    columns. Each encoded row depends on one row and on the schema, so a guarantee for
+    encoded rows is one for the rows. Values are never refused, since a refusal would tell about
+    them: numbers are clipped to their public bounds; what is no number, or none of the
+    categories, counts as missing.
+
+    A numeric column becomes a position between its bounds, on a linear or logarithmic scale; two
+    categories become one binary column, more become an indicator each; ordered categories become
+    one column of ranks. Where the schema says that values may be missing, so does an
+    indicator, and the position is 0.5 then, as it is without an indicator. See
+    :class:`~skdp.tabular.NumericColumn` and :class:`~skdp.tabular.CategoryColumn`.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, str, path-like or None, default=None
+        The public schema, in any form: :class:`~skdp.tabular.Schema`, a mapping (see
+        :meth:`Schema.from_mapping() <skdp.tabular.Schema.from_mapping>`), a JSON text or the
+        path of a JSON file. None stands for numeric columns in [0, 1], as many as are given.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        Its checked form; ``schema_.classes`` are the label's classes.
+
+    column_kinds_ : ndarray of shape (n_encoded,)
+        For each encoded column 0 if it is numeric, 1 if it is binary or the indicator of a
+        missing value, and k >= 2 if it is one of k indicators of one category.
+
+    column_origins_ : ndarray of shape (n_encoded,)
+        For each encoded column the name of the column that it encodes.
+
+    row_norm_bound_ : float
+        Largest Euclidean norm that an encoded row can have.
+
+    elements_per_change_ : int
+        Number of elements of an encoded row that the change of one value moves at most: 2 with
+        indicators, otherwise 1. An element-wise guarantee for the encoded rows covers one value of
+        the frame only through as many elements.
+
+    transformer_ : ColumnTransformer
+        scikit-learn's transformers, which were fitted to a row made up from the schema.
+
+    n_features_in_ : int
+        Number of columns of the schema.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names; without a schema only if the columns have names.
+
+    See Also
+    --------
+    skdp.tabular.schema_from : Drafts a schema from public rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp import TabularEncoder
+    >>> schema = {
+    ...     "age": {"type": "numeric", "low": 20, "high": 100},
+    ...     "ward": {"type": "category", "categories": ["A", "B", "C"], "missing": True},
+    ... }
+    >>> encoder = TabularEncoder(schema).set_output(transform="pandas")
+    >>> encoder.fit_transform(pd.DataFrame({"ward": ["B", None], "age": [60, 120]}))
+       age  ward_A  ward_B  ward_C  ward_missing
+    0  0.5     0.0     1.0     0.0           0.0
+    1  1.0     0.0     0.0     0.0           1.0
+    >>> encoder.column_kinds_, encoder.elements_per_change_
+    (array([0, 4, 4, 4, 4]), 2)
+    """
+
+    _parameter_constraints: dict = {"schema": [Schema, Mapping, str, os.PathLike, None]}
+
+    def __init__(self, schema=None):
+        self.schema = schema
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Read the schema and check the columns.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Its values are not looked at. Columns are taken by their names, in any order; others
+            are left out, with a warning. An array will do if every column of the schema
+            is numeric.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TabularEncoder
+
+        Raises
+        ------
+        ValueError
+            When the schema is no valid one, or the frame lacks columns.
+        """
+        if self.schema is None:
+            n_features = validate_data(self, X, ensure_all_finite=False).shape[1]
+            names = getattr(self, "feature_names_in_", range(n_features))
+            columns = [n if isinstance(n, str) else f"x{n}" for n in names]
+            schema = Schema(tuple(NumericColumn(name, 0.0, 1.0) for name in columns))
+        else:
+            schema = as_schema(self.schema)
+            _selected(X, schema)
+            self.n_features_in_ = len(schema.columns)
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        self.schema_ = schema
+        self.column_kinds_ = np.array([kind for c in schema.columns for kind in c.kinds])
+        origins = [c.name for c in schema.columns for _ in c.kinds]
+        self.column_origins_ = np.array(origins, dtype=object)
+        self.row_norm_bound_ = float(np.sqrt(sum(c.squared_norm_bound for c in schema.columns)))
+        self.elements_per_change_ = 1 + any(c.missing or c.is_one_hot for c in schema.columns)
+        self.transformer_ = _fitted_transformer(schema)
+        return self
+
+    def transform(self, X):
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        encoded : ndarray of shape (n_samples, n_encoded)
+            In [0, 1]; float32 if all columns are float32, otherwise float64.
+
+        Raises
+        ------
+        ValueError
+            When the frame lacks columns.
+        """
+        check_is_fitted(self)
+        if self.schema is None:
+            X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        frame = _selected(X, self.schema_)
+        single = all(dtype == np.float32 for dtype in frame.dtypes)
+        encoded = self.transformer_.transform(frame)[:, _encoded_order(self.schema_)]
+        return encoded.astype(np.float32 if single else np.float64)
+
+    def inverse_transform(self, X):
+        """Turn encoded rows, or synthetic ones like them, into values that the schema allows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_encoded)
+            Any finite numbers: clipped to [0, 1], the largest indicator decides about a category,
+            and an indicator above 0.5 makes a value missing. A value that was missing where
+            the schema did not say so comes back as a valid one.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_samples, n_features)
+            Numbers within their bounds, and categories as text.
+        """
+        check_is_fitted(self)
+        index = getattr(X, "index", None)
+        X, values, start = check_array(X), {}, 0
+        n_encoded = len(self.column_kinds_)
+        if X.shape[1] != n_encoded:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but {n_encoded} encoded ones are expected; pass "
+                "rows in the columns of get_feature_names_out()."
+            )
+        for column in self.schema_.columns:
+            stop = start + len(column.kinds)
+            values[column.name] = column.decode(X[:, start:stop])
+            start = stop
+        return pd.DataFrame(values, index=index)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the columns, if they have none otherwise; those of the schema else.
+
+        Returns
+        -------
+        names : ndarray of shape (n_encoded,)
+        """
+        check_is_fitted(self)
+        names = check_feature_names_in(self, input_features)
+        if self.schema is None:
+            return names
+        return np.array(self.schema_.encoded_names, dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = self.schema is not None
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _positions(frame, columns):
+    """Return the positions of all columns on their scales, (n_samples, n_columns)."""
+    return np.column_stack([column.positions(frame[column.name]) for column in columns])
+
+
+def _codes(frame, columns):
+    """Return the numbers of the categories of all columns, (n_samples, n_columns)."""
+    return np.column_stack([column.codes(frame[column.name]) for column in columns])
+
+
+def _blocks(schema):
+    """Return the columns of the three blocks: positions, indicators of missing values, one-hot."""
+    scaled = [column for column in schema.columns if not column.is_one_hot]
+    one_hot = [column for column in schema.columns if column.is_one_hot]
+    return scaled, [column for column in scaled if column.missing], one_hot
+
+
+def _fitted_transformer(schema):
+    """Return scikit-learn's transformers, fitted to a row made up from the schema.
+
+    What they would learn from the private rows in ``fit``, as which columns have missing values,
+    they cannot learn from this one.
+    """
+    scaled, may_miss, one_hot = _blocks(schema)
+    categories = [np.arange(c.kinds[0]) for c in one_hot]
+    steps = [
+        (_positions, scaled, SimpleImputer(strategy="constant", fill_value=_MIDDLE)),
+        (_positions, may_miss, MissingIndicator(features="all")),
+        (_codes, one_hot, OneHotEncoder(categories=categories, handle_unknown="ignore")),
+    ]
+    transformer = ColumnTransformer(
+        [
+            (
+                type(step).__name__,
+                make_pipeline(FunctionTransformer(function, kw_args={"columns": columns}), step),
+                [column.name for column in columns],
+            )
+            for function, columns, step in steps
+            if columns
+        ],
+        sparse_threshold=0.0,
+    ).set_output(transform="default")
+    first = {
+        c.name: [c.categories[0] if isinstance(c, CategoryColumn) else c.low]
+        for c in schema.columns
+    }
+    return transformer.fit(pd.DataFrame(first))
+
+
+def _encoded_order(schema):
+    """Return where the blocks have the encoded columns, in the order of the schema."""
+    scaled, may_miss, one_hot = _blocks(schema)
+    names = [column.encoded_names[0] for column in scaled]
+    names += [column.encoded_names[1] for column in may_miss]
+    names += [name for column in one_hot for name in column.encoded_names]
+    position = {name: index for index, name in enumerate(names)}
+    return [position[name] for name in schema.encoded_names]
+
+
+def _selected(X, schema):
+    """Return the columns of the schema, in its order, as a DataFrame with an index of its own."""
+    if not hasattr(X, "columns"):
+        return _named(X, schema)
+    given = list(X.columns)
+    lacking = [name for name in schema.names if name not in given]
+    if lacking:
+        raise ValueError(
+            f"X lacks the columns {_listed(lacking)} of the schema. Add or rename them, or leave "
+            "them out of the schema."
+        )
+    twice = [name for name in schema.names if given.count(name) > 1]
+    if twice:
+        raise ValueError(f"X has the columns {_listed(twice)} more than once. Leave one of each.")
+    extra = [name for name in given if name not in set(schema.names)]
+    if extra:
+        warnings.warn(
+            f"X has columns that the schema does not describe, {_listed(extra)}; left out.",
+            UserWarning,
+            stacklevel=4,
+        )
+    # Through NumPy, so that a frame of polars or any other library that has this method serves.
+    frame = pd.DataFrame({name: X[name].to_numpy() for name in schema.names})
+    others = [
+        name
+        for name in schema.names
+        if getattr(X[name].dtype, "kind", frame[name].dtype.kind) in "cmM"
+    ]
+    if others:
+        raise ValueError(
+            f"X has dates, durations or complex numbers in the columns {_listed(others)}. Turn "
+            "them into real numbers, as days since a public date."
+        )
+    return frame
+
+
+def _named(X, schema):
+    """Return an array as a DataFrame with the names of the schema."""
+    if not all(isinstance(column, NumericColumn) for column in schema.columns):
+        raise ValueError(
+            "X must be a DataFrame with named columns, because the schema has categories. Pass "
+            "pandas.DataFrame(X, columns=names)."
+        )
+    X = check_array(X, dtype="numeric", ensure_all_finite=False)
+    if X.shape[1] != len(schema.columns):
+        raise ValueError(
+            f"X has {X.shape[1]} features, but TabularEncoder is expecting "
+            f"{len(schema.columns)} features as input. Pass the columns of the schema."
+        )
+    return pd.DataFrame(X, columns=list(schema.names))
+
+
+def _listed(names, shown=10):
+    """Return names as text, the first ones of many."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(f"{name!r:.100}" for name in names[:shown]) + more

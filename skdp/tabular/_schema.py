@@ -1,0 +1,343 @@
+"""The public schema of a table, a checked value, and its JSON form."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from skdp.tabular._columns import (
+    CategoryColumn,
+    NumericColumn,
+    column_from,
+    description_of,
+    is_text,
+)
+
+# Of the JSON form, raised when a reader of the older one would misread the newer.
+_VERSION = 1
+# A schema may come out of a file of another owner. These sizes, rules of thumb beyond any table
+# that moments can be released of, are what a reader spends memory and time on at most.
+_MAX_COLUMNS = 10_000
+_MAX_CATEGORIES = 100_000
+_MAX_CHARACTERS = 10_000_000
+_LABELS = (str, bool, int, float)
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """What is public about a table: its columns with their bounds or categories, and its classes.
+
+    Immutable and checked when it is made; two of them are equal when all their parts are.
+    Bounds and categories have to be known without a look at the private rows: from units,
+    instruments and code books.
+
+    Parameters
+    ----------
+    columns : tuple of NumericColumn and CategoryColumn
+        In the order in which they are encoded, at most 10,000 with at most 100,000 categories.
+
+    classes : tuple of str, bool, int or float, or None, default=None
+        The label's classes, two or more of one type.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns.
+
+    encoded_names : tuple of str
+        Of the encoded columns.
+
+    Raises
+    ------
+    ValueError
+        Naming the column and the remedy.
+
+    See Also
+    --------
+    skdp.tabular.TabularEncoder : Encodes rows by a schema.
+    skdp.tabular.schema_from : Drafts a schema from public rows.
+
+    Examples
+    --------
+    >>> from skdp.tabular import Schema
+    >>> schema = Schema.from_json('''{"version": 1, "classes": ["alive", "dead"], "columns": {
+    ...     "age": {"type": "numeric", "low": 18, "high": 100},
+    ...     "sex": {"type": "category", "categories": ["F", "M"]}}}''')
+    >>> schema
+    Schema(1 numeric column, 1 of categories; 2 encoded; classes 'alive', 'dead')
+    >>> schema.encoded_names
+    ('age', 'sex_M')
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    columns: tuple
+    classes: tuple | None = None
+
+    def __post_init__(self):
+        _check_columns(self.columns)
+        _check_classes(self.classes)
+
+    @property
+    def names(self):
+        """Tuple of str: names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def encoded_names(self):
+        """Tuple of str: names of the encoded columns."""
+        return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @classmethod
+    def from_mapping(cls, mapping):
+        """Return the schema that a mapping describes.
+
+        Parameters
+        ----------
+        mapping : mapping
+            With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
+            Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
+            optionally, ``log`` and ``missing``; or "category", with ``categories`` and,
+            optionally, ``ordered`` and ``missing``.
+
+        Returns
+        -------
+        schema : Schema
+
+        Raises
+        ------
+        ValueError
+            Naming the column and the remedy.
+        """
+        if not isinstance(mapping, Mapping):
+            raise ValueError("A schema must be a mapping of columns, got something else.")
+        columns, classes = mapping, None
+        if _is_document(mapping):
+            for key in mapping:
+                if key not in ("version", "classes", "columns"):
+                    raise ValueError(
+                        f"The schema has the unknown key {key!r:.100}; use 'version', 'columns' "
+                        "and 'classes'."
+                    )
+            version = mapping.get("version")
+            if type(version) is not int or version != _VERSION:
+                raise ValueError(
+                    f"The schema has the version {version!r:.100}; this skdp reads version "
+                    f"{_VERSION}. Write 'version': {_VERSION}, or update skdp."
+                )
+            columns, classes = mapping["columns"], mapping.get("classes")
+        _check_number(columns)
+        described = tuple(column_from(name, columns[name]) for name in columns)
+        return cls(described, tuple(classes) if isinstance(classes, list) else classes)
+
+    @classmethod
+    def from_json(cls, text):
+        """Return the schema that a JSON text describes.
+
+        Parameters
+        ----------
+        text : str
+            What :meth:`to_json` returns, or columns alone. Nothing in it is executed.
+
+        Returns
+        -------
+        schema : Schema
+
+        Raises
+        ------
+        ValueError
+            When it is no JSON or no schema, naming the column and the remedy.
+        """
+        if len(text) > _MAX_CHARACTERS:
+            raise ValueError(
+                f"The schema has {len(text)} characters, more than {_MAX_CHARACTERS}; leave out "
+                "columns or categories."
+            )
+        try:
+            mapping = json.loads(text, object_pairs_hook=_distinct)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"The schema is no JSON ({error}); check the file.") from None
+        return cls.from_mapping(mapping)
+
+    @classmethod
+    def read(cls, path):
+        """Return the schema of a JSON file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file in UTF-8.
+
+        Returns
+        -------
+        schema : Schema
+
+        Raises
+        ------
+        OSError
+            When there is no such file.
+
+        ValueError
+            When it holds no schema.
+        """
+        with Path(path).open("rb") as file:
+            # Four bytes a character at most; what exceeds this is refused without being read.
+            content = file.read(4 * _MAX_CHARACTERS + 1)
+        try:
+            return cls.from_json(content.decode())
+        except UnicodeDecodeError:
+            raise ValueError("The schema's file is not in UTF-8; save it as UTF-8.") from None
+
+    def to_mapping(self):
+        """Return the schema as a mapping of version, columns and classes, of JSON's types."""
+        columns = {column.name: description_of(column) for column in self.columns}
+        mapping = {"version": _VERSION, "columns": columns}
+        return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
+
+    def to_json(self):
+        """Return the schema as a JSON text, which :meth:`from_json` reads."""
+        return json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def summary(self):
+        """Return a text with one line for each column."""
+        rows = [
+            f"  {name!r}: {kind}, {values}{notes}" for name, kind, values, notes in self._table
+        ]
+        return "\n".join([f"{self}", *rows])
+
+    def __repr__(self):
+        numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
+        plural = "" if numeric == 1 else "s"
+        classes = "not listed" if self.classes is None else _shortened(self.classes)
+        return (
+            f"Schema({numeric} numeric column{plural}, {len(self.columns) - numeric} of "
+            f"categories; {len(self.encoded_names)} encoded; classes {classes})"
+        )
+
+    def _repr_html_(self):
+        lines = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in (name, kind, values + notes))}"
+            "</tr>"
+            for name, kind, values, notes in self._table
+        )
+        head = "<tr><th>column</th><th>type</th><th>values</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{lines}</table>"
+
+    @property
+    def _table(self):
+        """Yield of each column its name, kind, values, and what else is to be said."""
+        for column in self.columns:
+            missing = "; may be missing" if column.missing else ""
+            if isinstance(column, NumericColumn):
+                values = f"{column.low:g} to {column.high:g}"
+                yield column.name, "numeric", values, "; logarithmic" * column.log + missing
+            else:
+                ordered = "; ordered" * column.ordered
+                yield column.name, "category", _shortened(column.categories), ordered + missing
+
+
+def as_schema(schema):
+    """Return a schema that was given in any form.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, str or path-like
+        A text that starts with a brace is JSON, any other a path.
+
+    Returns
+    -------
+    schema : Schema
+
+    Raises
+    ------
+    OSError
+        When there is no such file.
+
+    ValueError
+        When it is no schema.
+
+    Examples
+    --------
+    >>> from skdp.tabular._schema import as_schema
+    >>> as_schema({"age": {"type": "numeric", "low": 18, "high": 100}}).names
+    ('age',)
+    """
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str) and schema.lstrip().startswith("{"):
+        return Schema.from_json(schema)
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
+    return Schema.from_mapping(schema)
+
+
+def _is_document(mapping):
+    """Tell a whole schema from columns alone, of which one may be called 'columns'."""
+    columns = mapping.get("columns")
+    return isinstance(columns, Mapping) and not isinstance(columns.get("type"), str)
+
+
+def _distinct(pairs):
+    """Return pairs of a JSON object as a dictionary; JSON itself lets the last of equals win."""
+    mapping = {}
+    for key, value in pairs:
+        if key in mapping:
+            raise ValueError(f"The schema has the key {key!r:.100} twice; leave one out.")
+        mapping[key] = value
+    return mapping
+
+
+def _check_number(columns):
+    if not 0 < len(columns) <= _MAX_COLUMNS:
+        raise ValueError(
+            f"The schema has {len(columns)} columns; describe between 1 and {_MAX_COLUMNS}."
+        )
+
+
+def _check_columns(columns):
+    known = isinstance(columns, tuple)
+    known = known and all(isinstance(c, NumericColumn | CategoryColumn) for c in columns)
+    if not known:
+        raise ValueError(
+            "The 'columns' parameter of Schema must be a tuple of NumericColumn and "
+            "CategoryColumn; Schema.from_mapping takes mappings."
+        )
+    _check_number(columns)
+    total = sum(len(c.categories) for c in columns if isinstance(c, CategoryColumn))
+    if total > _MAX_CATEGORIES:
+        raise ValueError(
+            f"The schema has {total} categories in all; list at most {_MAX_CATEGORIES}."
+        )
+    of_column = [(name, c.name) for c in columns for name in c.encoded_names]
+    seen: dict[str, str] = {}
+    for encoded, name in of_column:
+        if encoded in seen:
+            raise ValueError(
+                f"Columns {seen[encoded]!r:.100} and {name!r:.100} of the schema both have an "
+                f"encoded column {encoded!r:.100}; rename a column or a category."
+            )
+        seen[encoded] = name
+
+
+def _check_classes(classes):
+    if classes is None:
+        return
+    proper = isinstance(classes, tuple) and all(type(c) in _LABELS for c in classes)
+    proper = proper and len({type(c) for c in classes}) == 1 and len(classes) <= _MAX_CATEGORIES
+    proper = proper and all(not isinstance(c, str) or is_text(c) for c in classes)
+    proper = proper and all(not isinstance(c, float) or np.isfinite(c) for c in classes)
+    if not proper or not len(classes) == len(set(classes)) >= 2:
+        raise ValueError(
+            "The 'classes' of the schema must be two or more different labels, all of them text "
+            "or all of them finite numbers of one type; list each class once."
+        )
+
+
+def _shortened(values, shown=5):
+    """Return the first values as text, each with control characters made visible."""
+    more = f", … ({len(values)})" if len(values) > shown else ""
+    return ", ".join(f"{value!r:.50}" for value in values[:shown]) + more
