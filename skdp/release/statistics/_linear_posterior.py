@@ -74,15 +74,16 @@ def _population(statistics, guesses):
     pi = counts / n
     noise = (statistics.total_sd / n) ** 2
     mean = statistics.total / n * guesses / (guesses + noise)
+    square = np.outer(mean, mean) + np.diag(noise * guesses / (guesses + noise))
     # Without noise the contrasts sum to zero; what they sum to is noise.
     contrast = statistics.contrast - statistics.contrast.mean(axis=0)
     contrast = contrast + np.outer(statistics.frequencies - pi, statistics.total)
     sizes = n * pi * (1 - pi)
     differences = contrast / sizes[:, None]
-    return _Population(n, pi, mean, differences, sizes, _noise(statistics, n, pi, sizes, mean))
+    return _Population(n, pi, mean, differences, sizes, _noise(statistics, n, pi, sizes, square))
 
 
-def _noise(statistics, n, pi, sizes, mean):
+def _noise(statistics, n, pi, sizes, square):
     """Return the covariance of the noise in the difference of each class from the rest.
 
     A frequency that is wrong by h leaves N h times the mean of all rows in the contrast.
@@ -90,8 +91,8 @@ def _noise(statistics, n, pi, sizes, mean):
     contrast = statistics.contrast_sd**2 * (1 - 1 / len(pi))
     spread = (1 - pi) ** 2 + (len(pi) - 1) * pi**2
     frequency = np.minimum((statistics.count_sd / n) ** 2 * spread, _UNIFORM_VARIANCE)
-    shift = np.outer(statistics.total, statistics.total) * frequency[:, None, None]
-    return (shift + contrast * np.eye(len(mean))) / sizes[:, None, None] ** 2
+    shift = square * (n**2 * frequency)[:, None, None]
+    return (shift + contrast * np.eye(len(square))) / sizes[:, None, None] ** 2
 
 
 def _between_covariance(population):
