@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr
 
 from skdp.release.estimation import LinearScores
@@ -167,10 +168,10 @@ def posterior_weights(difference, covariance, errors, noise, size):
         scale = 1 / np.sqrt(total.diagonal())
         total = total * np.outer(scale, scale)
         total[np.diag_indices_from(total)] += _RIDGE
-        factor = np.linalg.cholesky(total)
-        white = np.linalg.solve(factor, scale * difference)
-        evidence.append(np.log(scale / factor.diagonal()).sum() - white @ white / 2)
-        means.append(tau**2 * covariance @ (scale * np.linalg.solve(factor.T, white)))
+        factor = cho_factor(total, lower=True)
+        solved = scale * cho_solve(factor, scale * difference)
+        evidence.append(np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2)
+        means.append(tau**2 * covariance @ solved)
     likely = np.exp(np.array(evidence) - max(evidence))
     return likely @ np.array(means) / likely.sum()
 
