@@ -7,6 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr
 
 from skdp.release.estimation import LinearScores
+from skdp.release.statistics._clipping import square_before_clipping
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
@@ -176,32 +177,45 @@ def posterior_weights(difference, covariance, errors, noise, size):
     return likely @ np.array(means) / likely.sum()
 
 
-def _directions(population, covariance, errors, linear):
-    """Return for each class the averaged direction, of unit variance, and the full model's."""
+def _weights(population, covariance, errors, terms, c):
+    """Return the weights of some of the terms for a class against the rest, 0 for the others."""
+    chosen = np.ix_(terms, terms)
+    w = np.zeros(len(terms))
+    w[terms] = posterior_weights(
+        population.differences[c, terms],
+        covariance[chosen],
+        errors[chosen],
+        population.noise[c][chosen],
+        population.sizes[c],
+    )
+    return w
 
-    def weights(c, terms, W, V):
-        chosen = np.ix_(terms, terms)
-        w = np.zeros(len(terms))
-        w[terms] = posterior_weights(
-            population.differences[c, terms],
-            W[chosen],
-            V[chosen],
-            population.noise[c][chosen],
-            population.sizes[c],
-        )
-        return w
+
+def _directions(population, covariance, errors, linear):
+    """Return for each class the weights of the averaged model, and of the full one.
+
+    Those of two classes are of three models of unit variance, rescaled. Among several classes
+    they are compared, so that lengths count too: uncorrelated terms, which have the wrong ones,
+    are left out.
+    """
+    everything = np.ones_like(linear)
+    classes = range(len(population.sizes))
+    full, short = (
+        np.array([_weights(population, covariance, errors, terms, c) for c in classes])
+        for terms in (everything, linear)
+    )
+    if len(full) > 2:
+        return (full + short) / 2, full
+    diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
+    plain = np.array([_weights(population, *diagonal, everything, c) for c in classes])
 
     def unit(w):
-        return w / np.sqrt(max(w @ covariance @ w, _TINY))
+        lengths = np.sqrt(np.maximum(((w @ covariance) * w).sum(axis=1), _TINY))
+        return w / lengths[:, None]
 
-    everything = np.ones_like(linear)
-    diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
-    directions, full = [], []
-    for c in range(len(population.sizes)):
-        full.append(weights(c, everything, covariance, errors))
-        others = weights(c, everything, *diagonal), weights(c, linear, covariance, errors)
-        directions.append(unit(_FULL_WEIGHT * unit(full[-1]) + unit(others[0]) + unit(others[1])))
-    return np.array(directions), np.array(full)
+    directions = unit(_FULL_WEIGHT * unit(full) + unit(plain) + unit(short))
+    slopes = np.maximum(((directions @ covariance) * full).sum(axis=1), 0)
+    return slopes[:, None] * directions, full
 
 
 def linear_scores(statistics, terms):
@@ -210,7 +224,8 @@ def linear_scores(statistics, terms):
     The direction of a class against the rest is the average of three of unit variance: the
     posterior mean of the linear discriminant (counted twice), that with uncorrelated terms, and
     that of the linear terms alone. Along it, the discriminant of normal scores with the
-    posterior mean of the difference, and the noisy frequencies, gives slope and intercept.
+    posterior mean of the difference, and the noisy frequencies, gives slope and intercept. Of
+    more than two classes it is the average of the first and the last, as they are.
 
     Parameters
     ----------
@@ -246,19 +261,19 @@ def linear_scores(statistics, terms):
     guesses = terms.variances
     population = _population(statistics, guesses)
     W, errors = _within_covariance(statistics, population, guesses)
-    directions, full = _directions(population, W, errors, terms.order == 1)
-    pi = population.frequencies
+    averaged, full = _directions(population, W, errors, terms.order == 1)
+    pi = population.frequencies[:, None]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
-    offsets = (1 - pi)[:, None] * (full @ W)
-    slopes = np.maximum((directions * offsets).sum(axis=1), 0)
-    coefficients = slopes[:, None] * directions
-    intercepts = np.log(pi) - coefficients @ population.mean - slopes**2 / 2
+    offsets, coefficients = (1 - pi) * (full @ W), (1 - pi) * averaged
+    middles = population.mean + offsets / 2
+    intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
+    separations = _separations(coefficients, offsets, W)
+    # Rows that are asked about are not clipped, and longer by this factor.
+    clipped = max(statistics.second.trace() / population.n_rows, _LEAST_VARIANCE * guesses.sum())
+    longer = square_before_clipping(clipped, statistics.radius, guesses.sum()) / clipped
     return LinearScores(
-        coefficients,
-        intercepts - intercepts.mean(),
-        _separations(coefficients, offsets, W),
-        terms,
+        coefficients / np.sqrt(longer), intercepts - intercepts.mean(), separations, terms
     )
 
 
