@@ -18,8 +18,8 @@ from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
 
 __all__ = [
-    "ExactSums",
     "MODELS",
+    "ExactSums",
     "NoisyStatistics",
     "PrivateRows",
     "PublicColumns",
