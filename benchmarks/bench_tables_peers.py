@@ -21,6 +21,7 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -82,14 +83,14 @@ def run(cells, results, pythons, redo):
         asks = {}
         for name in dict.fromkeys(cell["model"] for cell in cells):
             method = METHODS[name]
-            python = pythons.get(method.python, sys.executable)
-            if not has(python, method.modules):
-                print(f"{name} is left out: {python} lacks {' or '.join(method.modules)}")
-            elif method.python is None:
-                asks[name] = lambda *task, name=name: answer(name, *task)
-            else:
-                process, asks[name] = server(python, name)
+            if method.python is None:
+                asks[name] = partial(answer, name)
+            elif has(pythons[method.python], method.modules):
+                process, asks[name] = server(pythons[method.python], name)
                 stack.enter_context(process)
+            else:
+                missing = " or ".join(method.modules)
+                print(f"{name} is left out: {pythons[method.python]} lacks {missing}")
         for cell in cells:
             if cell["model"] in asks:
                 row = measure(asks[cell["model"]], cell)
