@@ -9,7 +9,7 @@ from skdp.release.statistics._exact import GRID, GRID_BITS, WEIGHT_GRID, Integer
 # Steps of descent, searched on the oriented gradients of MNIST (TODO).
 _N_STEPS = 80
 # Learning rate for rows of norm 1 and a constant of 1 (the same search).
-_RATE = 32.0
+_RATE = 1.0
 _MOMENTUM = 0.9
 # Fraction of the steps whose average is the result (the same search).
 _TAIL = 0.5
@@ -21,9 +21,11 @@ _COARSE = np.exp(-np.arange(_RANGE << _TABLE_BITS) / 2.0**_TABLE_BITS)
 _FINE = np.exp(-np.arange(1 << _TABLE_BITS) / 4.0**_TABLE_BITS)
 # Exponentials are multiples of 2^-40, so that their sums over the classes are exact.
 _EXP_GRID = 2.0**40
-# Products of a row and a residual are at most 2^17 · 2^20 in norm, as is that of a record:
-# a row and its constant have norm √2, a residual has norm √2.
-_SENSITIVITY = 2 * GRID * WEIGHT_GRID
+# The constant beside a row of norm 1. A constant of 1 would double the squared sensitivity
+# (rule of thumb).
+_CONSTANT = 2**14
+# Of the gradient of a record: a row with its constant has norm √(1 + 1/16), a residual √2.
+_SENSITIVITY = int(np.ceil(np.sqrt(2 * (GRID**2 + _CONSTANT**2)) * WEIGHT_GRID))
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,10 @@ def softmax_regression(whitened, n_classes, noise, shares, n_steps=_N_STEPS, rat
         exact = exact_gradient(whitened, weights)
         gradient = noise.add(name, exact, _SENSITIVITY, shares.gradients / n_steps)
         velocity = _MOMENTUM * velocity + gradient / (GRID * count)
-        weights = weights + rate * (1 - _MOMENTUM) * velocity
+        weights = weights + rate * whitened.radius**2 * velocity
         if step >= n_steps - tail:
             average += weights / tail
-    return average[:-1].T / whitened.radius, average[-1].copy()
+    return average[:-1].T / whitened.radius, average[-1] * (_CONSTANT / GRID)
 
 
 def exact_gradient(whitened, weights):
@@ -101,13 +103,13 @@ def exact_gradient(whitened, weights):
     gradient : ndarray of shape (n_directions + 1, n_classes), dtype int64
         In multiples of 2⁻³⁶.
     """
-    logits = IntegerMap.nearest(weights[:-1], GRID * weights[-1])
+    logits = IntegerMap.nearest(weights[:-1], _CONSTANT * weights[-1])
     gradient = np.zeros(weights.shape, dtype=np.int64)
     for codes, class_indices, units in whitened.chunks():
         scores = logits.scaled(codes) * 2.0 ** -(logits.bits + GRID_BITS)
         residuals = integer_residuals(scores, class_indices, units)
         gradient[:-1] += (codes.T @ residuals).astype(np.int64)
-        gradient[-1] += GRID * residuals.sum(axis=0).astype(np.int64)
+        gradient[-1] += _CONSTANT * residuals.sum(axis=0).astype(np.int64)
     return gradient
 
 
