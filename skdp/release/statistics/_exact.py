@@ -24,8 +24,9 @@ _EXACT_BITS = 52
 _LARGEST = 2.0**21
 # A factor with this relative slack, twice rounded, lifts no norm above its bound.
 _SLACK = 1 - 2.0**-50
-# Most rows of one product of matrices: elements are below 2^16 each, sums below 2^50.
-ROWS_AT_ONCE = 2**13
+# Rows of one product of matrices: sums stay below 2^11 · 2^16 · 2^20 = 2^47, and the rows in
+# the processor's cache (0.06 s for 60,000 rows of 200; 0.13 s with 2^13 at once).
+ROWS_AT_ONCE = 2**11
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,9 @@ def lloyd_mixtures(whitened, subspace, n_classes, noise, shares, random_state):
     final = noise.standard_deviation(1, shares.components[2])
     n_components = _numbers_of_components(covariances, classes.counts, final)
     indices = np.repeat(np.arange(n_classes), n_components)
-    starts = [_starts(*c, random_state) for c in zip(means, covariances, n_components, strict=True)]
+    starts = [
+        _starts(*c, random_state) for c in zip(means, covariances, n_components, strict=True)
+    ]
     mixtures = Mixtures(
         indices, 1 / n_components[indices], np.concatenate(starts), covariances[indices]
     )
@@ -102,7 +104,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, noise, shares, random_state):
         parts = shares.components if last else (*shares.step, 0.0)
         name = "components" if last else f"step {step}"
         here = noisy_statistics(whitened, assigned, len(indices), noise, parts, name)
-        within = _within(classes, here, indices)
+        within = _within(classes, here, indices, last)
         mixtures = _mixtures(indices, here, within, last)
     units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius
     return Mixtures(
@@ -176,15 +178,15 @@ def _outer(means):
     return means[:, :, np.newaxis] * means[:, np.newaxis, :]
 
 
-def _within(classes, components, indices):
+def _within(classes, components, indices, last):
     """Return covariances within the components of each class, drawn towards their average.
 
-    Second moments of the class come from both releases, weighed by their precisions.
+    At last, second moments of the class come from both releases, weighed by their precisions.
     """
     K, numbers = len(classes.counts), np.bincount(indices)
     variances = np.full(K, classes.deviation**2)
     seconds, within = classes.seconds, np.empty_like(classes.seconds)
-    if components.seconds.any():
+    if last:
         total = np.array([components.seconds[indices == c].sum(axis=0) for c in range(K)])
         own = numbers * components.deviation**2
         weight = own / np.maximum(own + variances, np.finfo(np.float64).tiny)
