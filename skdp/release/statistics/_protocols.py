@@ -7,7 +7,7 @@ import numpy as np
 
 
 class RowSource(Protocol):
-    """Private rows x as integers q with \\|\\|q\\|\\| ≤ 2¹⁶, where x ≈ centre + radius · q / 2¹⁶.
+    """Private rows x as integers q with ‖q‖ ≤ 2¹⁶, where x ≈ centre + radius · q / 2¹⁶.
 
     Attributes
     ----------

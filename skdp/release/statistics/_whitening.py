@@ -21,7 +21,7 @@ _SHORTEST, _LONGEST = 0.25, 8.0
 
 @dataclass(frozen=True)
 class WhitenedRows:
-    """Integer rows t with ||t|| ≤ 2¹⁶; t · radius / 2¹⁶ has about unit variances.
+    """Integer rows t with ‖t‖ ≤ 2¹⁶; t · radius / 2¹⁶ has about unit variances.
 
     Attributes
     ----------
