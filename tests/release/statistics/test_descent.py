@@ -75,7 +75,7 @@ def test_without_noise_it_is_plain_gradient_descent(whitened, make_noise):
     weights, velocity, path = np.zeros((7, 3)), 0.0, []
     for _ in range(30):
         velocity = 0.9 * velocity + X.T @ (targets - softmax(X @ weights, axis=1)) / 900
-        weights = weights + 2.5**2 * velocity
+        weights = weights + 0.25 * 2.5**2 * velocity
         path.append(weights)
     average = np.mean(path[-15:], axis=0)
     assert_allclose(coefficients, average[:-1].T / 2.5, atol=2e-3)
