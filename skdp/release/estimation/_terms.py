@@ -1,15 +1,19 @@
 """Smooth public functions of single columns, whose weighted sums are scores."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from skdp.utils._indices import as_slice
 
 # Orders of the cosines of a numeric column. On six tables, one number a column loses .01 of AUC.
 _ORDERS = (2, 3)
 # Steps of a column between its bounds at which cosines are computed. They come from a table, so
 # that what a row contributes to a sum depends on that row alone, to the last bit.
 _STEPS = 2**16
-_COSINES = np.cos(np.pi * np.arange(2 * _STEPS) / _STEPS)
+_PERIOD = 2 * _STEPS
+_MINUS_COSINES = -np.cos(np.pi * np.arange(_PERIOD) / _STEPS)
 # Size of an indicator of one of k categories: a row's squared norm is half of a binary column's
 # in total, however many categories there are; rule of thumb.
 _INDICATOR_SCALE = 0.7
@@ -103,10 +107,26 @@ class Terms:
 
     def encode(self, X):
         """Return the terms of rows, of shape (n_samples, n_terms)."""
-        x = np.clip(X[:, self.column], self.low, self.high)
-        cosine = self.order > 1
-        if cosine.any():
-            low, high = self.low[cosine], self.high[cosine]
-            steps = np.rint((x[:, cosine] - low) / (high - low) * _STEPS).astype(np.int64)
-            x[:, cosine] = -_COSINES[self.order[cosine] * steps % len(_COSINES)]
-        return self.scale * (x - self.centre)
+        Z = np.empty((len(X), len(self.column)))
+        for order, here, columns in self._of_one_order:
+            low, high = self.low[here], self.high[here]
+            x = np.maximum(X[:, columns], low, dtype=np.float64)
+            np.minimum(x, high, out=x)
+            if order > 1:
+                x -= low
+                x /= high - low
+                x *= _STEPS
+                steps = np.rint(x, out=x).astype(np.int64)
+                steps *= order
+                steps &= _PERIOD - 1  # the remainder, as the period is a power of two
+                x = _MINUS_COSINES[steps]
+            x -= self.centre[here]
+            x *= self.scale[here]
+            Z[:, here] = x
+        return Z
+
+    @cached_property
+    def _of_one_order(self):
+        """Return orders, positions of their terms and of the columns of these."""
+        places = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
+        return [(order, as_slice(here), as_slice(self.column[here])) for order, here in places]

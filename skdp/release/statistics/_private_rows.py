@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.release.statistics._sums import ExactSums, chunk_rows
+from skdp.utils._indices import as_slice
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class PrivateRows:
         n = chunk_rows(grid.n_terms)
         for start in range(0, len(self.X), n):
             here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
+            here = as_slice(here)
             sizes = None if self.sizes is None else self.sizes[here]
             yield grid.quantise(self.X[here]), self.class_indices[here], sizes
 

@@ -10,8 +10,10 @@ ROW = 2**30
 MAX_ROWS = 2**30
 # Rows of one matrix product, whose sums stay below 2^53, hence exact in float64 ...
 _MAX_CHUNK = 2**20
-# ... and elements of one, so that the workspace stays small (rule of thumb).
-_CHUNK_ELEMENTS = 2**22
+# ... and elements of one, so that the workspace stays small; but at least this many rows for each
+# column, so that the products, not adding them up, take the time (measured).
+_CHUNK_ELEMENTS = 2**20
+_CHUNK_ROWS_PER_TERM = 2
 
 
 @dataclass(frozen=True)
@@ -119,4 +121,5 @@ def _whole(sums):
 
 def chunk_rows(n_terms):
     """Return how many rows to sum at a time."""
-    return int(np.clip(_CHUNK_ELEMENTS // max(n_terms, 1), 1, _MAX_CHUNK))
+    least = _CHUNK_ROWS_PER_TERM * n_terms
+    return min(max(_CHUNK_ELEMENTS // max(n_terms, 1), least, 1), _MAX_CHUNK)
