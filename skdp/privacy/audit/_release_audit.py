@@ -232,7 +232,7 @@ class _Worlds:
     def __init__(self, source, X, y, groups, canary, statistics):
         self._source, self._statistics = source, statistics
         self._data = [(X, np.asarray(y)), _with_canary(X, np.asarray(y), canary)]
-        self._groups = [{}, {}]
+        self._groups: list = [{}, {}]
         if groups is not None:
             codes = np.unique(np.asarray(groups), return_inverse=True)[1]
             self._groups = [{"groups": codes}, {"groups": np.append(codes, codes.max() + 1)}]

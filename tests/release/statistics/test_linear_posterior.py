@@ -84,7 +84,8 @@ def test_positive_mean_without_noise_is_the_positive_part():
 
 
 def test_weights_are_the_posterior_mean(rng):
-    t, size, noise = 4, 30.0, 0.02
+    t, size, v = 4, 30.0, rng.randn(4)
+    noise = 0.02 * np.eye(t) + 0.1 * np.outer(v, v)
     A = rng.randn(t, t)
     W = A @ A.T / t + 0.2 * np.eye(t)
     errors = 0.01 * rng.rand(t, t)
@@ -92,7 +93,7 @@ def test_weights_are_the_posterior_mean(rng):
     difference = 0.5 * rng.randn(t)
     likelihood, means = [], []
     for tau in _WEIGHT_SCALES:
-        e = noise * np.eye(t) + np.diag(errors @ np.full(t, tau**2)) + W / size
+        e = noise + np.diag(errors @ np.full(t, tau**2)) + W / size
         joint = multivariate_normal(np.zeros(t), W @ (tau**2 * np.eye(t)) @ W.T + e)
         likelihood.append(joint.pdf(difference))
         # Precision form, not the covariance form of the code.
@@ -105,7 +106,7 @@ def test_weights_are_the_posterior_mean(rng):
 def test_weights_without_noise_are_those_of_the_discriminant(rng):
     A = rng.randn(5, 5)
     W, w = A @ A.T + np.eye(5), rng.randn(5)
-    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), 0.0, 1e7)
+    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
     assert_allclose(weights, w, rtol=1e-3)
 
 

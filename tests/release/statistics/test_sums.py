@@ -114,14 +114,14 @@ def test_rows_of_no_class_are_left_out(rng):
 
 
 def test_labels_are_matched_by_value():
-    rows = PrivateRows.of_labels(np.zeros((4, 4)), np.array([1.0, 0.0, 2.5, 1.0]), np.array([0, 1]))
+    rows = PrivateRows.of_labels(
+        np.zeros((4, 4)), np.array([1.0, 0.0, 2.5, 1.0]), np.array([0, 1])
+    )
     assert rows.class_indices.tolist() == [1, 0, -1, 1]
 
 
 def test_more_rows_than_64_bits_can_sum_are_refused():
-    full = ExactSums(
-        np.array([2**60, 0]), np.zeros((2, 1), np.int64), np.zeros((1, 1), np.int64)
-    )
+    full = ExactSums(np.array([2**60, 0]), np.zeros((2, 1), np.int64), np.zeros((1, 1), np.int64))
     with pytest.raises(OverflowError, match="cannot be summed exactly"):
         _ = full + full
 
