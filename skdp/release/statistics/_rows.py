@@ -20,8 +20,6 @@ GRID = 2**16
 # squares are summed, so that their sum stays below 2^53, hence exact in any order.
 _MOST_FINE_BITS = 22
 _FLOAT_BITS = 53
-# Elements of rows that become whole numbers together: they stay in the cache of a core (measured).
-_BLOCK_ELEMENTS = 2**15
 # Keeps a clipped norm on the safe side of a rounding.
 _SAFETY = 1 - 2.0**-40
 
@@ -70,13 +68,11 @@ class RowGrid:
             Whole numbers.
         """
         Q = np.empty((len(X), self.n_terms))
-        n = max(_BLOCK_ELEMENTS // max(self.n_terms, 1), 1)
-        for start in range(0, len(X), n):
-            fine, norms = self._fine(X[start : start + n])
+        for rows, fine, norms in self._fine(X):
             factors = GRID / np.maximum(norms, self._steps)
             factors[norms > self._steps] *= _SAFETY
             fine *= factors[:, np.newaxis]
-            np.trunc(fine, out=Q[start : start + n])
+            np.trunc(fine, out=Q[rows])
         return Q
 
     def norms(self, X):
@@ -84,7 +80,10 @@ class RowGrid:
 
         Distances of elements beyond the radius count as the radius.
         """
-        return self._fine(X)[1] / self._steps
+        norms = np.empty(len(X))
+        for rows, _, here in self._fine(X):
+            norms[rows] = here / self._steps
+        return norms
 
     def is_same(self, other):
         """Return whether another grid has the same terms, centre and radius."""
@@ -99,14 +98,14 @@ class RowGrid:
         return replace(self, centre=centre, radius=float(radius))
 
     def _fine(self, X):
-        """Return rows on a finer grid, each element clipped to the radius, and their norms."""
-        Z = self.terms.encode(X)
-        Z -= self.centre
-        Z *= self._steps / self.radius
-        np.maximum(Z, -self._steps, out=Z)
-        np.minimum(Z, self._steps, out=Z)
-        np.trunc(Z, out=Z)
-        return Z, np.sqrt(np.einsum("ij,ij->i", Z, Z))
+        """Yield rows on a finer grid, each element clipped to the radius, and their norms."""
+        for rows, Z in self.terms.encode_blocks(X):
+            Z -= self.centre
+            Z *= self._steps / self.radius
+            np.maximum(Z, -self._steps, out=Z)
+            np.minimum(Z, self._steps, out=Z)
+            np.trunc(Z, out=Z)
+            yield rows, Z, np.sqrt(np.einsum("ij,ij->i", Z, Z))
 
     @cached_property
     def _steps(self):

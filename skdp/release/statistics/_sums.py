@@ -16,7 +16,7 @@ _CHUNK_ELEMENTS = 2**20
 _CHUNK_ROWS_PER_TERM = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactSums:
     """Sums without noise: **private**, never to leave the hands of the rows' owner.
 
@@ -87,17 +87,22 @@ class ExactSums:
         ValueError
             When both have rows of one person.
         """
-        if self.persons & other.persons:
-            raise ValueError(
-                "The 'groups' parameter names persons who have rows in several chunks, so that "
-                "what one person adds is not bounded. Sort the rows by person, and never divide "
-                "those of one person between chunks."
-            )
+        refuse_shared_persons(self.persons, other.persons)
         counts = self.counts + other.counts
         if (counts / ROW).sum() > MAX_ROWS:
             raise OverflowError(f"More than {MAX_ROWS} rows cannot be summed exactly.")
         sums, second = self.sums + other.sums, self.second + other.second
         return ExactSums(counts, sums, second, self.persons | other.persons)
+
+
+def refuse_shared_persons(some, others):
+    """Raise ValueError where a person is in both sets."""
+    if not some.isdisjoint(others):
+        raise ValueError(
+            "The 'groups' parameter names persons who have rows in several chunks, so that what "
+            "one person adds is not bounded. Sort the rows by person, and never divide those of "
+            "one person between chunks."
+        )
 
 
 def _weighed(Q, sizes):
