@@ -2,6 +2,7 @@
 
 from skdp.release.statistics._accumulator import StatisticsAccumulator, UnprotectedSums
 from skdp.release.statistics._classes import class_list
+from skdp.release.statistics._clipping import square_before_clipping
 from skdp.release.statistics._columns import PublicColumns
 from skdp.release.statistics._dask import announced_columns, is_dask
 from skdp.release.statistics._layout import Layout
@@ -37,4 +38,5 @@ __all__ = [
     "one_pass",
     "positive_mean",
     "posterior_weights",
+    "square_before_clipping",
 ]
