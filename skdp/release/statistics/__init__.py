@@ -19,9 +19,9 @@ from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
 
 __all__ = [
+    "MODELS",
     "ExactSums",
     "Layout",
-    "MODELS",
     "NoisyStatistics",
     "PrivateRows",
     "PublicColumns",

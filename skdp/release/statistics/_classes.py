@@ -41,12 +41,12 @@ def class_list(given, schema, y):
             "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
-    check_classification_targets(y)
     if any(is_missing(label) for label in y.tolist()):
         raise ValueError(
             "Input y contains NaN, or None. List the classes in the 'classes' parameter: rows of "
             "no class of the list are left out."
         )
+    check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(

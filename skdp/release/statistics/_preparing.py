@@ -37,15 +37,18 @@ def read_rows(columns, X):
     if X.shape[1] != columns.n_features or not known:
         raise ValueError(
             f"X has other columns than the {columns.n_features} that were announced by "
-            "DPStatisticsSource.accumulator. Give every chunk the same columns, in the same order, "
-            "and list their names, where they have names, in 'feature_names'."
+            "DPStatisticsSource.accumulator. Give every chunk the same columns, in the same "
+            "order, and list their names, where they have names, in 'feature_names'."
         )
     return X
 
 
 def encode_rows(columns, X):
     """Return rows of a table as bounded numbers, by the schema of its columns."""
-    return TabularEncoder(columns.schema).fit(X).transform(X).astype(np.float64, copy=False)
+    encoder = TabularEncoder(columns.schema).fit(X)
+    if len(X) == 0:  # which the encoder's own steps refuse
+        return np.empty((0, columns.n_features))
+    return encoder.transform(X).astype(np.float64, copy=False)
 
 
 def label_rows(X, y, groups, classes, by_group):
