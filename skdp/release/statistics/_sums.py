@@ -49,7 +49,8 @@ class ExactSums:
     def zero(cls, n_classes, n_terms):
         """Return the sums of no rows."""
         shapes = (n_classes,), (n_classes, n_terms), (n_terms, n_terms)
-        return cls(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+        counts, sums, second = (np.zeros(shape, dtype=np.int64) for shape in shapes)
+        return cls(counts, sums, second)
 
     @classmethod
     def of_rows(cls, Q, class_indices, n_classes, sizes=None):
