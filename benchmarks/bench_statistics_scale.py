@@ -4,10 +4,11 @@
 
 digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
 sums: what one pass over these digits takes where the columns themselves are summed.
-stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer of them,
-of persons with five rows each. dask: as few on local clusters of 1, 2 and 4 workers of one thread
-each, which must give the sums of one process (dask-0). Each case runs in a process of its own, with one thread of BLAS. Seconds
-are of the processor, except on clusters; ``ratio`` is that to X.T @ X, chunk by chunk.
+stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
+of them, of persons with five rows each. dask: as few on local clusters of 1, 2 and 4 workers of
+one thread each, which must give the sums of one process (dask-0). Each case runs in a process of
+its own, with one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is
+that to X.T @ X, chunk by chunk.
 """
 
 import os
