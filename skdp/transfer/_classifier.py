@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.transfer._validation import (
     LabeledScoreMixin,
-    as_release,
+    as_releases,
     check_columns,
+    joint_guarantee,
     match_classes,
     validate_training,
 )
@@ -19,13 +20,12 @@ from skdp.transfer.self_training import (
     SCHEDULE_CONSTRAINTS,
     make_schedule,
     resolve,
-    self_train,
 )
 from skdp.transfer.strategies import (
     STRATEGIES,
     Task,
-    make_strategy,
     reconstruction_fitter,
+    train,
 )
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
@@ -266,7 +266,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Learn from labelled and unlabelled target rows.
 
         Parameters
@@ -274,8 +274,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Target rows. All of them, labelled or not, shape the subspace and the model.
 
-        y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked as ``unlabeled`` says.
+        y : array-like of shape (n_samples,) or None, default=None
+            Labels, with unlabelled rows marked as ``unlabeled`` says. With a source that has
+            moments all rows may be unlabelled ("noise_aware"), or y None.
 
         Returns
         -------
@@ -292,26 +293,29 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When the source is not fitted.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        release = as_release(self.source, self.strategy)
-        X, self.classes_, labels = validate_training(self, release, X, y)
+        releases = as_releases(self.source, self.strategy)
+        X, self.classes_, labels = validate_training(self, releases, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
-        class_indices = list(range(len(self.classes_)))
-        if release is not None:
-            class_indices = match_classes(self.classes_, release.classes)
-            self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
+        sources = []
+        for release in releases:
+            sources.append((release, match_classes(self.classes_, release.classes)))
             check_columns(self, release)
-        task = self._task(X, labels, release, class_indices)
+        if sources:
+            release, class_indices = sources[0]
+            self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
+        task = self._task(X, labels, sources)
         result = self._train(task, schedule)
         self.model_, self.history_ = result.model, result.history
         self.target_classifier_ = result.model.target_classifier
         self.source_weight_ = result.model.source_weight
-        self.n_iter_ = sum(k > 0 for k in self.history_["round"])
+        self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[result.labels]
         self.label_distributions_ = result.distributions
-        self.guarantee_ = None if release is None else release.guarantee
+        self.guarantee_ = joint_guarantee([release.guarantee for release in releases])
         return self
 
-    def _task(self, X, labels, release, class_indices):
+    def _task(self, X, labels, sources):
+        release, class_indices = (sources or [(None, list(range(len(self.classes_))))])[0]
         random_state = check_random_state(self.random_state)
         fit = reconstruction_fitter(
             inference=resolve(self, "inference"),
@@ -320,12 +324,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             random_state=random_state,
         )
         n_folds = resolve(self, "n_folds")
-        return Task(X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
+        given = (X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
+        return Task(*given, others=tuple(sources[1:]))
 
     def _train(self, task, schedule):
         try:
-            strategy = make_strategy(self.strategy, task)
-            return self_train(strategy, schedule, task.labels, tol=self.tol, verbose=self.verbose)
+            return train(self.strategy, task, schedule, tol=self.tol, verbose=self.verbose)
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"Input X has magnitudes up to {np.abs(task.X).max():g}, and cannot be brought "
