@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
     from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
     from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-    from skdp.release import DPSource, Release
+    from skdp.release import DPSource, DPStatisticsSource, Release
     from skdp.tabular import Schema, TabularEncoder, schema_from
     from skdp.transfer import DPTransferClassifier, LabeledSplit
 
@@ -25,6 +25,7 @@ __all__ = [
     "CDMMA",
     "CDMMAClassifier",
     "DPSource",
+    "DPStatisticsSource",
     "DPTransferClassifier",
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
@@ -57,7 +58,7 @@ __getattr__, __dir__ = lazy_names(
             *("GaussianDPNoise", "OptimalDPNoise", "RandomizedResponse", "StaircaseDPNoise"),
         ],
         "skdp.privacy": ["PrivacyGuarantee", "PrivacyLeakWarning"],
-        "skdp.release": ["DPSource", "Release"],
+        "skdp.release": ["DPSource", "DPStatisticsSource", "Release"],
         "skdp.tabular": ["Schema", "TabularEncoder", "schema_from"],
         "skdp.transfer": ["DPTransferClassifier", "LabeledSplit"],
     },

@@ -6,7 +6,7 @@ from skdp.noise._distributions import (
     StaircaseDistribution,
 )
 from skdp.noise._gaussian import GaussianDPNoise
-from skdp.noise._leaks import private_bits, warn_of_no_noise
+from skdp.noise._leaks import PrivateRandomness, private_bits, warn, warn_of_no_noise
 from skdp.noise._optimal import OptimalDPNoise
 from skdp.noise._queries import GaussianQueries, Share
 from skdp.noise._random_bits import RandomBits
@@ -20,6 +20,7 @@ __all__ = [
     "GaussianQueries",
     "OptimalDPNoise",
     "OptimalDistribution",
+    "PrivateRandomness",
     "RandomBits",
     "RandomizedResponse",
     "Share",
@@ -27,5 +28,6 @@ __all__ = [
     "StaircaseDistribution",
     "perturb_training_rows",
     "private_bits",
+    "warn",
     "warn_of_no_noise",
 ]

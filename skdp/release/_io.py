@@ -8,6 +8,7 @@ from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._part_checks import LARGEST, largest_magnitude
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
+from skdp.tabular import Schema
 from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
 
@@ -45,7 +46,14 @@ _PARTS: dict = {
             "covariances": "covariances",
         },
     ),
-    "linear": (LinearScores, {"coefficients": "coefficients", "intercepts": "intercepts"}),
+    "linear": (
+        LinearScores,
+        {
+            "coefficients": "coefficients",
+            "intercepts": "intercepts",
+            "separations": "separations",
+        },
+    ),
 }
 # Those of the terms that linear scores may read.
 _TERMS = ("column", "order", "centre", "scale", "low", "high", "variances")
@@ -53,7 +61,7 @@ _TERMS = ("column", "order", "centre", "scale", "low", "high", "variances")
 # Keys of the header, those of all files included.
 _HEADER = {
     *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
-    *("guarantee", "label_guarantee", "classifier", "row_classifier"),
+    *("guarantee", "label_guarantee", "classifier", "row_classifier", "encoder"),
 }
 
 # Keys of format 4 that were others, and the first part of those that had none.
@@ -77,6 +85,7 @@ def write_release(release, path):
         "guarantee": asdict(release.guarantee),
         "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
+        "encoder": release.encoder and release.encoder.to_mapping(),
     }
     arrays: dict = {}
     for name, (_, keys) in _PARTS.items():
@@ -125,6 +134,7 @@ def _is_sane(array):
 def _build(cls, header, arrays):
     require(set(header) <= _HEADER, "keys of the header")
     names, labels = header["feature_names"], header["label_guarantee"]
+    schema = header.get("encoder")
     parts = {name: _read_part(name, arrays) for name in _PARTS}
     if any(key.startswith("terms/") for key in arrays):
         terms = Terms(**{key: arrays[f"terms/{key}"] for key in _TERMS})
@@ -142,6 +152,7 @@ def _build(cls, header, arrays):
         label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
         feature_names=None if names is None else np.array(names, dtype=object),
         bounds=arrays.get("bounds"),
+        encoder=None if schema is None else Schema.from_mapping(schema),
         **parts,
     )
 

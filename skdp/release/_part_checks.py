@@ -148,8 +148,6 @@ def check_mixtures(mixtures, K, d):
     require(definite.all(), "mixtures.covariances", "must be positive definite")
 
 
-
-
 def check_linear(linear, K, p):
     """Raise ValueError unless these are scores of K classes, of p features or terms of them."""
     terms, n_inputs = linear.terms, p
@@ -157,7 +155,11 @@ def check_linear(linear, K, p):
         require(isinstance(terms, Terms), "linear.terms", "must be Terms or None")
         _check_terms(terms, p)
         n_inputs = len(terms.column)
-    for name, shape in (("coefficients", (K, n_inputs)), ("intercepts", (K,))):
+    for name, shape in (
+        ("coefficients", (K, n_inputs)),
+        ("intercepts", (K,)),
+        ("separations", (K, K)),
+    ):
         array = getattr(linear, name)
         real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
         require(real, f"linear.{name}", "must be an array of real numbers")

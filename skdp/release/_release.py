@@ -15,6 +15,7 @@ from skdp.release._scoring import class_probabilities, class_scores
 from skdp.release._summary import describe
 from skdp.release._validation import WHOLE_UNITS, check_dtype, check_names, check_release
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
+from skdp.tabular import Schema
 from skdp.utils._labels import scorable_labels
 
 
@@ -56,6 +57,10 @@ class Release:
 
     bounds : ndarray of shape (2, n_features) or None, default=None
         Public bounds of the features, to which the source's rows were clipped.
+
+    encoder : Schema or None, default=None
+        Public schema by which tables were encoded into these features; tables that are asked about
+        are encoded alike.
 
     alignment : Alignment or None, default=None
         ``components`` V_sr, ``class_medians`` m_sr,c and ``mean`` of the noisy rows.
@@ -110,6 +115,7 @@ class Release:
     label_guarantee: PrivacyGuarantee | None = None
     feature_names: np.ndarray | None = None
     bounds: np.ndarray | None = None
+    encoder: Schema | None = None
     alignment: Alignment | None = None
     moments: Moments | None = None
     subspace: Subspace | None = None

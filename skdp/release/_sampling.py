@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 
-
 def sample_rows(release, n_samples, random_state):
     """Return rows and labels, see :meth:`Release.sample`."""
     if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:

@@ -7,6 +7,13 @@ or categories the private rows have is private itself.
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._drafting import schema_from
 from skdp.tabular._encoder import TabularEncoder
-from skdp.tabular._schema import Schema
+from skdp.tabular._schema import Schema, as_schema
 
-__all__ = ["CategoryColumn", "NumericColumn", "Schema", "TabularEncoder", "schema_from"]
+__all__ = [
+    "CategoryColumn",
+    "NumericColumn",
+    "Schema",
+    "TabularEncoder",
+    "as_schema",
+    "schema_from",
+]

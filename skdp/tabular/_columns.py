@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
+from decimal import Decimal
+from numbers import Real
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 # A value of 1 % of the upper bound is half way up a logarithmic scale that starts at zero,
 # roughly. Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic
@@ -98,15 +100,20 @@ class NumericColumn:
         Parameters
         ----------
         values : array-like of shape (n_samples,)
-            What is no number counts as missing.
+            What is no number, nor text that is one, counts as missing.
 
         Returns
         -------
         positions : ndarray of shape (n_samples,)
             In [0, 1], or NaN where missing.
         """
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce")
-        clipped = np.clip(numbers.to_numpy(dtype=float, na_value=np.nan), self.low, self.high)
+        values = pd.Series(values)
+        if is_numeric_dtype(values.dtype):
+            numbers = values.to_numpy(dtype=float, na_value=np.nan)
+        else:
+            # One by one: pandas would choose a type for all rows that no row chose.
+            numbers = np.array([_as_float(value) for value in values])
+        clipped = np.clip(numbers, self.low, self.high)
         if not self.log:
             return np.clip((clipped - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.low > 0:
@@ -238,11 +245,15 @@ class CategoryColumn:
             From 0. What is missing or no category has the number that follows the last one if
             values may be missing, and −1 otherwise.
         """
-        numbers, uniques = pd.factorize(pd.Series(values))
+        values = pd.Series(values)
         known = {category: code for code, category in enumerate(self.categories)}
         other = len(known) if self.missing else -1
+        if values.dtype == object:
+            # One by one: True and 1, of one column, are the same number and other categories.
+            return np.array([known.get(_as_text(value), other) for value in values])
+        numbers, uniques = pd.factorize(values)
         # A missing value has the number −1, which picks the last entry.
-        table = [known.get(_as_text(unique), other) for unique in uniques.tolist()]
+        table = [known.get(_as_text(unique), other) for unique in uniques]
         return np.array([*table, other])[numbers]
 
     def positions(self, values):
@@ -328,7 +339,7 @@ def column_from(name, description):
         share = _SHARE.fullmatch(given["missing"])
         remedy = "write true, false or a share like '17 %'"
         _require(share is not None, name, "has a 'missing' that says nothing", remedy)
-        given["missing"] = float(share[1]) > 0
+        given["missing"] = share is not None and float(share[1]) > 0
     return make(name, **given)
 
 
@@ -385,19 +396,31 @@ def _finite(name, bound, value):
 
 
 def _category(name, value):
-    text = _as_text(value) if isinstance(value, str | bool | np.bool_ | Real) else ""
+    text = _as_text(value) if isinstance(value, str | np.bool_ | Real) else None
     fault = "has a category that is no text or number, or too long or empty"
     remedy = f"list text of 1 to {_MAX_TEXT} characters, and use 'missing' for missing values"
     _require(is_text(text) and text != "nan", name, fault, remedy)
     return text
 
 
+def _as_float(value):
+    """Return a value as a float, NaN if it is no number."""
+    if isinstance(value, str | Real | Decimal):
+        with suppress(ValueError, OverflowError):
+            return float(value)
+    return np.nan
+
+
 def _as_text(value):
-    """Return a value as the text that categories are compared by."""
+    """Return a value as the text that categories are compared by; None for missing ones."""
     if isinstance(value, str):
         return str(value)
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer()):
+    if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    # Python turns no whole number into text that is longer than a category may be.
+    whole = isinstance(value, int) and value.bit_length() > _MAX_TEXT
+    return None if whole else str(value)

@@ -28,7 +28,8 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
     ``fit`` learns nothing of the rows; it reads the schema and checks that the frame has its
     columns. Each encoded row depends on one row and on the schema, so a guarantee for
     encoded rows is one for the rows. Values are never refused, since a refusal would tell about
-    them: numbers are clipped to their public bounds, unknown categories count as missing.
+    them: numbers are clipped to their public bounds; what is no number, or none of the
+    categories, counts as missing.
 
     A numeric column becomes a position between its bounds, on a linear or logarithmic scale; two
     categories become one binary column, more become an indicator each; ordered categories become
@@ -132,7 +133,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             self.n_features_in_ = len(schema.columns)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.schema_ = schema
-        self.column_kinds_ = np.array([kind for c in schema.columns for size in c.kinds])
+        self.column_kinds_ = np.array([kind for c in schema.columns for kind in c.kinds])
         origins = [c.name for c in schema.columns for _ in c.kinds]
         self.column_origins_ = np.array(origins, dtype=object)
         self.row_norm_bound_ = float(np.sqrt(sum(c.squared_norm_bound for c in schema.columns)))
@@ -304,7 +305,11 @@ def _selected(X, schema):
         )
     # Through NumPy, so that a frame of polars or any other library that has this method serves.
     frame = pd.DataFrame({name: X[name].to_numpy() for name in schema.names})
-    others = [name for name in schema.names if frame[name].dtype.kind in "cmM"]
+    others = [
+        name
+        for name in schema.names
+        if getattr(X[name].dtype, "kind", frame[name].dtype.kind) in "cmM"
+    ]
     if others:
         raise ValueError(
             f"X has dates, durations or complex numbers in the columns {_listed(others)}. Turn "

@@ -3,16 +3,20 @@
 from skdp.release.estimation._alignment import Alignment, class_medians
 from skdp.release.estimation._denoising import denoised_codes
 from skdp.release.estimation._empirical_bayes import ClassModel
+from skdp.release.estimation._linear import LinearScores
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._subspace import Subspace
+from skdp.release.estimation._terms import Terms
 
 __all__ = [
     "Alignment",
     "ClassModel",
+    "LinearScores",
     "Mixtures",
     "Moments",
     "Subspace",
+    "Terms",
     "class_medians",
     "denoised_codes",
 ]

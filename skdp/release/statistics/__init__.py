@@ -1,5 +1,33 @@
 """What the owner of rows computes of them before it adds noise, and what follows from it."""
 
+from skdp.release.statistics._accumulator import StatisticsAccumulator
+from skdp.release.statistics._classes import class_list
+from skdp.release.statistics._columns import PublicColumns
+from skdp.release.statistics._dask import is_dask
+from skdp.release.statistics._linear_posterior import (
+    linear_scores,
+    positive_mean,
+    posterior_weights,
+)
+from skdp.release.statistics._models import MODELS, choose_model, one_pass
 from skdp.release.statistics._noisy import NoisyStatistics
+from skdp.release.statistics._preparing import check_groups, encode_rows, prepare_rows
+from skdp.release.statistics._private_rows import PrivateRows
 
-__all__ = ["NoisyStatistics"]
+__all__ = [
+    "MODELS",
+    "NoisyStatistics",
+    "PrivateRows",
+    "PublicColumns",
+    "StatisticsAccumulator",
+    "check_groups",
+    "choose_model",
+    "class_list",
+    "encode_rows",
+    "is_dask",
+    "linear_scores",
+    "one_pass",
+    "positive_mean",
+    "posterior_weights",
+    "prepare_rows",
+]

@@ -1,8 +1,6 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
-import numpy as np
-
-from skdp.release.statistics._private_rows import PrivateRows
+from skdp.release.statistics._dask import sum_dask
 from skdp.release.statistics._sums import ExactSums
 
 
@@ -27,7 +25,9 @@ class StatisticsAccumulator:
     grid : RowGrid
         Public.
 
-    n_classes : int
+    columns : PublicColumns
+
+    classes : ndarray of shape (n_classes,)
 
     Examples
     --------
@@ -43,10 +43,10 @@ class StatisticsAccumulator:
     Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record)
     """
 
-    def __init__(self, prepare, grid, n_classes):
-        self._prepare, self._grid, self._n_classes = prepare, grid, n_classes
-        self._sums = ExactSums.zero(n_classes, grid.n_terms)
-        self._groups: set = set()
+    def __init__(self, prepare, grid, columns, classes):
+        self.columns, self.classes = columns, classes
+        self._prepare, self._grid = prepare, grid
+        self._sums = ExactSums.zero(len(classes), grid.n_terms)
 
     def add(self, X, y, groups=None):
         """Add a chunk of rows.
@@ -68,48 +68,54 @@ class StatisticsAccumulator:
             When rows are such as :meth:`DPStatisticsSource.fit` refuses, or a person has rows in
             an earlier chunk. Nothing is added then.
         """
-        rows: PrivateRows = self._prepare(X, y, groups)
-        new = set() if groups is None else set(np.asarray(groups).tolist())
-        if new & self._groups:
-            raise ValueError(
-                "The 'groups' parameter names persons who had rows in an earlier chunk, so that "
-                "what one person adds is not bounded. Sort the rows by person, and never divide "
-                "those of one person between chunks."
-            )
-        sums = self._sums + rows.sums(self._grid)
-        self._sums, self._groups = sums, self._groups | new
+        self._sums = self._sums + self._prepare(X, y, groups).sums(self._grid)
+
+    def add_dask(self, X, y, groups=None):
+        """Add the rows of Dask collections, which are summed chunk by chunk where they are.
+
+        The chunks' sums are added up as a tree by the scheduler that Dask is set to use; no row
+        leaves its worker, and nothing is released.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame
+            Private rows.
+
+        y, groups : Dask array or Series
+            Of the same chunks; ``groups`` may be None, as in :meth:`add`.
+        """
+        sums = sum_dask(X, y, groups, prepare=self._prepare, grid=self._grid)
+        self._sums = self._sums + sums
 
     def unprotected_sums(self):
         """Return the sums **without any noise**, for other processes of the same owner.
 
         Returns
         -------
-        sums : dict of str to ndarray
-            For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody.
+        sums : ExactSums
+            For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
         """
-        return {name: array.copy() for name, array in vars(self._sums).items()}
+        return self._sums
 
     def add_unprotected_sums(self, sums):
-        """Add what another accumulator of the same source has summed, of other persons' rows.
+        """Add what another accumulator of the same source has summed, of other rows.
 
         Parameters
         ----------
-        sums : dict of str to ndarray
+        sums : ExactSums
             From :meth:`unprotected_sums`.
 
         Raises
         ------
         ValueError
-            When they are sums of other columns or classes.
+            When they are sums of other columns or classes, or of persons who had rows here.
         """
-        own = vars(self._sums)
-        fits = sums.keys() == own.keys()
-        if not fits or any(sums[k].shape != a.shape for k, a in own.items()):
+        if sums.sums.shape != self._sums.sums.shape:
             raise ValueError(
                 "The 'sums' parameter holds sums of other columns or classes. Make all "
                 "accumulators by sources of the same parameters."
             )
-        self._sums = self._sums + ExactSums(**sums)
+        self._sums = self._sums + sums
 
     def exact_sums(self, grid):
         """Return the sums for a release on the same grid; **private**.
@@ -119,7 +125,7 @@ class StatisticsAccumulator:
         ValueError
             When they were computed on another grid.
         """
-        if not grid.is_same(self._grid) or len(self._sums.counts) != self._n_classes:
+        if not grid.is_same(self._grid):
             raise ValueError(
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
@@ -134,4 +140,4 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self):
-        return f"StatisticsAccumulator({self._n_classes} classes, private)"
+        return f"StatisticsAccumulator({len(self.classes)} classes, private sums)"

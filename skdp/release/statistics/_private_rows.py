@@ -1,6 +1,6 @@
 """Private rows with their classes, asked for chunk by chunk."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -26,12 +26,16 @@ class PrivateRows:
 
     sizes : ndarray of shape (n_samples,) or None, default=None
         Rows of the person whose row this is; None where each row is a record of its own.
+
+    persons : frozenset, default=frozenset()
+        Whose rows these are.
     """
 
     X: np.ndarray
     class_indices: np.ndarray
     n_classes: int
     sizes: np.ndarray | None = None
+    persons: frozenset = frozenset()
 
     @classmethod
     def of_labels(cls, X, y, classes, groups=None):
@@ -59,7 +63,10 @@ class PrivateRows:
         class_indices = pd.Categorical(
             np.asarray(y).tolist(), categories=classes.tolist()
         ).codes.astype(np.int64)
-        return cls(X, class_indices, len(classes), None if groups is None else group_sizes(groups))
+        if groups is None:
+            return cls(X, class_indices, len(classes))
+        sizes, persons = group_sizes(groups), frozenset(np.asarray(groups).tolist())
+        return cls(X, class_indices, len(classes), sizes, persons)
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their persons' numbers of rows."""
@@ -71,8 +78,9 @@ class PrivateRows:
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
+        zero = replace(ExactSums.zero(self.n_classes, grid.n_terms), persons=self.persons)
         parts = (ExactSums.of_rows(Q, y, self.n_classes, k) for Q, y, k in self.chunks(grid))
-        return reduce(add, parts, ExactSums.zero(self.n_classes, grid.n_terms))
+        return reduce(add, parts, zero)
 
 
 def group_sizes(groups):

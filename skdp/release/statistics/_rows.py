@@ -50,7 +50,7 @@ class RowGrid:
     @cached_property
     def n_terms(self):
         """Return the number of elements of a row."""
-        return len(self.terms.columns)
+        return len(self.terms.column)
 
     def quantise(self, X):
         """Return q = trunc(2^16 z/R) of each row, with Σq² ≤ 4^16.
@@ -77,6 +77,12 @@ class RowGrid:
         Distances of elements beyond the radius count as the radius.
         """
         return self._fine(X)[1] / _FINE
+
+    def is_same(self, other):
+        """Return whether another grid has the same terms, centre and radius."""
+        own, others = ({**vars(g.terms), "centre": g.centre} for g in (self, other))
+        same = all(np.array_equal(own[name], others[name]) for name in own)
+        return same and self.radius == other.radius
 
     def at(self, centre, radius):
         """Return the grid around another centre."""

@@ -32,11 +32,16 @@ class ExactSums:
 
     second : ndarray of shape (n_terms, n_terms), dtype int64
         Of all classes, in steps (R/2^16)².
+
+    persons : frozenset, default=frozenset()
+        Whose rows were summed, where they were weighed so that all rows of one person together
+        count as one. Empty where each row is a record of its own.
     """
 
     counts: np.ndarray
     sums: np.ndarray
     second: np.ndarray
+    persons: frozenset = frozenset()
 
     @classmethod
     def zero(cls, n_classes, n_terms):
@@ -76,11 +81,21 @@ class ExactSums:
         ------
         OverflowError
             When there are more rows than whole numbers of 64 bits can sum.
+
+        ValueError
+            When both have rows of one person.
         """
+        if self.persons & other.persons:
+            raise ValueError(
+                "The 'groups' parameter names persons who have rows in several chunks, so that "
+                "what one person adds is not bounded. Sort the rows by person, and never divide "
+                "those of one person between chunks."
+            )
         counts = self.counts + other.counts
         if (counts / ROW).sum() > MAX_ROWS:
             raise OverflowError(f"More than {MAX_ROWS} rows cannot be summed exactly.")
-        return ExactSums(counts, self.sums + other.sums, self.second + other.second)
+        sums, second = self.sums + other.sums, self.second + other.second
+        return ExactSums(counts, sums, second, self.persons | other.persons)
 
 
 def _weighed(Q, sizes):
@@ -105,4 +120,3 @@ def _whole(sums):
 def chunk_rows(n_terms):
     """Return how many rows to sum at a time."""
     return int(np.clip(_CHUNK_ELEMENTS // max(n_terms, 1), 1, _MAX_CHUNK))
-

@@ -1,0 +1,405 @@
+"""The source's owner makes a release from perturbed statistics."""
+
+from functools import partial
+from numbers import Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._release import Release
+from skdp.release.statistics import (
+    MODELS,
+    PrivateRows,
+    PublicColumns,
+    StatisticsAccumulator,
+    check_groups,
+    choose_model,
+    class_list,
+    encode_rows,
+    is_dask,
+    one_pass,
+    prepare_rows,
+)
+from skdp.tabular import TabularEncoder
+from skdp.utils._private_data import validate_private_data
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import forget_fit
+
+_UNITS = {"record": "labelled record", "group": "group"}
+_COVERED = {
+    "record": "whole records: all features of a row and its label, and whether it is there at all",
+    "group": "all rows of a person, features and labels, and whether they are there at all",
+}
+
+
+class DPStatisticsSource(PrivateRandomness):
+    r"""Make a release of a private source from noisy statistics: whole records are protected.
+
+    The owner of the rows is trusted with them, so it may compute first and perturb what it
+    computed. Where :class:`DPSource` perturbs each row, so that one *element* is protected,
+    here sums over all rows are perturbed, and what is protected is a **whole record with its
+    label**, or all rows of a **person**. The noise in a mean falls with the number of rows.
+
+    Rows are clipped to public bounds, brought to a norm of at most R and rounded to whole numbers;
+    their sums are exact, in any order; and each sum s of sensitivity Δ leaves as
+
+    .. math:: s + N(0, σ^2Δ^2), \qquad \sum_i \frac{1}{σ_i^2} = μ^2,
+
+    μ being that of one Gaussian mechanism with ε and δ: all queries compose exactly (Dong, Roth
+    and Su, 2022). How the budget is split is fixed beforehand, and public.
+
+    **What is guaranteed.** Neighbours are data sets one of which has one record more, with its
+    label (add/remove); with ``privacy_unit="group"``, one person more. The number of rows and
+    the class counts are protected too. :attr:`guarantee_` states it;
+    :meth:`~skdp.PrivacyGuarantee.to_replace_one` says what that means for a record that may be
+    another one. **What is public**: the columns, their bounds and their encoder, the list of
+    classes, and all parameters. Nothing of these may be chosen by looking at the rows.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one record or person; smaller is more private. ``inf``
+        releases exact statistics, and warns.
+
+    delta : float, default=1e-5
+        Slack δ in (0, 1); far below 1 over the number of records.
+
+    privacy_unit : {"record", "group"}, default="record"
+        Whom ε and δ are for: one row with its label, or one person with all rows that ``groups``
+        says are that person's; each row of k then counts by 1/k.
+
+    bounds : pair (low, high), default=(0, 1)
+        Publicly known bounds of the columns, each a number or an array of shape (n_features,).
+        Values are clipped to them. Unused with an ``encoder``.
+
+    encoder : TabularEncoder or None, default=None
+        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
+        the release.
+
+    classes : array-like of shape (n_classes,) or None, default=None
+        The public list of classes. Rows of other classes are left out, classes without rows
+        are released all the same. None: that of the encoder's schema; with neither, the names
+        in y are taken, which tells that each of them occurs, and warns.
+
+    model : {"auto", "linear", "mixtures", "regression"}, default="auto"
+        What is learned besides the moments. ``"linear"``: linear scores of public functions of
+        the columns, in one pass; for tables. ``"mixtures"``: mixtures of normal distributions of
+        each class in the principal subspace. ``"regression"``: a softmax regression by noisy
+        gradient descent; for many rows and classes that a linear rule tells apart, such as those
+        of oriented gradients. ``"auto"``: "linear" for up to 100 columns, otherwise "mixtures".
+
+    radius : float or None, default=None
+        R, in units of encoded columns, for sums in one pass; public. None: from the number
+        and kinds of the columns.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints its progress.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of the noise, and of random starts. ``None`` takes fresh entropy of the operating
+        system for each fit, and is the only private choice; an integer warns with
+        :class:`~skdp.privacy.PrivacyLeakWarning`.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may leave.
+
+    guarantee_ : PrivacyGuarantee
+        What it guarantees.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`, before encoding.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DPSource : A release of noisy rows, with a guarantee for one element.
+    Release : What it makes.
+    DPTransferClassifier : Learns from a release.
+
+    Notes
+    -----
+    Every :meth:`fit` draws noise anew and spends ε and δ again.
+
+    References
+    ----------
+    Dong, J., Roth, A. and Su, W. J., "Gaussian differential privacy", Journal of the Royal
+    Statistical Society B, 2022.
+
+    Casacuberta, S., Shoemate, M., Vadhan, S. and Wagaman, C., "Widespread underestimation of
+    sensitivity in differentially private libraries and how to fix it", CCS 2022.
+
+    Examples
+    --------
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source.release_
+    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record)
+    >>> source.guarantee_.relation
+    'add/remove'
+    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "privacy_unit": [StrOptions(set(_UNITS))],
+        "bounds": ["array-like"],
+        "encoder": [TabularEncoder, None],
+        "classes": ["array-like", None],
+        "model": [StrOptions({"auto", *MODELS})],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=1e-5,
+        *,
+        privacy_unit="record",
+        bounds=(0, 1),
+        encoder=None,
+        classes=None,
+        model="auto",
+        radius=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.privacy_unit = privacy_unit
+        self.bounds = bounds
+        self.encoder = encoder
+        self.classes = classes
+        self.model = model
+        self.radius = radius
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, groups=None):
+        """Sum the rows, perturb the sums, and learn from these alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or Dask collection
+            Private rows: a DataFrame with an ``encoder``, otherwise numbers. A
+            :class:`numpy.memmap` is read in chunks; chunks of a Dask array or DataFrame are
+            summed where they are.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is; with ``privacy_unit="group"``.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When rows, bounds, classes or groups are none that sums can be computed of.
+        """
+        forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        if is_dask(X):
+            return self._fit_dask(X, y, groups)
+        X, y, columns = self._validate(X, y)
+        classes = class_list(self.classes, columns.schema, y)
+        groups = check_groups(groups, len(y), self.privacy_unit == "group")
+        rows = PrivateRows.of_labels(X, y, classes, groups)
+        model = choose_model(self.model, columns)
+        grid = model.grid(columns, self.radius)
+        queries = self._queries(model, grid, classes)
+        return self._publish(model.learn(rows, grid, queries), columns, classes, queries)
+
+    def guarantee_for(self, X, y):
+        """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
+
+        A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows, as for :meth:`fit`.
+
+        y : array-like of shape (n_samples,)
+            Class labels, as for :meth:`fit`.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            When parameters or data are such as :meth:`fit` refuses.
+        """
+        self._validate_params()
+        _, y, columns = clone(self)._validate(X, y)
+        classes = class_list(self.classes, columns.schema, y)
+        model = choose_model(self.model, columns)
+        queries = self._queries(model, model.grid(columns, self.radius), classes)
+        return self._guarantee(columns, queries)
+
+    def accumulator(self, n_features=None, feature_names=None):
+        """Return an empty accumulator for rows that arrive in parts.
+
+        Parameters
+        ----------
+        n_features : int or None, default=None
+            Number of columns; not needed with ``feature_names`` or an ``encoder``.
+
+        feature_names : array-like of str or None, default=None
+            Names of the columns.
+
+        Returns
+        -------
+        accumulator : StatisticsAccumulator
+            To be filled by its :meth:`~StatisticsAccumulator.add`, and released by
+            :meth:`fit_accumulated`.
+
+        Raises
+        ------
+        ValueError
+            When classes are not listed, the number of columns is not known, or the model needs
+            more than one pass over the rows.
+        """
+        self._validate_params()
+        columns = self._announced(n_features, feature_names)
+        classes = class_list(self.classes, columns.schema, None)
+        grid = one_pass(choose_model(self.model, columns)).grid(columns, self.radius)
+        prepare = partial(prepare_rows, columns, classes, self.privacy_unit == "group")
+        return StatisticsAccumulator(prepare, grid, columns, classes)
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_accumulated(self, accumulator):
+        """Perturb the sums of an accumulator, and learn from these; spends ε and δ each time.
+
+        Parameters
+        ----------
+        accumulator : StatisticsAccumulator
+            Made by :meth:`accumulator` of a source of the same parameters.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When it was made by a source of other parameters.
+        """
+        forget_fit(self)
+        columns, classes = accumulator.columns, accumulator.classes
+        model = one_pass(choose_model(self.model, columns))
+        grid = model.grid(columns, self.radius)
+        sums = accumulator.exact_sums(grid)
+        queries = self._queries(model, grid, classes)
+        self.n_features_in_ = columns.n_inputs
+        if columns.input_names is not None:
+            self.feature_names_in_ = columns.input_names
+        return self._publish(model.from_sums(sums, grid, queries), columns, classes, queries)
+
+    def _fit_dask(self, X, y, groups):
+        names = list(X.columns) if hasattr(X, "columns") else None
+        accumulator = self.accumulator(X.shape[1], names)
+        accumulator.add_dask(X, y, groups)
+        return self.fit_accumulated(accumulator)
+
+    def _validate(self, X, y):
+        """Return rows in public columns, labels, and what is public about the columns."""
+        if self.encoder is not None:
+            columns = PublicColumns.of_encoder(clone(self.encoder).fit(X))
+            rows = encode_rows(columns, X)
+            self.n_features_in_ = columns.n_inputs
+            self.feature_names_in_ = columns.input_names
+            y = column_or_1d(y)
+            check_consistent_length(rows, y)
+            return rows, y, columns
+        X, y = validate_private_data(self, X, y)
+        names = getattr(self, "feature_names_in_", None)
+        return X, y, PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
+
+    def _announced(self, n_features, names):
+        """Return what is public about columns of which no row has been seen."""
+        if self.encoder is not None:
+            return PublicColumns.of_schema(self.encoder.schema)
+        if names is None and n_features is None:
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
+                "'feature_names': no row has been seen yet."
+            )
+        names = None if names is None else np.array(list(names), dtype=object)
+        n_features = len(names) if n_features is None else n_features
+        return PublicColumns.of_array(n_features, self.bounds, names)
+
+    def _queries(self, model, grid, classes):
+        bits = private_bits(self, self.random_state)
+        n_numbers = model.n_numbers(len(classes), grid.n_terms)
+        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits)
+
+    def _publish(self, parts, columns, classes, queries):
+        """Make the release, and what goes with it."""
+        warn_of_no_noise(self, self.epsilon)
+        release = Release(
+            classes=classes,
+            n_features=columns.n_features,
+            dtype=columns.dtype,
+            guarantee=self._guarantee(columns, queries),
+            feature_names=columns.names,
+            bounds=columns.bounds,
+            encoder=columns.schema,
+            **parts,
+        )
+        self.classes_, self.guarantee_ = release.classes, release.guarantee
+        self.release_ = release
+        return self
+
+    def _guarantee(self, columns, queries):
+        excludes = (
+            "what is public: columns, bounds, encoder, the list of classes, parameters; "
+            "queries to the release"
+        )
+        if self.classes is None and (columns.schema is None or columns.schema.classes is None):
+            excludes += "; that each class occurs, as the list was taken from y"
+        return PrivacyGuarantee(
+            mechanism="Gaussian noise on sums over rows",
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            sensitivity=None,
+            n_features=columns.n_features,
+            covers=_COVERED[self.privacy_unit],
+            excludes=excludes,
+            unit=_UNITS[self.privacy_unit],
+            losses=(queries.loss,),
+            relation="add/remove",
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "release_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.encoder is not None
+        return tags

@@ -1,0 +1,112 @@
+"""Smooth public functions of single columns, whose weighted sums are scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Orders of the cosines of a numeric column. On six tables, one number a column loses .01 of AUC.
+_ORDERS = (2, 3)
+# Steps of a column between its bounds at which cosines are computed. They come from a table, so
+# that what a row contributes to a sum depends on that row alone, to the last bit.
+_STEPS = 2**16
+_COSINES = np.cos(np.pi * np.arange(2 * _STEPS) / _STEPS)
+# Size of an indicator of one of k categories: a row's squared norm is half of a binary column's
+# in total, however many categories there are; rule of thumb.
+_INDICATOR_SCALE = 0.7
+# Variance of a column that is uniform over its bounds, in units of their squared difference.
+_UNIFORM_VARIANCE = 1 / 12
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Public functions of single columns: linear ones and cosines.
+
+    Term t of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for order 1,
+    and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to 2^-16.
+
+    Attributes
+    ----------
+    column : ndarray of shape (n_terms,)
+        Index of the column that each term is a function of.
+
+    order : ndarray of shape (n_terms,)
+        1 for a linear term, j for a cosine.
+
+    centre, scale : ndarray of shape (n_terms,)
+
+    low, high : ndarray of shape (n_terms,)
+        Public bounds of the column, low < high.
+
+    variances : ndarray of shape (n_terms,)
+        Public guesses of the variance, which are expected squares too; no row has a say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release.estimation import Terms
+    >>> terms = Terms.of_columns([0, 1])  # one numeric column, one binary column
+    >>> terms.encode(np.array([[0.0, 1.0], [0.5, 0.0]])).round(2)
+    array([[-1.  ,  0.5 , -0.71, -0.58],
+           [ 0.  , -0.5 ,  0.71,  0.  ]])
+    """
+
+    column: np.ndarray
+    order: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=_ORDERS):
+        """Return a linear term of every column, and cosines of the numeric ones after them.
+
+        Parameters
+        ----------
+        group_sizes : array-like of shape (n_columns,)
+            0 for a numeric column, 1 for one of two values (low and high), k ≥ 2 for the
+            indicator of one of k categories.
+
+        low, high : float or array-like of shape (n_columns,), default=0.0 and 1.0
+            Public bounds of the columns.
+
+        orders : sequence of int, default=(2, 3)
+            Of the cosines.
+
+        Returns
+        -------
+        terms : Terms
+            With u = (x − low)/(high − low): 2u − 1 and −cos(jπu)/√j of a numeric column, u − 1/2
+            of one of two values, 0.7(u − 1/k) of an indicator.
+        """
+        sizes = np.asarray(group_sizes)
+        low, high = (
+            np.broadcast_to(np.asarray(b, dtype=np.float64), sizes.shape) for b in (low, high)
+        )
+        numeric = np.flatnonzero(sizes == 0)
+        middle = 1 / np.where(sizes < 2, 2, sizes)
+        scale = np.choose(np.minimum(sizes, 2), [2.0, 1.0, _INDICATOR_SCALE])
+        spread = np.where(sizes == 0, _UNIFORM_VARIANCE, middle * (1 - middle))
+        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(orders))])
+        order = np.repeat([1, *orders], [len(sizes), *([len(numeric)] * len(orders))])
+        cosine = order > 1
+        return cls(
+            column,
+            order,
+            np.where(cosine, 0.0, (low + middle * (high - low))[column]),
+            np.where(cosine, 1 / np.sqrt(order), (scale / (high - low))[column]),
+            low[column],
+            high[column],
+            np.where(cosine, 1 / (2 * order), (scale**2 * spread)[column]),
+        )
+
+    def encode(self, X):
+        """Return the terms of rows, of shape (n_samples, n_terms)."""
+        x = np.clip(X[:, self.column], self.low, self.high)
+        cosine = self.order > 1
+        if cosine.any():
+            low, high = self.low[cosine], self.high[cosine]
+            steps = np.rint((x[:, cosine] - low) / (high - low) * _STEPS).astype(np.int64)
+            x[:, cosine] = -_COSINES[self.order[cosine] * steps % len(_COSINES)]
+        return self.scale * (x - self.centre)

@@ -1,0 +1,70 @@
+"""The public list of classes: given, or taken from y, which tells that they occur."""
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from skdp.noise import warn
+from skdp.utils._labels import is_missing
+
+
+def class_list(given, schema, y):
+    """Return the list of classes.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_classes,) or None
+        By the owner.
+
+    schema : Schema or None
+        Which may list them.
+
+    y : ndarray of shape (n_samples,) or None
+        Labels; None where there are none yet.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        When fewer than two different classes are known.
+    """
+    if given is None and schema is not None:
+        given = schema.classes
+    if given is not None:
+        return _listed(given)
+    if y is None:
+        raise ValueError(
+            "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
+            "list the classes that may occur, such as classes=['ill', 'well']."
+        )
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
+            "one class. List all that may occur in the 'classes' parameter."
+        )
+    warn(
+        "DPStatisticsSource(classes=None) takes the names of the classes from y, and releases "
+        "them: that each of them occurs is not protected. List those that may occur, known "
+        "without looking at the rows, in the 'classes' parameter."
+    )
+    return classes
+
+
+def _listed(given):
+    labels = list(given)
+    if any(is_missing(label) for label in labels) or len(set(labels)) != len(labels) or not labels:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list different labels, got "
+            f"{labels!r:.200}. None and NaN are none."
+        )
+    classes = np.array(labels)
+    if len(labels) < 2 or classes.ndim != 1 or len(np.unique(classes)) != len(labels):
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, all "
+            f"numbers or all text, got {labels!r:.200}."
+        )
+    return classes

@@ -1,0 +1,98 @@
+"""What is public about columns: their names and bounds, and which values they can take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skdp.release.estimation import Terms
+from skdp.tabular import Schema, TabularEncoder, as_schema
+
+
+@dataclass(frozen=True)
+class PublicColumns:
+    """Columns of rows as they are summed, known without a look at any row.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_features,)
+        0 for a numeric column, 1 for one of two values, k ≥ 2 for one of k indicators.
+
+    bounds : ndarray of shape (2, n_features)
+
+    names : ndarray of shape (n_features,) or None
+
+    dtype : dtype
+        float32 or float64.
+
+    schema : Schema or None
+        By which a table was encoded.
+    """
+
+    sizes: np.ndarray
+    bounds: np.ndarray
+    names: np.ndarray | None
+    dtype: np.dtype
+    schema: Schema | None = None
+
+    @classmethod
+    def of_array(cls, n_features, bounds, names=None, dtype=np.float64):
+        """Return numeric columns between public bounds.
+
+        Raises
+        ------
+        ValueError
+            When bounds are no finite pairs low < high.
+        """
+        try:
+            low, high = bounds
+            ends = [
+                np.broadcast_to(np.asarray(end, np.float64), n_features) for end in (low, high)
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "The 'bounds' parameter of DPStatisticsSource must be a pair (low, high) of "
+                f"numbers, or of one number for each of {n_features} features. Say what is "
+                "publicly known of the columns, such as bounds=(0, 255)."
+            ) from error
+        bounds = np.stack(ends)
+        widths = bounds[1] - bounds[0]
+        if not (np.isfinite(bounds).all() and widths.min() > 0):
+            raise ValueError(
+                "The 'bounds' parameter of DPStatisticsSource must be finite, low < high, got "
+                f"widths from {widths.min():g} to {widths.max():g}. Leave out constant columns."
+            )
+        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, np.dtype(dtype))
+
+    @classmethod
+    def of_encoder(cls, encoder):
+        """Return the columns that a fitted :class:`TabularEncoder` makes."""
+        names = encoder.get_feature_names_out()
+        bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
+        return cls(encoder.column_sizes_, bounds, names, np.dtype(np.float64), encoder.schema_)
+
+    @classmethod
+    def of_schema(cls, schema):
+        """Return the columns that an encoder of this schema will make."""
+        schema = as_schema(schema)
+        nothing = pd.DataFrame(columns=list(schema.names))
+        return cls.of_encoder(TabularEncoder(schema).fit(nothing))
+
+    @property
+    def n_inputs(self):
+        """Return the number of columns before they are encoded."""
+        return self.n_features if self.schema is None else len(self.schema.columns)
+
+    @property
+    def input_names(self):
+        """Return the names of these, or None."""
+        return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
+
+    @property
+    def n_features(self):
+        """Return the number of columns."""
+        return len(self.sizes)
+
+    def terms(self, orders):
+        """Return public terms of the columns, with cosines of these orders."""
+        return Terms.of_columns(self.sizes, *self.bounds, orders=orders)

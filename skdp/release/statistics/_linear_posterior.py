@@ -1,0 +1,248 @@
+"""Linear scores of classes from noisy sums: the posterior mean of a linear discriminant."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdp.release.estimation import LinearScores
+
+# Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
+# the AUC is .732 with 1, .735 with .3, .736 with .2.
+_VARIANCE_SPREAD = 0.2
+# Least variance of a term, in units of its public guess: what a constant column has.
+_LEAST_VARIANCE = 1e-4
+# Least eigenvalue of the correlations. The AUC is the same from .001 to .2.
+_LEAST_EIGENVALUE = 0.05
+# Prior standard deviations of a weight, each as likely; nine instead of 21 lose nothing.
+_WEIGHT_SCALES = np.geomspace(0.01, 100, 13)
+# Added to the diagonal of correlation matrices to be inverted, against rounding.
+_RIDGE = 1e-10
+_TINY = np.finfo(np.float64).tiny
+
+
+def positive_mean(estimate, sd):
+    """Return the posterior means of non-negative numbers from estimates with normal noise.
+
+    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
+    exceeds its noise.
+
+    Parameters
+    ----------
+    estimate, sd : float or array-like
+        ``sd`` may be zero.
+
+    Returns
+    -------
+    mean : ndarray
+
+    Examples
+    --------
+    >>> from skdp.release.statistics import positive_mean
+    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
+    array([  3.73,   7.98, 500.  ])
+    """
+    estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
+    # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
+    with np.errstate(over="ignore"):
+        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
+    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
+    return np.where(ratio < 40, sd * (ratio + hazard), estimate)
+
+
+@dataclass(frozen=True)
+class _Population:
+    """What noisy sums say of rows before their covariance: one class against the rest."""
+
+    n_rows: float
+    frequencies: np.ndarray  # (n_classes,)
+    mean: np.ndarray  # (n_terms,)
+    differences: np.ndarray  # (n_classes, n_terms): the mean of a class less that of the rest
+    sizes: np.ndarray  # (n_classes,): N π (1 − π), effective sample sizes of the differences
+    noise: np.ndarray  # (n_classes,): variances of the noise in the differences
+
+
+def _population(statistics, guesses):
+    # Half a row more: an absent class keeps a frequency.
+    counts = positive_mean(statistics.counts, statistics.count_sd) + 0.5
+    n = counts.sum()
+    pi = counts / n
+    noise = (statistics.total_sd / n) ** 2
+    mean = statistics.total / n * guesses / (guesses + noise)
+    # Without noise the contrasts sum to zero; what they sum to is noise.
+    contrast = statistics.contrast - statistics.contrast.mean(axis=0)
+    contrast = contrast + np.outer(statistics.frequencies - pi, statistics.total)
+    sizes = n * pi * (1 - pi)
+    variance = statistics.contrast_sd**2 * (1 - 1 / len(pi))
+    return _Population(n, pi, mean, contrast / sizes[:, None], sizes, variance / sizes**2)
+
+
+def _between_covariance(population):
+    """Return the covariance of the class means, each shrunk by the noise in its length."""
+    lengths = np.maximum((population.differences**2).sum(axis=1), _TINY)
+    n_terms = population.differences.shape[1]
+    reliable = np.maximum(1 - n_terms * population.noise / lengths, 0)
+    weights = population.frequencies * (1 - population.frequencies) ** 2 * reliable
+    return (population.differences.T * weights) @ population.differences
+
+
+def _within_covariance(statistics, population, guesses):
+    """Return the covariance within classes, and the posterior variance of each of its entries.
+
+    Variances are shrunk to their guesses, correlations to zero; both as much as noise asks for.
+    """
+    n, t = population.n_rows, len(guesses)
+    raw = statistics.second / n - np.outer(population.mean, population.mean)
+    raw -= _between_covariance(population)
+    noise = (statistics.second_sd / n) ** 2  # of a variance; half of it of a covariance
+    prior = (_VARIANCE_SPREAD * guesses) ** 2
+    remaining = prior * noise / (prior + noise)
+    variances = (prior * raw.diagonal() + noise * guesses) / (prior + noise)
+    variances = positive_mean(variances, np.sqrt(remaining))
+    variances = np.maximum(variances, _LEAST_VARIANCE * guesses)
+
+    squares = np.outer(variances, variances)
+    correlations, errors = raw / np.sqrt(squares), noise / 2 / squares
+    off = ~np.eye(t, dtype=bool)
+    excess = max(np.mean((correlations**2 - errors)[off]), _TINY) if t > 1 else 1.0
+    shrinkage = excess / (excess + errors)
+    correlations = np.where(off, correlations * shrinkage, 1.0)
+    values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
+    correlations = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    errors = np.where(off, noise / 2 * shrinkage, np.diag(remaining))
+    return correlations * np.sqrt(squares), errors
+
+
+def posterior_weights(difference, covariance, errors, noise, size):
+    """Return the posterior mean of the weights w of a linear discriminant.
+
+    The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
+    diag(noise + Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
+    sampling of rows. The mean is over scales τ that are equally likely before the difference
+    is seen.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n_terms,)
+
+    covariance, errors : ndarray of shape (n_terms, n_terms)
+        W, positive definite, and the variances of the noise in its entries.
+
+    noise : float
+        Variance of the noise in each number of ``difference``.
+
+    size : float
+        Effective sample size N π (1 − π).
+
+    Returns
+    -------
+    weights : ndarray of shape (n_terms,)
+    """
+    square = covariance @ covariance
+    evidence, means = [], []
+    for tau in _WEIGHT_SCALES:
+        total = tau**2 * square + covariance / size
+        total[np.diag_indices_from(total)] += noise + tau**2 * errors.sum(axis=1)
+        scale = 1 / np.sqrt(total.diagonal())
+        total = total * np.outer(scale, scale)
+        total[np.diag_indices_from(total)] += _RIDGE
+        factor = np.linalg.cholesky(total)
+        white = np.linalg.solve(factor, scale * difference)
+        evidence.append(np.log(scale / factor.diagonal()).sum() - white @ white / 2)
+        means.append(tau**2 * covariance @ (scale * np.linalg.solve(factor.T, white)))
+    likely = np.exp(np.array(evidence) - max(evidence))
+    return likely @ np.array(means) / likely.sum()
+
+
+def _directions(population, covariance, errors, linear):
+    """Return for each class the averaged direction, of unit variance, and the full model's."""
+
+    def weights(c, terms, W, V):
+        chosen = np.ix_(terms, terms)
+        w = np.zeros(len(terms))
+        w[terms] = posterior_weights(
+            population.differences[c, terms],
+            W[chosen],
+            V[chosen],
+            population.noise[c],
+            population.sizes[c],
+        )
+        return w
+
+    def unit(w):
+        return w / np.sqrt(max(w @ covariance @ w, _TINY))
+
+    everything = np.ones_like(linear)
+    diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
+    directions, full = [], []
+    for c in range(len(population.sizes)):
+        full.append(weights(c, everything, covariance, errors))
+        others = weights(c, everything, *diagonal), weights(c, linear, covariance, errors)
+        directions.append(unit(unit(full[-1]) + unit(others[0]) + unit(others[1])))
+    return np.array(directions), np.array(full)
+
+
+def linear_scores(statistics, terms):
+    """Return linear log-posteriors of the classes from noisy sums over rows.
+
+    The direction of a class against the rest is the average of three of unit variance: the
+    posterior mean of the linear discriminant, that with uncorrelated terms, and that of the
+    linear terms alone. Along it, the discriminant of normal scores with the posterior mean of
+    the difference, and the noisy frequencies, gives slope and intercept.
+
+    Parameters
+    ----------
+    statistics : NoisyStatistics
+        Sums of encoded rows z = ``terms.encode(X)``, clipped.
+
+    terms : Terms
+        ``terms.variances`` are the guesses that noisy variances are shrunk to.
+
+    Returns
+    -------
+    linear : LinearScores
+        Finite whatever the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release.estimation import Terms
+    >>> from skdp.release.statistics import NoisyStatistics, linear_scores
+    >>> rng = np.random.RandomState(0)
+    >>> y = rng.randint(2, size=500)
+    >>> x = np.column_stack([0.3 + 0.2 * y + 0.1 * rng.randn(500), rng.rand(500)])
+    >>> terms = Terms.of_columns([0, 0])
+    >>> z, pi = terms.encode(x), np.array([0.5, 0.5])
+    >>> statistics = NoisyStatistics(
+    ...     np.bincount(y), z.sum(axis=0), (np.eye(2)[y] - pi).T @ z, pi, z.T @ z, radius=2.0,
+    ...     count_sd=5.0, total_sd=5.0, contrast_sd=5.0, second_sd=5.0,
+    ... )
+    >>> linear = linear_scores(statistics, terms)
+    >>> bool(np.mean(linear.scores(x).argmax(axis=1) == y) > 0.8)
+    True
+    """
+    guesses = terms.variances
+    population = _population(statistics, guesses)
+    W, errors = _within_covariance(statistics, population, guesses)
+    directions, full = _directions(population, W, errors, terms.order == 1)
+    pi = population.frequencies
+    # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
+    offsets = (1 - pi)[:, None] * (full @ W)
+    slopes = np.maximum((directions * offsets).sum(axis=1), 0)
+    coefficients = slopes[:, None] * directions
+    intercepts = np.log(pi) - coefficients @ population.mean - slopes**2 / 2
+    coefficients = coefficients - coefficients.mean(axis=0)
+    return LinearScores(
+        coefficients,
+        intercepts - intercepts.mean(),
+        _separations(coefficients, offsets, W),
+        terms,
+    )
+
+
+def _separations(coefficients, offsets, covariance):
+    """Return d' of each pair of classes along the difference of their coefficients."""
+    v = coefficients[:, None] - coefficients
+    apart = (v * (offsets[:, None] - offsets)).sum(axis=2)
+    spread = np.sqrt(((v @ covariance) * v).sum(axis=2))
+    return np.maximum(apart, 0) / np.maximum(spread, np.sqrt(_TINY))

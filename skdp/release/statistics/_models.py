@@ -1,0 +1,105 @@
+"""What a source learns by each model, and the public split of the budget that this takes."""
+
+import numpy as np
+
+from skdp.noise import Share
+from skdp.release.statistics._asking import ask, numbers_asked
+from skdp.release.statistics._linear_posterior import linear_scores
+from skdp.release.statistics._measuring import measure_moments
+from skdp.release.statistics._rows import RowGrid
+
+# Most columns for which all of them, and cosines, are used rather than a subspace.
+_MAX_LINEAR = 100
+
+
+class LinearModel:
+    """Moments, and linear scores of public terms of the columns, in one pass over the rows."""
+
+    # Of the budget, searched on six tables: most of it for how classes differ.
+    shares = {
+        "counts": Share(0.04),
+        "total": Share(0.06),
+        "contrast": Share(0.60),
+        "second": Share(0.30),
+    }
+
+    # Of the radius that bounds each row: the root of its expected square, times this. On six tables
+    # what it clips costs less than the noise of a larger one.
+    _RADIUS = 0.8
+    # Orders of the cosines of a numeric column.
+    _ORDERS = (2, 3)
+
+    def grid(self, columns, radius):
+        """Return the public grid of the rows.
+
+        Parameters
+        ----------
+        columns : PublicColumns
+
+        radius : float or None
+            By the owner; None for one that follows from the columns.
+        """
+        terms = columns.terms(self._ORDERS)
+        if radius is None:
+            radius = self._RADIUS * np.sqrt(terms.variances.sum())
+        return RowGrid(terms, np.zeros(len(terms.column)), float(radius))
+
+    def n_numbers(self, n_classes, n_terms):
+        """Return how many noisy numbers are asked for."""
+        return numbers_asked(n_classes, n_terms)
+
+    def learn(self, rows, grid, queries):
+        """Return the parts of a release.
+
+        Parameters
+        ----------
+        rows : PrivateRows
+
+        grid : RowGrid
+
+        queries : GaussianQueries
+
+        Returns
+        -------
+        parts : dict
+            Fields of :class:`Release` by name.
+        """
+        return self.from_sums(rows.sums(grid), grid, queries)
+
+    def from_sums(self, sums, grid, queries):
+        """Return the parts of a release of :class:`ExactSums`, see :meth:`learn`."""
+        statistics = ask(sums, grid, queries)
+        return {
+            "moments": measure_moments(statistics, grid),
+            "linear": linear_scores(statistics, grid.terms),
+        }
+
+
+MODELS = {"linear": LinearModel()}
+
+
+def choose_model(name, columns):
+    """Return the model of this name; which "auto" means depends on the columns alone.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``MODELS``, or "auto".
+
+    columns : PublicColumns
+    """
+    if name != "auto":
+        return MODELS[name]
+    few = columns.schema is not None or columns.n_features <= _MAX_LINEAR
+    return MODELS["linear" if few else "mixtures"]
+
+
+def one_pass(model):
+    """Return a model; raise ValueError where it needs more than one pass over the rows."""
+    if not hasattr(model, "from_sums"):
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is one that needs several passes over "
+            "the rows, which an accumulator forgets. Use model='linear', or fit to rows in memory "
+            "or in a numpy.memmap."
+        )
+    return model

@@ -1,0 +1,106 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import Schema, TabularEncoder, schema_from
+from skdp.tabular import CategoryColumn, NumericColumn
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "age": [23, 68, 41, 55],
+            "children": [0, 1, 0, 1],
+            "weight": [51.3, np.nan, 88.8, np.inf],
+            "ward": ["B", "A", None, "C"],
+            "smoker": [True, False, True, True],
+            "stage": pd.Categorical(["II", "I", None, "I"], ["I", "II", "III"], ordered=True),
+            "site": np.array([2, 10, 2, 2], dtype=object),
+            "died": [0, 1, 0, 1],
+        }
+    )
+
+
+def test_draft(frame):
+    assert schema_from(frame, public=True, label="died") == Schema(
+        (
+            NumericColumn("age", 20, 70),
+            NumericColumn("children", 0, 1),
+            NumericColumn("weight", 50, 90, missing=True),
+            CategoryColumn("ward", ("A", "B", "C"), missing=True),
+            CategoryColumn("smoker", ("False", "True")),
+            CategoryColumn("stage", ("I", "II", "III"), ordered=True, missing=True),
+            CategoryColumn("site", ("2", "10")),
+        ),
+        (0, 1),
+    )
+    assert schema_from(frame, public=True).classes is None
+
+
+def test_a_draft_encodes_its_own_rows(frame):
+    frame = frame.drop(columns="died")
+    encoder = TabularEncoder(schema_from(frame, public=True)).fit(frame)
+    back = encoder.inverse_transform(encoder.transform(frame))
+    assert back["ward"].tolist()[:2] == ["B", "A"]
+    assert back["site"].tolist() == ["2", "10", "2", "2"]
+    assert back["age"].tolist() == pytest.approx(frame["age"].tolist())
+    assert back["weight"].isna().tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        ([17, 90], (10, 90)),
+        ([0, 99_999], (0, 100_000)),
+        ([-0.31, 0.42], (-0.4, 0.5)),
+        ([1995, 2003], (1995, 2003)),
+        ([7, 7], (7, 8)),
+        ([0, 0], (0, 0.1)),
+        ([-7.5, -7.5], (-8, -7)),
+        ([1e-9, 3.3e-9], (1e-9, 3.5e-9)),
+    ],
+)
+def test_bounds_are_rounded_outwards(values, bounds):
+    [column] = schema_from(pd.DataFrame({"x": values}), public=True).columns
+    assert (column.low, column.high) == pytest.approx(bounds)
+    assert column.low <= min(values)
+    assert max(values) <= column.high
+
+
+def test_bounds_hold_all_values_and_waste_little(rng):
+    for _ in range(200):
+        values = rng.randn(5) * 10.0 ** rng.randint(-8, 8)
+        [column] = schema_from(pd.DataFrame({"x": values}), public=True).columns
+        assert column.low <= values.min()
+        assert values.max() <= column.high
+        assert column.high - column.low <= 1.6 * np.ptp(values)
+
+
+@pytest.mark.parametrize("public", [False, 1, "yes", None])
+def test_private_rows_are_refused(frame, public):
+    with pytest.raises(ValueError, match="bounds and categories of private rows are private"):
+        schema_from(frame, public=public)
+    with pytest.raises(TypeError, match="public"):
+        schema_from(frame)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([np.nan, np.inf], "Column 'x' has no finite number; leave it out"),
+        (["a", "a"], "Column 'x' has fewer than two values in these rows; leave it out"),
+        ([None, None], "Column 'x' has fewer than two values"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "Column 'x' has dates or durations; turn"),
+    ],
+)
+def test_columns_without_information_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        schema_from(pd.DataFrame({"x": values}), public=True)
+
+
+def test_names_are_checked(frame):
+    with pytest.raises(ValueError, match="has no column 'label'='dead'; name one that it has"):
+        schema_from(frame, public=True, label="dead")
+    with pytest.raises(ValueError, match="Column 3 has no text as its name; rename it"):
+        schema_from(pd.DataFrame({3: [1, 2]}), public=True)
