@@ -122,6 +122,43 @@ class Corrected:
         return self._correction.apply(base, self._columns.standardise(X))
 
 
+class Adapted:
+    """Densities of a source that followed the target's rows.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Log-densities that have seen no label.
+
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    adapt : callable or None, default=None
+        ``adapt(labels)`` returns the scorer that has.
+    """
+
+    source_weight = 1.0
+
+    def __init__(self, scorer, X, adapt=None):
+        self.scorer, self._adapt = scorer, adapt
+        self.base = log_posteriors(scorer, X)
+
+    def learn(self, Z, known, labels, folds, tilt):
+        """Learn from labelled rows; return their log-posteriors without any label.
+
+        See :meth:`Corrected.learn`.
+        """
+        if self._adapt is not None:
+            everyone = np.full(len(known), -1)
+            everyone[known] = labels
+            self.scorer = self._adapt(everyone)
+        return self.base[known]
+
+    def log_posteriors(self, X):
+        """Return log-posteriors of target rows."""
+        return log_posteriors(self.scorer, X)
+
+
 class SelfTrained:
     """The model of self-training, with the source or without.
 

@@ -103,16 +103,16 @@ def linear_scorer(task, subspace):
     return OfTarget(task.release.linear, rows_of(task, subspace), task.class_indices)
 
 
-def adapted_scorer(task, subspace):
-    """Return densities of the source that follow the target's rows.
-
-    Mixtures that have structure within classes are adapted as such, with what noise left of
-    them; otherwise class means are.
-    """
-    release = task.release
-    if release.mixtures is not None and release.mixtures.is_multimodal:
-        return AdaptedMixtureScorer(task, Embedding.of_means(task, subspace))
-    rows = rows_of(task, subspace)
-    moments = release.moments.select(task.class_indices)
+def class_means(task, subspace, labels=None):
+    """Return the class means of a release, adapted to the target, see :class:`ClassMeans`."""
+    rows, moments = rows_of(task, subspace), task.release.moments.select(task.class_indices)
     everyone = list(range(len(task.class_indices)))
-    return OfTarget(ClassMeans.adapt(rows(task.X), moments), rows, everyone)
+    return OfTarget(ClassMeans.adapt(rows(task.X), moments, labels), rows, everyone)
+
+
+def adapted_mixtures(task, subspace):
+    """Return the mixtures of a release, adapted to the target; None where it has no such ones."""
+    mixtures = task.release.mixtures
+    if mixtures is None or not mixtures.is_multimodal:
+        return None
+    return AdaptedMixtureScorer(task, Embedding.of_means(task, subspace))

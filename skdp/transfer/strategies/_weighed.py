@@ -1,12 +1,14 @@
 """A few candidates, weighed by evidence: what statistics of a source, and labels, speak for."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from skdp.transfer.self_training import SelfTraining, self_train
 from skdp.transfer.strategies._candidates import (
+    Adapted,
     Columns,
     Constant,
     Corrected,
@@ -24,7 +26,8 @@ from skdp.transfer.strategies._evidence import (
 )
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy, target_subspace
 from skdp.transfer.strategies._release_scorers import (
-    adapted_scorer,
+    adapted_mixtures,
+    class_means,
     linear_scorer,
     reference_scorer,
 )
@@ -41,13 +44,13 @@ class Weighed:
 
     Attributes
     ----------
-    candidate : Corrected or SelfTrained
+    candidate : Corrected, Adapted or SelfTrained
 
     log_odds : float
         Against the source, labels included.
     """
 
-    candidate: Corrected | SelfTrained
+    candidate: Corrected | Adapted | SelfTrained
     log_odds: float
 
 
@@ -55,11 +58,11 @@ class Candidates:
     """Learn a target with releases of statistics, or without labels.
 
     The candidates are the score of each source, and of all together, each weighed by how
-    precise it is; densities of the sources that follow the target's rows, if they agree with
-    what the sources say (:func:`agrees`); each of these corrected by the labelled rows, with a
-    prior so tight that few labels cannot harm (:class:`Correction`); a logistic regression of
-    the labelled rows alone; and self-training, which is tried where classes lie apart, or the
-    target alone does better than the source. Posteriors are averaged, each candidate weighed by
+    precise it is, corrected by the labelled rows with a prior so tight that few labels cannot
+    harm (:class:`Correction`); densities of the sources that follow the target's rows, if they agree with
+    what the sources say (:func:`agrees`); a logistic regression of
+    the labelled rows alone; and self-training, which is tried where mixtures that follow the
+    target agree with the source, or the target alone does better than the source. Posteriors are averaged, each candidate weighed by
     the likelihood of labels that it has not seen, and by prior odds that favour the source.
 
     Parameters
@@ -78,7 +81,7 @@ class Candidates:
         self._weighed: list = []
 
     def _scorer(self, part):
-        make = reference_scorer if getattr(part.release, "linear", None) is None else linear_scorer
+        make = reference_scorer if part.release.linear is None else linear_scorer
         return make(part, self._subspace)
 
     def _pooled(self, scorers):
@@ -103,26 +106,32 @@ class Candidates:
         sources = [self._corrected(scorer) for scorer in sources]
         reference = self._pooled([reference_scorer(part, self._subspace) for part in task.parts])
         reference = np.exp(log_posteriors(reference, task.X))
-        adapted, scorers = self._adapted(reference)
+        means, mixtures = self._adapted(reference)
         self._weighed = [Weighed(c, -np.log(len(sources))) for c in sources]
-        self._weighed += [Weighed(c, AGREED) for c in adapted]
+        self._weighed += [Weighed(c, AGREED) for c in [*means, *mixtures]]
         history = {}
         if self._known.any():
             self._hear_labels(sources[0])
-            if task.unlabelled.any() and (adapted or self._alone_does_better()):
+            # Class means that agree have been trained by the target's rows already.
+            promising = (mixtures and not means) or self._alone_does_better()
+            if task.unlabelled.any() and promising:
+                scorers = [each.scorer for each in mixtures]
                 history = self._self_train(scorers, reference, schedule, tol, verbose)
         return self._result(history)
 
     def _adapted(self, reference):
-        """Return densities that follow the target's rows where they agree with the source."""
-        candidates, scorers = [], []
+        """Return class means, and mixtures, that follow the target and agree with the source."""
+        means, mixtures = [], []
         for part in self._task.parts:
-            scorer = adapted_scorer(part, self._subspace)
-            candidate = self._corrected(scorer)
-            if agrees(np.exp(candidate.base), reference):
-                candidates.append(candidate)
-                scorers.append(scorer)
-        return candidates, scorers
+            adapt = partial(class_means, part, self._subspace)
+            means.append(Adapted(adapt(), part.X, adapt))
+            scorer = adapted_mixtures(part, self._subspace)
+            if scorer is not None:
+                mixtures.append(Adapted(scorer, part.X))
+        return [
+            [each for each in found if agrees(np.exp(each.base), reference)]
+            for found in (means, mixtures)
+        ]
 
     def _hear_labels(self, source):
         """Correct the candidates by the labelled rows; add the target alone."""
@@ -171,7 +180,7 @@ class WeighedModel:
 
     Parameters
     ----------
-    candidates : list of Corrected or SelfTrained
+    candidates : list of Corrected, Adapted or SelfTrained
 
     weights : ndarray of shape (n_candidates,)
         Those with none are forgotten.
