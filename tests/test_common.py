@@ -12,6 +12,7 @@ from skdp import (
     DeepFuzzyClassifier,
     DeepFuzzyRegressor,
     DPSource,
+    DPStatisticsSource,
     DPTransferClassifier,
     GaussianDPNoise,
     MembershipMapping,
@@ -49,7 +50,7 @@ PREDICTORS = [
     DPTransferClassifier(strategy="multitask", n_folds=2),
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]
-EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource()]
+EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), DPStatisticsSource()]
 OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.

@@ -15,7 +15,7 @@ from skdp.release._scoring import class_probabilities, class_scores
 from skdp.release._summary import describe
 from skdp.release._validation import WHOLE_UNITS, check_dtype, check_names, check_release
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
-from skdp.tabular import Schema
+from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._labels import scorable_labels
 
 
@@ -271,7 +271,9 @@ class Release:
 
     def _check_rows(self, X):
         names = getattr(X, "columns", None)
-        if names is not None and self.feature_names is not None:
+        if names is not None and self.encoder is not None and set(self.encoder.names) <= set(names):
+            X = TabularEncoder(self.encoder).fit(X).transform(X)
+        elif names is not None and self.feature_names is not None:
             X = X[check_names(list(names), self.feature_names.tolist())]
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != self.n_features:

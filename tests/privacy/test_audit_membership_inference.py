@@ -491,6 +491,19 @@ def test_claims_about_labels_are_sent_to_the_other_audit(data):
         audit_membership(response, members, others)
 
 
+def test_claims_about_records_that_are_added_are_held_to_replacement(data):
+    X, y = data
+    claim = PrivacyGuarantee(
+        *("x", 1.0, 1e-5, None, X.shape[1], "all", "nothing", "labelled record"),
+        relation="add/remove",
+    )
+    model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+    sides = (X[::2], y[::2]), (X[1::2], y[1::2])
+    report = audit_membership(model, *sides, guarantee=claim, attacks=["loss"], random_state=0)
+    assert report.guarantee == claim.to_replace_one()
+    assert report.guarantee.epsilon == 2.0
+
+
 def test_wrong_calls_are_named(data):
     members, others, own = thirds(data)
     model = KNeighborsClassifier().fit(*members)

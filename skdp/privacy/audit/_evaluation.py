@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from skdp.privacy.audit._evidence import Evidence
+from skdp.privacy._composition import gaussian_epsilon_of
+from skdp.privacy.audit._evidence import Evidence, GaussianEvidence
 from skdp.privacy.audit._intervals import (
     area_under_curve,
     clopper_pearson,
     epsilon_lower_bound,
+    mu_lower_bound,
 )
 
 # Thresholds of the scores that are tried (rule of thumb).
@@ -119,6 +121,32 @@ def find_evidence(trials, guarantee, confidence):
     attack = max(bounds, key=lambda name: bounds[name])
     claim = None if guarantee is None else guarantee.epsilon
     return Evidence(claim, delta, bounds[attack], each, *max(sizes, key=min)), attack
+
+
+def find_gaussian_evidence(members, others, guarantee, confidence):
+    """Return what pairs of scores show of a claim whose losses are Gaussian, and the bound of μ.
+
+    Parameters
+    ----------
+    members, others : ndarray of shape (n_pairs,)
+        Higher for likelier members; independent of each other.
+
+    guarantee : PrivacyGuarantee
+        The claim.
+
+    confidence : float
+        Of the bound.
+
+    Returns
+    -------
+    evidence : GaussianEvidence
+
+    mu : float
+    """
+    n = len(members)
+    mu = float(mu_lower_bound(np.count_nonzero(members > others), n, confidence))
+    epsilon = gaussian_epsilon_of(mu, guarantee.delta)
+    return GaussianEvidence(guarantee.epsilon, guarantee.delta, epsilon, confidence, n, n), mu
 
 
 def _halved(scores, is_member, chooses):

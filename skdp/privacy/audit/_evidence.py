@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.privacy.audit._intervals import detectable_epsilon, epsilon_lower_bound
+from skdp.privacy._composition import gaussian_epsilon_of
+from skdp.privacy._gaussian import gaussian_sigma
+from skdp.privacy.audit._intervals import (
+    detectable_epsilon,
+    detectable_mu,
+    epsilon_lower_bound,
+    mu_lower_bound,
+)
 
 
 @dataclass(frozen=True)
@@ -78,3 +85,29 @@ class Evidence:
             if self.claim is None
             else f"not refuted by {attacks}"
         )
+
+
+class GaussianEvidence(Evidence):
+    """The same where Gaussian losses are claimed: a bound of μ, as the ε that it has at δ.
+
+    Of ``n`` pairs of trials, one with either neighbour. A claim that says nothing of its losses
+    is not refuted by it.
+
+    Examples
+    --------
+    >>> GaussianEvidence(1.0, 1e-5, 0.3, 0.95, 1000, 1000).verdict
+    'not refuted by these attacks, which detect at least epsilon = 1.4'
+    """
+
+    @property
+    def limit(self):
+        """The bound that perfect separation of the neighbours would have given."""
+        mu = float(mu_lower_bound(self.n, self.n, self.confidence))
+        return gaussian_epsilon_of(mu, self.delta)
+
+    @property
+    def detectable(self):
+        """The least ε that the sample could have told from the claim."""
+        claim = 1 / gaussian_sigma(self.claim, self.delta)
+        mu = detectable_mu(claim, self.n, self.confidence)
+        return gaussian_epsilon_of(mu, self.delta) if np.isfinite(mu) else np.inf

@@ -7,6 +7,8 @@ from scipy.stats import beta, norm, rankdata
 
 # ε of which no sample shows that it is too small: Q(E) is below 1e-43 there.
 _BEYOND_ALL_SAMPLES = 100.0
+# μ of which no sample shows that it is too small: Φ(μ/√2) is 1 in float64.
+_BEYOND_ALL_NORMALS = 40.0
 
 
 def clopper_pearson(hits, n, confidence=0.95):
@@ -135,6 +137,90 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
         return float(low - delta - np.exp(claim) * high)
 
     return float(brentq(excess, claim, _BEYOND_ALL_SAMPLES))
+
+
+def mu_lower_bound(wins, n, confidence=0.95):
+    r"""Return a μ that a mechanism with Gaussian losses cannot be below, from pairs of outputs.
+
+    A mechanism with losses of Gaussian noise tells two neighbours apart no better than two normal
+    distributions of variance 1 whose means are μ apart: no test has a higher ROC curve (Dong,
+    Roth and Su, 2022). So whatever number is computed of outputs, that of the one neighbour is the
+    greater one with a probability of at most the area under that curve,
+
+    .. math:: P(\text{win}) \le Φ(μ/\sqrt{2}).
+
+    A lower limit of P, from independent pairs, bounds μ from below whatever the distribution of
+    the number is. Nasr et al. (2023) bound μ by thresholds; pairs take about a third of the
+    trials, and no threshold.
+
+    Parameters
+    ----------
+    wins, n : array-like of int
+        How often the number was the greater one, strictly, in how many pairs.
+
+    confidence : float, default=0.95
+        Probability with which the bound is right.
+
+    Returns
+    -------
+    mu : ndarray
+        ≥ 0.
+
+    References
+    ----------
+    Dong, J., Roth, A. and Su, W. J., "Gaussian differential privacy", Journal of the Royal
+    Statistical Society B 84, 2022.
+
+    Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and
+    Terzis, A., "Tight auditing of differentially private machine learning", USENIX Security
+    2023.
+
+    Examples
+    --------
+    >>> round(float(mu_lower_bound(760, 1000)), 2)  # Φ(1/√2) is 0.76
+    0.9
+    """
+    # All that may be missed is on one side.
+    low, _ = clopper_pearson(wins, n, 2 * confidence - 1)
+    return np.sqrt(2) * np.maximum(norm.ppf(low), 0.0)
+
+
+def detectable_mu(claim, n, confidence=0.95):
+    """Return the least μ that pairs of outputs can tell from a smaller claim.
+
+    Where :func:`mu_lower_bound` reaches the claim at the expected number of wins, so that about
+    every other audit refutes it.
+
+    Parameters
+    ----------
+    claim : float
+        The claimed μ.
+
+    n : int
+        Number of pairs.
+
+    confidence : float, default=0.95
+        Of the bound.
+
+    Returns
+    -------
+    mu : float
+        Infinite where even perfect separation would not refute the claim.
+
+    Examples
+    --------
+    >>> round(detectable_mu(1.0, 1000), 2), detectable_mu(6.0, 1000)
+    (1.11, inf)
+    """
+    if mu_lower_bound(n, n, confidence) <= claim:
+        return np.inf
+    least = norm.cdf(claim / np.sqrt(2))
+
+    def excess(mu):
+        low, _ = clopper_pearson(n * norm.cdf(mu / np.sqrt(2)), n, 2 * confidence - 1)
+        return float(low - least)
+
+    return float(brentq(excess, claim, _BEYOND_ALL_NORMALS))
 
 
 def area_under_curve(members, others, confidence=0.95):

@@ -158,7 +158,7 @@ def audit_mechanism(
     transformer : noise transformer or RandomizedResponse
         Is cloned. Must state a ``guarantee_`` once fitted and perturb in ``transform``; rows
         of one call count as independent trials. For a :class:`~skdp.DPSource` see
-        :func:`audit_membership`.
+        :func:`audit_membership`, for a source of statistics :func:`audit_release`.
 
     n_trials : int, default=1_000_000
         Outputs for each neighbour: half of them choose, shared out among the columns that

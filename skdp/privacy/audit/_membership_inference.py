@@ -91,7 +91,9 @@ def audit_membership(
 
     guarantee : PrivacyGuarantee, None or "auto", default="auto"
         What is claimed. By default that of the model, or of a step of a pipeline; but none for
-        a model with a ``source``, whose guarantee is about other rows.
+        a model with a ``source``, whose guarantee is about other rows. One for records that are
+        added or removed is held to what it means for records that are replaced, as these are;
+        for the former see :func:`audit_release`.
 
     confidence : float, default=0.95
         Of each interval and each bound, on its own; and of the verdict, all attacks at once.

@@ -13,12 +13,16 @@ from skdp.release.statistics._models import MODELS, choose_model, one_pass
 from skdp.release.statistics._noisy import NoisyStatistics
 from skdp.release.statistics._preparing import check_groups, encode_rows, prepare_rows
 from skdp.release.statistics._private_rows import PrivateRows
+from skdp.release.statistics._rows import RowGrid
+from skdp.release.statistics._sums import ExactSums
 
 __all__ = [
+    "ExactSums",
     "MODELS",
     "NoisyStatistics",
     "PrivateRows",
     "PublicColumns",
+    "RowGrid",
     "StatisticsAccumulator",
     "check_groups",
     "choose_model",

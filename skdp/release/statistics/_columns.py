@@ -69,7 +69,7 @@ class PublicColumns:
         """Return the columns that a fitted :class:`TabularEncoder` makes."""
         names = encoder.get_feature_names_out()
         bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
-        return cls(encoder.column_sizes_, bounds, names, np.dtype(np.float64), encoder.schema_)
+        return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
 
     @classmethod
     def of_schema(cls, schema):

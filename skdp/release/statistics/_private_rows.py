@@ -59,10 +59,10 @@ class PrivateRows:
         ValueError
             When a row has no group.
         """
-        # Values are compared as in a dict, whatever their types; what is missing is no class.
-        class_indices = pd.Categorical(
-            np.asarray(y).tolist(), categories=classes.tolist()
-        ).codes.astype(np.int64)
+        # Each label is looked up by itself, so that none depends on the others.
+        position = {label: c for c, label in enumerate(classes.tolist())}
+        labels = np.asarray(y).tolist()
+        class_indices = np.array([position.get(label, -1) for label in labels], dtype=np.int64)
         if groups is None:
             return cls(X, class_indices, len(classes))
         sizes, persons = group_sizes(groups), frozenset(np.asarray(groups).tolist())

@@ -1,0 +1,156 @@
+"""Releases of statistics: a whole record is protected; activity and digits, draw by draw.
+
+    python benchmarks/bench_statistics.py activity
+    python benchmarks/bench_statistics.py mnist --draws 3
+
+activity: ten people are the source, the twenty others the target; each draw divides the people
+anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
+as oriented gradients (which need scikit-image), and 200 target digits, of which 10 are labelled,
+help where it says so. Each draw has a source with noise of its own. A row that ``results/`` has is
+not computed again. Data are found through SKDP_DATA.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import functools
+import time
+import warnings
+
+import numpy as np
+from _store import Results
+
+from skdp import DPStatisticsSource, DPTransferClassifier
+from skdp.datasets import fetch_mnist, hide_labels, load_human_activity
+
+LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0)}
+DRAWS = {"activity": 6, "mnist": 10}
+# Target digits, and labelled ones among them.
+N_TARGET, N_LABELLED = 200, 10
+
+
+def activity_cells(draw):
+    return [
+        {"case": "people", "level": level, "model": model, "draw": draw, "labels": labels}
+        for level in LEVELS["activity"]
+        for model, labels in (("source", 0), ("transfer", 0), ("transfer", 5), ("target", 5))
+        if model != "target" or level == LEVELS["activity"][0]
+    ]
+
+
+@functools.lru_cache(maxsize=1)
+def activity_split(draw):
+    """Return source rows, and learning and test rows of the target; columns in [0, 1]."""
+    data = load_human_activity()
+    people = np.random.RandomState(draw).permutation(np.unique(data.groups))
+    source = np.isin(data.groups, people[:10])
+    # Bounds must not come from the source's rows; those of the target's stand for public ones.
+    low, high = np.percentile(data.data[~source], [1, 99], axis=0)
+    X = np.clip((data.data - low) / (high - low), 0, 1)
+    order = np.random.RandomState(100 + draw).permutation(np.flatnonzero(~source))
+    learn, test = np.split(order, [int(0.8 * len(order))])
+    return [(X[rows], data.target[rows]) for rows in (np.flatnonzero(source), learn, test)]
+
+
+def activity_row(cell):
+    source, (X, y), (X_test, y_test) = activity_split(cell["draw"])
+    release = None
+    if cell["model"] != "target":
+        release = make_release(*source, cell["level"], np.unique(y))
+    if cell["model"] == "source":
+        return {"accuracy": release.score(X_test, y_test)}
+    marked = np.full(len(y), -1)
+    if cell["labels"]:
+        marked = hide_labels(y, cell["labels"], random_state=cell["draw"])
+    model = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    return {"accuracy": model.score(X_test, y_test)}
+
+
+def mnist_cells(draw):
+    return [
+        {"case": case, "level": level, "model": model, "draw": draw, "labels": labels}
+        for level in LEVELS["mnist"]
+        for case in ("pixels", "oriented gradients")
+        for model, labels in (("source", 0), ("transfer", N_LABELLED), ("samples", 0))
+        if model != "samples" or case == "pixels"
+    ]
+
+
+@functools.lru_cache(maxsize=2)
+def mnist(case):
+    """Return source rows, and test rows of the target; features in [0, 1]."""
+    data = [fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test")]
+    if case == "pixels":
+        return data
+    return [(oriented_gradients(X), y) for X, y in data]
+
+
+def oriented_gradients(X):
+    """Return public features of 28 × 28 pixels, in [0, 1]."""
+    from skimage.feature import hog
+
+    settings = {"orientations": 5, "pixels_per_cell": (4, 4), "cells_per_block": (2, 2)}
+    rows = [hog(x.reshape(28, 28), **settings, block_norm="L2") for x in X]
+    return np.array(rows, dtype=np.float32)
+
+
+def mnist_row(cell):
+    source, (X_test, y_test) = mnist(cell["case"])
+    model = {"pixels": "mixtures", "oriented gradients": "regression"}[cell["case"]]
+    release = make_release(*source, cell["level"], range(10), model, cell["draw"])
+    if cell["model"] == "source":
+        return {"accuracy": release.score(X_test, y_test)}
+    if cell["model"] == "samples":
+        from sklearn.ensemble import RandomForestClassifier
+
+        trained = RandomForestClassifier(random_state=0).fit(*release.sample(20_000, cell["draw"]))
+        return {"accuracy": trained.score(X_test, y_test)}
+    order = np.random.RandomState(cell["draw"]).permutation(len(X_test))
+    few, others = order[:N_TARGET], order[N_TARGET:]
+    marked = np.full(N_TARGET, -1)
+    marked[:N_LABELLED] = y_test[few[:N_LABELLED]]
+    fitted = DPTransferClassifier(release, random_state=0).fit(X_test[few], marked)
+    return {"accuracy": fitted.score(X_test[others], y_test[others])}
+
+
+_made: dict = {}
+
+
+def make_release(X, y, epsilon, classes, model="auto", draw=None):
+    """Return a release; that of the last call is kept, for rows that share it."""
+    key = (id(X), epsilon, model, draw)
+    if key not in _made:
+        _made.clear()
+        source = DPStatisticsSource(epsilon, classes=classes, model=model)
+        start = time.perf_counter()
+        _made[key] = source.fit(X, y).release_
+        print(f"  release at {epsilon:g}: {time.perf_counter() - start:.1f} s", flush=True)
+    return _made[key]
+
+
+TASKS = {"activity": (activity_cells, activity_row), "mnist": (mnist_cells, mnist_row)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--draws", type=int)
+    options = parser.parse_args()
+    cells_of, row_of = TASKS[options.task]
+    command = f"python benchmarks/bench_statistics.py {options.task}"
+    results = Results(f"statistics_{options.task}", command)
+    warnings.simplefilter("ignore", UserWarning)
+    for draw in range(options.draws or DRAWS[options.task]):
+        for cell in cells_of(draw):
+            if cell in results:
+                continue
+            start = time.perf_counter()
+            row = {**cell, **row_of(cell), "seconds": time.perf_counter() - start}
+            results.add(row)
+            print({k: v for k, v in row.items() if v is not None}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

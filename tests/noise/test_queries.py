@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from skdp.noise import GaussianQueries, RandomBits, Share
+from skdp.privacy import gaussian_delta, gaussian_sigma
+
+STEP = 2**30
+SHARES = {"once": Share(0.2), "thrice": Share(0.3, 3), "rest": Share(0.5)}
+
+
+def queries(epsilon=1.0, n_numbers=10**6, seed=0):
+    return GaussianQueries(epsilon, 1e-5, SHARES, n_numbers, RandomBits(bytes([seed] * 32)))
+
+
+def test_all_queries_together_are_as_private_as_promised():
+    asked = queries()
+    # Independent of the class: each query is a Gaussian mechanism, whose 1/σ² add up.
+    uses = {"once": 1, "thrice": 3, "rest": 1}
+    precisions = [n * asked.deviation(name, 1.0) ** -2 for name, n in uses.items()]
+    sigma = sum(precisions) ** -0.5
+    assert sigma == pytest.approx(1 / asked.distance)
+    assert gaussian_delta(sigma, 1.0) <= 1e-5
+    # All that is lost is what the sampler needs for a million numbers.
+    assert sigma == pytest.approx(gaussian_sigma(1 - 1e6 * 2.0**-30, 1e-5), rel=1e-9)
+    assert asked.loss.slack == 1e6 * 2.0**-30
+
+
+@pytest.mark.parametrize(("name", "scale"), [("once", 1.0), ("thrice", 1.0), ("rest", 0.5)])
+def test_noise_is_normal_and_of_the_size_that_the_share_buys(name, scale):
+    zeros = np.zeros(40_000, dtype=np.int64)
+    noise = queries().add(name, zeros, STEP, scale) / STEP
+    fraction = SHARES[name].fraction / SHARES[name].count
+    sigma = scale * gaussian_sigma(1.0, 1e-5) / np.sqrt(fraction)
+    assert stats.kstest(noise, stats.norm(scale=sigma).cdf).pvalue > 1e-3
+    for wrong in (0.9, 1.1):
+        assert stats.kstest(noise, stats.norm(scale=wrong * sigma).cdf).pvalue < 1e-6
+
+
+def test_each_number_has_the_scale_that_it_was_given():
+    scales = np.where(np.arange(20_000) % 2, 1.0, np.sqrt(0.5)).reshape(100, 200)
+    noise = queries().add("rest", np.zeros((100, 200), dtype=np.int64), STEP, scales) / STEP
+    assert noise.shape == (100, 200)
+    ratio = noise[:, 1::2].var() / noise[:, ::2].var()
+    assert ratio == pytest.approx(2, rel=0.06)  # three standard deviations of 2·√(4/10,000)
+    assert abs(stats.pearsonr(noise[:, ::2].ravel(), noise[:, 1::2].ravel()).statistic) < 0.03
+
+
+def test_a_share_cannot_be_spent_twice():
+    asked, values = queries(), np.zeros(3, dtype=np.int64)
+    asked.add("once", values, STEP)
+    with pytest.raises(RuntimeError, match="share of query 'once' is spent"):
+        asked.add("once", values, STEP)
+    for _ in range(3):
+        asked.add("thrice", values, STEP)
+    with pytest.raises(RuntimeError, match="share of query 'thrice' is spent"):
+        asked.add("thrice", values, STEP)
+    with pytest.raises(RuntimeError, match="share of query 'unheard of' is spent"):
+        asked.add("unheard of", values, STEP)
+
+
+def test_no_more_numbers_leave_than_were_declared():
+    asked = queries(n_numbers=5)
+    asked.add("once", np.zeros(3, dtype=np.int64), STEP)
+    with pytest.raises(RuntimeError, match="spent"):
+        asked.add("rest", np.zeros(3, dtype=np.int64), STEP)
+
+
+def test_without_noise_answers_are_exact():
+    values = np.arange(4) << 40
+    noisy = queries(np.inf).add("rest", values, STEP)
+    assert noisy.tolist() == values.tolist()
+    noisy[0] = 7
+    assert values[0] == 0
+
+
+def test_noise_comes_from_the_random_bits_alone():
+    values = np.arange(50) << 30
+    first, second, third = (queries(seed=s).add("rest", values, STEP) for s in (1, 1, 2))
+    assert first.tolist() == second.tolist()
+    assert (first != third).all()
+
+
+def test_what_cannot_be_kept_is_refused():
+    with pytest.raises(ValueError, match="more than 1"):
+        GaussianQueries(1.0, 1e-5, {"a": Share(0.6), "b": Share(0.5)}, 1, RandomBits())
+    with pytest.raises(ValueError, match="'epsilon' and 'delta' parameters leave"):
+        GaussianQueries(1e-3, 1e-5, {"a": Share(1.0)}, 10**7, RandomBits())
+    with pytest.raises(ValueError, match="too large an epsilon for the grid"):
+        queries(300.0, n_numbers=10).add("rest", np.zeros(1, dtype=np.int64), 2**10)
+    with pytest.raises(TypeError, match="int64"):
+        queries().add("rest", np.zeros(1), STEP)

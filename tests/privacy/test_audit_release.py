@@ -1,0 +1,253 @@
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import binom, norm
+from sklearn.base import BaseEstimator
+
+from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_epsilon, gaussian_sigma
+from skdp.privacy.audit import audit_release, released_statistics
+from skdp.privacy.audit._intervals import detectable_mu, mu_lower_bound
+from skdp.privacy.audit._release_audit import _with_canary
+from skdp.privacy.audit._released import best_direction
+
+DELTA = 1e-5
+# Shares of 1/σ² of counts, sums and sums of products.
+SHARES = (0.1, 0.6, 0.3)
+RADIUS = np.sqrt(0.125)
+ROWS = np.random.RandomState(0).rand(300, 2)
+LABELS = np.arange(300) % 2
+generator = np.random.RandomState(0)
+
+
+@pytest.fixture(autouse=True)
+def same_noise():
+    generator.seed(0)
+
+
+@cache
+def distance(epsilon):
+    """Return μ of Gaussian noise of this ε."""
+    return 1 / gaussian_sigma(epsilon, DELTA)
+
+
+class NoisyStatistics(BaseEstimator):
+    """A source of sums with Gaussian noise, without grid or sampler: a stand-in.
+
+    Records are rows of [0, 1]², less ½, clipped to half the length of a corner; with
+    groups, averaged within each. ``added`` of the noise that is claimed is added.
+    """
+
+    def __init__(self, epsilon=1.0, *, added=1.0, losses=True, relation="add/remove", clips=True):
+        self.epsilon = epsilon
+        self.added = added
+        self.losses = losses
+        self.relation = relation
+        self.clips = clips
+
+    def fit(self, X, y, groups=None):
+        Z = np.asarray(X, dtype=np.float64) - 0.5
+        if self.clips:
+            Z *= np.minimum(1, RADIUS / np.linalg.norm(Z, axis=1))[:, np.newaxis]
+        weights = np.ones(len(Z))
+        if groups is not None:
+            weights = 1 / np.bincount(groups)[groups]
+        of_class = (np.asarray(y) == np.array([[0], [1]])) * weights
+        counts, sums, products = of_class.sum(axis=1), of_class @ Z, (Z.T * weights) @ Z
+        mu = 0.0
+        if np.isfinite(self.epsilon):
+            mu = distance(self.epsilon)
+            scale = self.added / mu / np.sqrt(SHARES)
+            counts += scale[0] * generator.normal(size=2)
+            sums += scale[1] * RADIUS * generator.normal(size=(2, 2))
+            # Off the diagonal a product counts twice in the norm of a matrix.
+            noise = np.triu(generator.normal(size=(2, 2)) * np.sqrt([[1, 0.5], [0.5, 1]]))
+            products += scale[2] * RADIUS**2 * (noise + np.triu(noise, 1).T)
+        means = sums / counts[:, np.newaxis]
+        covariance = (products - (means.T * counts) @ means) / counts.sum()
+        moments = SimpleNamespace(
+            class_counts=counts,
+            means=means,
+            covariances=covariance[np.triu_indices(2)][np.newaxis].astype(np.float32),
+        )
+        guarantee = PrivacyGuarantee(
+            mechanism="noisy statistics",
+            epsilon=self.epsilon,
+            delta=DELTA,
+            sensitivity=None,
+            n_features=2,
+            covers="features and labels",
+            excludes="nothing",
+            unit="labelled record" if groups is None else "group",
+            losses=(PrivacyLoss("gaussian", mu),) if self.losses and mu else (),
+            relation=self.relation,
+        )
+        self.release_ = SimpleNamespace(moments=moments, guarantee=guarantee)
+        return self
+
+
+def sums_of(X, y):
+    Z = X - 0.5
+    Z = Z * np.minimum(1, RADIUS / np.linalg.norm(Z, axis=1))[:, np.newaxis]
+    sums = [Z[y == c].sum(axis=0) for c in (0, 1)]
+    products = [(Z[:, i] * Z[:, j]).sum() for i, j in ((0, 0), (0, 1), (1, 1))]
+    return np.concatenate([[np.sum(y == 0), np.sum(y == 1)], *sums, products])
+
+
+def test_statistics_are_the_sums_that_moments_are_made_of():
+    release = NoisyStatistics(np.inf).fit(ROWS, LABELS).release_
+    assert_allclose(released_statistics(release), sums_of(ROWS, LABELS), rtol=1e-5, atol=1e-5)
+
+
+def test_statistics_of_covariances_of_their_own_are_those_of_each_class():
+    means = np.array([ROWS[c == LABELS].mean(axis=0) for c in (0, 1)])
+    covariances = [np.cov(ROWS[c == LABELS].T, ddof=0)[np.triu_indices(2)] for c in (0, 1)]
+    moments = SimpleNamespace(
+        class_counts=np.array([150.0, 150.0]), means=means, covariances=np.array(covariances)
+    )
+    statistics = released_statistics(SimpleNamespace(moments=moments))
+    for c, start in ((0, 6), (1, 9)):
+        rows = ROWS[c == LABELS]
+        assert_allclose(statistics[start : start + 3], (rows.T @ rows)[np.triu_indices(2)])
+
+
+def test_the_direction_is_the_likelihood_ratio_of_normal_noise():
+    rng = np.random.RandomState(0)
+    mixing = rng.normal(size=(8, 8)) * 10.0 ** np.arange(-4, 4)[:, np.newaxis]
+    covariance, d = mixing @ mixing.T, mixing @ rng.normal(size=8)
+    noise = rng.normal(size=(2, 2000, 8)) @ mixing.T
+    weights = best_direction(d, 5.0 + noise[0], 5.0 + d + noise[1])
+    # What it tells, in standard deviations, beside the most that any direction tells.
+    found = weights @ d / np.sqrt(weights @ covariance @ weights)
+    assert found > 0.99 * np.sqrt(d @ np.linalg.solve(covariance, d))
+    assert found > 1.1 * np.sqrt(d @ d / (d @ covariance @ d) * (d @ d))  # of the plain projection
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_the_bound_of_mu_misses_as_often_as_it_says(mu):
+    n = 400
+    wins = np.arange(n + 1)
+    missed = binom.pmf(wins, n, norm.cdf(mu / np.sqrt(2))) @ (mu_lower_bound(wins, n) > mu)
+    assert 0.02 < missed <= 0.05
+    # Of a mechanism that is 10 % worse it is wrong to claim μ.
+    caught = binom.pmf(wins, n, norm.cdf(2 * mu / np.sqrt(2))) @ (mu_lower_bound(wins, n) > mu)
+    assert caught > 0.09 if mu < 1 else caught > 0.95
+
+
+def test_no_pair_is_told_apart_better_than_the_distance_allows():
+    # Of any number that is computed of a normal one: here, whether it is above a threshold.
+    for mu in (0.3, 1.0, 3.0):
+        for threshold in (-1.0, 0.5, 2.0):
+            wins = norm.sf(threshold - mu) * norm.cdf(threshold)
+            assert mu_lower_bound(wins * 1e6, 1e6) < mu
+    assert mu_lower_bound(0, 100) == 0.0
+
+
+def test_what_is_detectable_is_where_the_bound_reaches_the_claim():
+    for claim in (0.0, 0.3, 2.0):
+        mu = detectable_mu(claim, 1000)
+        wins = 1000 * norm.cdf(mu / np.sqrt(2))
+        assert_allclose(mu_lower_bound(wins, 1000), claim, atol=1e-9)
+        assert mu > claim
+    most = float(mu_lower_bound(1000, 1000))
+    assert np.isfinite(detectable_mu(0.99 * most, 1000))
+    assert detectable_mu(most, 1000) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n_trials"), [(1.0, 3000), (2.0, 1500), (4.0, 600), (16, 600)]
+)
+def test_the_bound_is_below_epsilon_and_within_a_factor_of_two(epsilon, n_trials):
+    audit = audit_release(NoisyStatistics(epsilon), ROWS, LABELS, n_trials=n_trials)
+    assert audit.passed
+    assert epsilon / 2 < audit.epsilon_lower <= epsilon
+    assert_allclose(audit.epsilon_lower, gaussian_epsilon(1 / audit.mu_lower, DELTA))
+    assert audit.event_epsilon_lower < audit.epsilon_lower
+    assert epsilon < audit.epsilon_detectable < audit.epsilon_limit
+    assert f"tried:    one canary, {n_trials * 3 // 4} fits without" in str(audit)
+    assert "not refuted by these attacks" in audit.verdict
+
+
+@pytest.mark.parametrize(("epsilon", "n_trials"), [(1.0, 1500), (4.0, 300)])
+def test_half_the_noise_is_found_out(epsilon, n_trials):
+    audit = audit_release(NoisyStatistics(epsilon, added=0.5), ROWS, LABELS, n_trials=n_trials)
+    assert not audit.passed
+    assert audit.verdict == "REFUTED"
+    assert epsilon < audit.epsilon_lower <= gaussian_epsilon(1 / (2 * distance(epsilon)), DELTA)
+
+
+def test_no_noise_at_all_is_found_out():
+    audit = audit_release(NoisyStatistics(1.0, added=0.0), ROWS, LABELS, n_trials=100)
+    assert audit.epsilon_lower == audit.epsilon_limit > 1.0
+    assert not audit.passed
+
+
+def test_noise_that_is_always_the_same_is_found_out():
+    class Seeded(NoisyStatistics):
+        def fit(self, X, y):
+            generator.seed(0)
+            return super().fit(X, y)
+
+    assert not audit_release(Seeded(1.0), ROWS, LABELS, n_trials=100).passed
+
+
+def test_a_record_that_is_not_clipped_is_found_out():
+    canary = ([7.0, -9.0], 1)
+    settings = {"canary": canary, "n_trials": 200}
+    assert audit_release(NoisyStatistics(1.0), ROWS, LABELS, **settings).passed
+    assert not audit_release(NoisyStatistics(1.0, clips=False), ROWS, LABELS, **settings).passed
+
+
+def test_a_group_is_a_canary_as_a_record_is():
+    settings = {"groups": np.repeat(list("abcdef"), 50), "n_trials": 600}
+    audit = audit_release(NoisyStatistics(4.0), ROWS, LABELS, **settings)
+    assert audit.guarantee.unit == "group"
+    assert audit.passed
+    assert audit.epsilon_lower > 2.0
+    assert not audit_release(NoisyStatistics(4.0, added=0.5), ROWS, LABELS, **settings).passed
+
+
+def test_a_claim_without_losses_is_held_to_single_events():
+    audit = audit_release(NoisyStatistics(4.0, losses=False), ROWS, LABELS, n_trials=600)
+    assert audit.mu_lower is None
+    assert 0 < audit.epsilon_lower == audit.event_epsilon_lower < 4.0
+    assert "Gaussian" not in str(audit)
+    strong = NoisyStatistics(1.0, losses=False, added=0.1)
+    assert not audit_release(strong, ROWS, LABELS, n_trials=600).passed
+
+
+def test_an_infinite_epsilon_claims_nothing():
+    audit = audit_release(NoisyStatistics(np.inf), ROWS, LABELS, n_trials=100)
+    assert audit.passed
+    assert "claims nothing" in audit.verdict
+
+
+def test_what_cannot_be_audited_is_named():
+    with pytest.raises(ValueError, match=r"'source'.*relation='replace-one'.*audit_membership"):
+        audit_release(NoisyStatistics(relation="replace-one"), ROWS, LABELS, n_trials=100)
+    with pytest.raises(ValueError, match=r"'canary'.*adds nothing"):
+        audit_release(NoisyStatistics(), ROWS, LABELS, statistics=lambda release: np.zeros(2))
+
+    class Ungrouped(NoisyStatistics):
+        def fit(self, X, y, groups=None):
+            return super().fit(X, y)
+
+    with pytest.raises(ValueError, match=r"'groups'.*per labelled record"):
+        audit_release(Ungrouped(), ROWS, LABELS, groups=LABELS)
+
+
+def test_canaries_are_made_of_the_ends_of_columns():
+    X, y = np.array([[0.0, 5.0], [1.0, 6.0], [0.2, 9.0]]), np.array(["ant", "ant", "bee"])
+    rows, labels = _with_canary(X, y, None)
+    assert_allclose(rows, [*X.tolist(), [1.0, 9.0]])
+    assert labels.tolist() == ["ant", "ant", "bee", "bee"]
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(colour=["red", "red", "blue"])
+    rows, labels = _with_canary(frame, y, None)
+    assert rows.iloc[-1].tolist() == [1.0, 9.0, "blue"]
+    assert rows.dtypes.equals(frame.dtypes)
+    rows, labels = _with_canary(frame, y, (frame.iloc[:1], "centipede"))
+    assert rows.iloc[-1].tolist() == frame.iloc[0].tolist()
+    assert labels[-1] == "centipede"

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdp.release.estimation import Terms
+
+
+def test_terms_are_those_of_the_formula(rng):
+    sizes = [0, 1, 3, 3, 3, 0]
+    category = rng.randint(3, size=50)
+    X = np.column_stack(
+        [rng.rand(50), rng.randint(2, size=50), np.eye(3)[category], rng.rand(50)]
+    ).astype(float)
+    expected = np.column_stack(
+        [
+            2 * (X[:, 0] - 0.5),
+            np.where(X[:, 1] == 1, 0.5, -0.5),
+            *(0.7 * ((category == c) - 1 / 3) for c in range(3)),
+            2 * (X[:, 5] - 0.5),
+            *(-np.cos(j * np.pi * X[:, c]) / np.sqrt(j) for j in (2, 3) for c in (0, 5)),
+        ]
+    )
+    terms = Terms.of_columns(sizes)
+    assert_allclose(terms.encode(X), expected, atol=1e-12)
+    assert_array_equal(terms.column, [0, 1, 2, 3, 4, 5, 0, 5, 0, 5])
+    assert_array_equal(terms.order, [1] * 6 + [2] * 2 + [3] * 2)
+
+
+def test_bounds_move_with_the_column(rng):
+    sizes, low, high = [0, 1, 2], np.array([-3.0, 2.0, 0.0]), np.array([5.0, 4.0, 10.0])
+    unit = rng.rand(30, 3)
+    terms = Terms.of_columns(sizes, low, high)
+    assert_allclose(
+        terms.encode(low + unit * (high - low)), Terms.of_columns(sizes).encode(unit), atol=1e-12
+    )
+    assert_array_equal(terms.variances, Terms.of_columns(sizes).variances)
+
+
+def test_values_outside_are_clipped():
+    terms = Terms.of_columns([0, 1, 4])
+    inside = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    outside = np.array([[-7.0, 3.0, -0.1], [1.5, -1e300, 1.1]])
+    assert_array_equal(terms.encode(outside), terms.encode(inside))
+
+
+@pytest.mark.parametrize("k", [2, 5, 40])
+def test_guesses_are_variances_of_uniform_columns(rng, k):
+    n = 200_000
+    indicator = rng.randint(k, size=n) == 0
+    X = np.column_stack([rng.rand(n), rng.randint(2, size=n), indicator]).astype(float)
+    terms = Terms.of_columns([0, 1, k])
+    assert_allclose(terms.encode(X).var(axis=0), terms.variances, rtol=0.05)
+    assert_allclose((terms.encode(X) ** 2).mean(axis=0), terms.variances, rtol=0.05)
+
+
+def test_no_numeric_column_has_no_cosine():
+    terms = Terms.of_columns([1, 2, 2])
+    assert terms.encode(np.zeros((4, 3))).shape == (4, 3)
+    assert (terms.order == 1).all()

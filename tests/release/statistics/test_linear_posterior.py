@@ -1,0 +1,212 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+from sklearn.metrics import roc_auc_score
+
+from skdp.release.estimation import Terms
+from skdp.release.statistics import (
+    NoisyStatistics,
+    linear_scores,
+    positive_mean,
+    posterior_weights,
+)
+from skdp.release.statistics._linear_posterior import _WEIGHT_SCALES
+
+
+def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
+    """Return sums over rows, with noise of one size in all of them."""
+    pi = np.full(n_classes, 1 / n_classes) if pi is None else pi
+    E, t = np.eye(n_classes)[y], z.shape[1]
+    upper = np.triu(rng.randn(t, t) / np.sqrt(2), 1) if noise else np.zeros((t, t))
+    symmetric = upper + upper.T + (np.diag(rng.randn(t)) if noise else 0)
+
+    def noisy(exact):
+        return exact + noise * rng.randn(*exact.shape) if noise else exact.astype(float)
+
+    return NoisyStatistics(
+        noisy(E.sum(axis=0)),
+        noisy(z.sum(axis=0)),
+        noisy((E - pi).T @ z),
+        pi,
+        z.T @ z + noise * symmetric,
+        2.0,
+        noise,
+        noise,
+        noise,
+        noise,
+    )
+
+
+def population(n, pi, means, variances):
+    """Return the sums of a population of normal classes, and the log-posteriors of rows."""
+    mean = pi @ means
+    second = np.diag(variances) + means.T @ np.diag(pi) @ means
+    sums = pi[:, None] * means
+    statistics = NoisyStatistics(
+        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 2.0, 0, 0, 0, 0
+    )
+
+    def log_posterior(Z):
+        density = norm(means, np.sqrt(variances)).logpdf(Z[:, None]).sum(axis=2)
+        return density + np.log(pi)
+
+    return statistics, log_posterior
+
+
+def two_classes(rng, n, shift=0.15, n_columns=4):
+    y = (rng.rand(n) < 0.3).astype(int)
+    X = 0.4 + 0.15 * rng.randn(n, n_columns)
+    X[:, :2] += shift * y[:, None]
+    return np.clip(X, 0, 1), y
+
+
+@pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])
+def test_positive_mean_is_that_of_the_truncated_distribution(estimate):
+    sd = 2.0
+    # In units relative to the density at zero or at the mode, against underflow.
+    top = max(estimate, 0.0)
+
+    def density(n):
+        return np.exp(((top - estimate) ** 2 - (n - estimate) ** 2) / (2 * sd**2))
+
+    low, high = max(top - 10 * sd, 0), top + min(10 * sd, 60 * sd**2 / max(-estimate, 1e-9))
+    mass = quad(density, low, high)[0]
+    expected = quad(lambda n: n * density(n), low, high)[0] / mass
+    assert_allclose(positive_mean(estimate, sd), expected, rtol=1e-4)
+
+
+def test_positive_mean_without_noise_is_the_positive_part():
+    assert_allclose(positive_mean([-3.0, 0.0, 5.0], 0.0), [0, 0, 5])
+
+
+def test_weights_are_the_posterior_mean(rng):
+    t, size, v = 4, 30.0, rng.randn(4)
+    noise = 0.02 * np.eye(t) + 0.1 * np.outer(v, v)
+    A = rng.randn(t, t)
+    W = A @ A.T / t + 0.2 * np.eye(t)
+    errors = 0.01 * rng.rand(t, t)
+    errors = errors + errors.T
+    difference = 0.5 * rng.randn(t)
+    likelihood, means = [], []
+    for tau in _WEIGHT_SCALES:
+        e = noise + np.diag(errors @ np.full(t, tau**2)) + W / size
+        joint = multivariate_normal(np.zeros(t), W @ (tau**2 * np.eye(t)) @ W.T + e)
+        likelihood.append(joint.pdf(difference))
+        # Precision form, not the covariance form of the code.
+        precision = np.eye(t) / tau**2 + W @ np.linalg.inv(e) @ W
+        means.append(np.linalg.solve(precision, W @ np.linalg.solve(e, difference)))
+    expected = np.average(means, axis=0, weights=likelihood)
+    assert_allclose(posterior_weights(difference, W, errors, noise, size), expected, rtol=1e-6)
+
+
+def test_weights_without_noise_are_those_of_the_discriminant(rng):
+    A = rng.randn(5, 5)
+    W, w = A @ A.T + np.eye(5), rng.randn(5)
+    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
+    assert_allclose(weights, w, rtol=1e-3)
+
+
+@pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3]])
+def test_scores_of_uncorrelated_normal_classes_are_log_posteriors(rng, pi):
+    pi, terms = np.array(pi), Terms.of_columns([1, 1, 1])
+    means, variances = 0.3 * rng.randn(len(pi), 3), np.array([0.05, 0.1, 0.2])
+    statistics, log_posterior = population(1e9, pi, means, variances)
+    linear = linear_scores(statistics, terms)
+    X = rng.rand(50, 3)
+    scores, expected = linear.scores(X), log_posterior(terms.encode(X))
+    assert_allclose(np.ptp(scores - expected, axis=1), 0, atol=1e-3)
+    distances = [[np.sqrt(((a - b) ** 2 / variances).sum()) for a in means] for b in means]
+    assert_allclose(linear.separations, distances, rtol=1e-3, atol=1e-6)
+
+
+def test_two_classes_have_opposite_scores(rng):
+    X, y = two_classes(rng, 300)
+    terms = Terms.of_columns([0] * 4)
+    linear = linear_scores(statistics_of(terms.encode(X), y, noise=3.0, rng=rng), terms)
+    scores = linear.scores(X)
+    assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-12)
+
+
+def test_order_of_the_classes_does_not_matter(rng):
+    y, terms, order = rng.randint(3, size=400), Terms.of_columns([0] * 3), [2, 0, 1]
+    X = np.clip(0.3 + 0.2 * np.eye(3)[y] + 0.1 * rng.randn(400, 3), 0, 1)
+    pi = np.array([0.3, 0.3, 0.4])
+    statistics = statistics_of(terms.encode(X), y, 3, pi, noise=2.0, rng=rng)
+    permuted = replace(
+        statistics,
+        counts=statistics.counts[order],
+        contrast=statistics.contrast[order],
+        frequencies=pi[order],
+    )
+    scores = linear_scores(statistics, terms).scores(X)
+    assert_allclose(linear_scores(permuted, terms).scores(X), scores[:, order], atol=1e-9)
+    assert np.mean(scores.argmax(axis=1) == y) > 0.75
+
+
+def test_public_frequencies_do_not_matter_without_noise(rng):
+    X, y = two_classes(rng, 500)
+    terms = Terms.of_columns([0] * 4)
+    z = terms.encode(X)
+    scores = [
+        linear_scores(statistics_of(z, y, pi=np.array(pi)), terms).scores(X)
+        for pi in ([0.5, 0.5], [0.9, 0.1])
+    ]
+    assert_allclose(*scores, atol=1e-9)
+
+
+def test_what_is_promised_is_reached(rng):
+    X, y = two_classes(rng, 2000)
+    fresh, truth = two_classes(rng, 5000)
+    terms = Terms.of_columns([0] * 4)
+    promised, reached = [], []
+    for noise in (0.0, 30.0, 100.0, 3000.0):
+        draws = [
+            linear_scores(statistics_of(terms.encode(X), y, noise=noise, rng=rng), terms)
+            for _ in range(20)
+        ]
+        promised.append(np.mean([d.expected_auc[0, 1] for d in draws]))
+        areas = [roc_auc_score(truth, np.diff(d.scores(fresh))[:, 0]) for d in draws]
+        reached.append(np.mean(areas))
+    assert_allclose(promised[:2], reached[:2], atol=0.03)
+    assert reached[0] > reached[1] > reached[2] > 0.7
+    assert reached[1] > promised[2]
+    assert promised[3] < 0.6
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 40.0, 1e4])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("sizes", [[0], [1], [3, 3, 3, 0, 1]])
+@pytest.mark.parametrize("case", ["ten", "none", "constant", "absent", "one_class"])
+def test_whatever_the_rows_and_the_noise_scores_are_finite(rng, noise, n_classes, sizes, case):
+    n = {"ten": 10, "none": 0}.get(case, 200)
+    X, y = rng.rand(n, len(sizes)), rng.randint(n_classes, size=n)
+    if case == "constant":
+        X[:] = 0.25
+    if case == "absent":
+        y[y == 1] = 0
+    if case == "one_class":
+        y[:] = 1
+    terms = Terms.of_columns(sizes)
+    with np.errstate(all="raise", under="ignore"):
+        statistics = statistics_of(terms.encode(X), y, n_classes, noise=noise, rng=rng)
+        linear = linear_scores(statistics, terms)
+        scores = linear.scores(rng.rand(7, len(sizes)))
+    assert scores.shape == (7, n_classes)
+    assert np.isfinite(scores).all()
+    assert np.abs(scores).max() < 1e3
+    assert ((linear.expected_auc >= 0.5) & (linear.expected_auc <= 1)).all()
+
+
+@pytest.mark.parametrize("noise", [10.0, 30.0])
+def test_a_negative_count_is_a_rare_class(rng, noise):
+    X, y = rng.rand(300, 4), np.arange(300) < 3
+    terms = Terms.of_columns([0] * 4)
+    statistics = statistics_of(terms.encode(X), y.astype(int), noise=noise, rng=rng)
+    statistics = replace(statistics, counts=np.array([290.0, -3 * noise]))
+    scores = np.diff(linear_scores(statistics, terms).scores(X))[:, 0]
+    assert np.abs(scores).max() < 10
+    assert (scores < 0).mean() > 0.9

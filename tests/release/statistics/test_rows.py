@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from skdp.release.estimation import Terms
+from skdp.release.statistics import RowGrid
+
+GRID = 2**16
+
+
+def grid(n_columns=5, radius=1.0, orders=(2, 3), centre=0.0):
+    terms = Terms.of_columns(np.zeros(n_columns, dtype=int), -1e6, 1e6, orders=orders)
+    return RowGrid(terms, np.full(len(terms.column), centre), radius)
+
+
+def awkward(rng, n, p):
+    """Rows whose magnitudes span twelve orders, at the bounds, beyond and far within."""
+    return rng.choice([-1.0, 1.0], (n, p)) * 10.0 ** rng.uniform(-5, 7, (n, p))
+
+
+@pytest.mark.parametrize("radius", [0.03, 1.0, 3.0, 40.0])
+def test_no_row_has_a_norm_above_the_radius(radius, rng):
+    Q = grid(radius=radius).quantise(awkward(rng, 20_000, 5))
+    assert (Q == np.trunc(Q)).all()
+    squares = (Q.astype(np.int64) ** 2).sum(axis=1)
+    assert squares.max() <= GRID**2
+    if radius < 1:
+        assert squares.max() > 0.999 * GRID**2  # rows that are clipped keep the norm R
+
+
+def test_rows_within_the_radius_are_truncated_towards_zero(rng):
+    rows = RowGrid(Terms.of_columns([0, 0, 0], -1.0, 1.0, orders=()), np.zeros(3), 2.0)
+    X = rng.uniform(-1, 1, (1000, 3))
+    exact = X / 2.0 * GRID  # z = x here: 2 (x − 0)/2
+    Q = rows.quantise(X)
+    assert (np.abs(Q) <= np.abs(exact)).all()
+    assert np.abs(Q - exact).max() < 1.1
+
+
+def test_what_a_row_becomes_depends_on_no_other_row(rng):
+    X = awkward(rng, 999, 5)
+    rows = grid(radius=0.7, centre=0.1)
+    together = rows.quantise(X)
+    alone = np.vstack([rows.quantise(X[i : i + 1]) for i in range(len(X))])
+    order = rng.permutation(len(X))
+    assert (alone == together).all()
+    assert (rows.quantise(X[order]) == together[order]).all()
+    assert (rows.quantise(np.asfortranarray(X)) == together).all()
+
+
+def test_norms_are_those_of_the_centred_rows(rng):
+    rows = grid(orders=(), radius=5.0, centre=0.2)
+    X = rng.uniform(-1e6, 1e6, (200, 5))
+    expected = np.linalg.norm(X / 1e6 - 0.2, axis=1) / 5.0
+    assert rows.norms(X) == pytest.approx(expected, abs=1e-6)
+
+
+def test_another_centre_and_radius():
+    rows = grid()
+    moved = rows.at(np.ones(15), 2)
+    assert moved.radius == 2.0
+    assert moved.step == 2.0 / GRID
+    assert rows.is_same(grid())
+    assert not rows.is_same(moved)
+    assert not rows.is_same(grid(n_columns=4))
