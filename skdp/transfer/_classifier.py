@@ -66,6 +66,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     has seen its guess, and a row whose nearest neighbours contradict its guess is left out of
     training in the next round; the models that remain learn from all.
 
+    With a release of noisy *statistics*, or without labels, few candidates are weighed by
+    evidence instead: the source's own score, corrected by the labels under a prior so tight that
+    few of them cannot harm; class means and mixtures that follow the target's rows, where these
+    lie apart in classes that the source confirms; the labelled rows alone; and the self-training
+    above. Prior odds favour the source, and labels that a candidate has not seen change them.
+
     ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
     the source by subspace alignment, for each class so that the median of the target's rows of
     the class lies on the source's, and the better of the two reconstructions counts:
@@ -85,14 +91,18 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
        \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
-    costs no more. The target's rows are **not** protected: the model holds clusters of them.
+    costs no more. Of a person with rows in several sources, both releases tell something: what
+    they guarantee together is the sum. The target's rows are **not** protected: the model holds
+    clusters of them.
 
     Parameters
     ----------
-    source : Release, fitted DPSource or None, default=None
+    source : Release, fitted source, list of these, or None, default=None
         The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
         a release: clones share it, while the clone of a fitted source is not fitted. ``None``
-        learns from the target alone.
+        learns from the target alone. Several releases are weighed by how precisely they know
+        class means, and by the labelled rows ("noise_aware" only). Each must have all classes
+        of the target; without labels, all have the same classes.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
         How source and target combine. Those of the papers need a release of
@@ -147,7 +157,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes that have a labelled row. Those that only the source has are left out.
+        Classes that have a labelled row. Those that only the source has are left out, unless no
+        row is labelled: then these are its classes.
 
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the guess of the last round.
@@ -163,7 +174,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         differ from the round before), ``agreement`` (fraction of them that do not); and
         ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
         ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
-        source.
+        source. Empty where self-training was not needed.
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
@@ -175,13 +186,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     target_classifier_ : WideCDMMAClassifier
         Of the last round; for "multitask" it lives in the space of the source, for
-        "noise_aware" it reads coordinates in the subspace of the target, and is one of two.
+        "noise_aware" it reads coordinates in the subspace of the target, and is one of two; None
+        where the model does without.
 
     model_ : object
         What scores rows: ``scores(X)``, ``source_scores(X)`` and ``target_scores(X)``.
 
-    guarantee_ : PrivacyGuarantee or None
-        That of the source, None without one. It says nothing about the target's rows.
+    guarantee_ : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
+        That of the source, None without one. It says nothing about the target's rows. Of several
+        sources it is the sum, for a person may have rows in all of them; where they are about
+        different neighbours, and have no sum, it is a tuple, and each holds for its own source.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -285,9 +299,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When fewer than two classes have a labelled row, a label is not a class of the
-            source, source and target have as many but other columns, the schedules do not
-            fit together, or the largest magnitude is not between 1e-12 and 1e12.
+            When fewer than two classes have a labelled row although labels are needed, a label
+            is not a class of the source, source and target have as many but other columns, the
+            schedules do not fit together, or the largest magnitude is not between 1e-12 and 1e12.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.

@@ -20,8 +20,8 @@ _TEMPERATURE = 0.5
 # Rows for which the source's mean of a class stands: a class that is rare in the target stays
 # where it was; rule of thumb.
 _PRIOR_ROWS = 200.0
-# Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points on average
-# with 10, and loses .4 with 100.
+# Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points with 10
+# on average, and loses .4 with 100.
 _LABEL_ROWS = 10.0
 # Share of the class frequencies that is uniform, so that no class starves; rule of thumb.
 _UNIFORM = 0.5
@@ -62,7 +62,7 @@ class ClassMeans:
 
         Where classes lie apart, rows of other people or devices are found again; where they
         overlap, means move to clusters that have nothing to do with them, see
-        :func:`~skdp.transfer.strategies._evidence.agrees`.
+        ``agrees``.
 
         Parameters
         ----------

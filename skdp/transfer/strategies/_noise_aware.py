@@ -95,7 +95,7 @@ class NoiseAwareStrategy:
         ]
         self._fits = (task.fit, mixture_fitter(task.random_state))
         self._combination = None
-        self.log_posteriors = None
+        self.log_posteriors = np.zeros((len(task.X), len(task.class_indices)))
 
     def start(self, settings, labels):
         """Return class distributions by the labelled rows alone."""

@@ -57,13 +57,18 @@ class Weighed:
 class Candidates:
     """Learn a target with releases of statistics, or without labels.
 
-    The candidates are the score of each source, and of all together, each weighed by how
-    precise it is, corrected by the labelled rows with a prior so tight that few labels cannot
-    harm (:class:`Correction`); densities of the sources that follow the target's rows, if they agree with
-    what the sources say (:func:`agrees`); a logistic regression of
-    the labelled rows alone; and self-training, which is tried where mixtures that follow the
-    target agree with the source, or the target alone does better than the source. Posteriors are averaged, each candidate weighed by
-    the likelihood of labels that it has not seen, and by prior odds that favour the source.
+    The candidates are:
+
+    - the score of each source, and of all together by how precise each is, corrected by the
+      labelled rows with a prior so tight that few labels cannot harm (:class:`Correction`);
+    - densities of the sources that follow the target's rows, if they agree with what the
+      sources say (:func:`agrees`);
+    - a logistic regression of the labelled rows alone;
+    - self-training, which is tried where mixtures that follow the target agree with the source,
+      or the target alone does better than the source.
+
+    Posteriors are averaged. Each candidate is weighed by the likelihood of labels that it has
+    not seen, and by prior odds that favour the source.
 
     Parameters
     ----------
@@ -140,12 +145,12 @@ class Candidates:
             Constant(frequencies), variance=lambda scores, n_columns: 1.0, source_weight=0.0
         )
         self._weighed.append(Weighed(alone, ALONE))
-        self._folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
+        folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._columns.standardise(self._task.X[self._known])
         for weighed in self._weighed:
             base = np.exp(weighed.candidate.base)
             tilt = label_tilt(self._labels, self._elsewhere(base))
-            logs = weighed.candidate.learn(Z, self._known, self._labels, self._folds, tilt)
+            logs = weighed.candidate.learn(Z, self._known, self._labels, folds, tilt)
             weighed.log_odds += log_evidence(logs, self._labels, tilt)
 
     def _elsewhere(self, values):
@@ -153,7 +158,7 @@ class Candidates:
         return values if self._known.all() else values[~self._known]
 
     def _alone_does_better(self):
-        return self._weighed[-1].log_odds - ALONE > self._weighed[0].log_odds
+        return self._weighed[-1].log_odds > self._weighed[0].log_odds
 
     def _self_train(self, scorers, reference, schedule, tol, verbose):
         """Add self-training with the sources; return its history."""
@@ -188,16 +193,16 @@ class WeighedModel:
 
     def __init__(self, candidates, weights):
         kept = np.flatnonzero(weights)
-        self._candidates, self._weights = [candidates[k] for k in kept], weights[kept]
-        own = np.array([candidate.source_weight for candidate in self._candidates])
+        self.candidates, self._weights = [candidates[k] for k in kept], weights[kept]
+        own = np.array([candidate.source_weight for candidate in self.candidates])
         self._of_source = self._weights * (own > 0)
         self.source_weight = float(self._weights @ own)
-        trained = [c.target_classifier for c in self._candidates if isinstance(c, SelfTrained)]
+        trained = [c.target_classifier for c in self.candidates if isinstance(c, SelfTrained)]
         self.target_classifier = trained[0] if trained else None
 
     def _mixed(self, X, weights):
         used = np.flatnonzero(weights)
-        logs = [self._candidates[k].log_posteriors(X) + np.log(weights[k]) for k in used]
+        logs = [self.candidates[k].log_posteriors(X) + np.log(weights[k]) for k in used]
         return logsumexp(logs, axis=0)
 
     def scores(self, X):
