@@ -1,4 +1,4 @@
-"""Class means that follow rows: checked against a slow EM, and where they must and must not help."""
+"""Class means that follow rows: a slow expectation maximisation, and classes that lie apart."""
 
 from dataclasses import replace
 
@@ -50,9 +50,9 @@ def slow_adaptation(X, start, variance, labels):
 @pytest.mark.parametrize("labelled", [False, True])
 def test_it_is_tempered_expectation_maximisation(rng, labelled):
     rows, y = classes_apart(rng, 3000, 3.0)
-    X, truth = classes_apart(rng, 160, 3.0, shift=1.0)
+    X, truth = classes_apart(rng, 80, 3.0, shift=1.0)
     moments = moments_of(rows, y, 0.01)
-    labels = np.full(160, -1)
+    labels = np.full(80, -1)
     labels[:6] = truth[:6] if labelled else -1
     model = ClassMeans.adapt(X, moments, labels)
     subspace = model.subspace
@@ -64,15 +64,20 @@ def test_it_is_tempered_expectation_maximisation(rng, labelled):
     assert_allclose(model.frequencies, frequencies, rtol=1e-6)
 
 
-def test_means_follow_rows_of_classes_that_lie_apart(rng):
-    rows, y = classes_apart(rng, 3000, 6.0)
-    X, truth = classes_apart(rng, 3000, 6.0, shift=4.0)
-    moments = moments_of(rows, y, 1.0)
-    moments = replace(moments, means=moments.means + rng.randn(3, 8))
-    model = ClassMeans.adapt(X, moments)
-    before = ((X - X.mean(axis=0))[:, np.newaxis] - (moments.means - moments.mean)) ** 2
-    nearest = np.mean(before.sum(axis=2).argmin(axis=1) == truth)
-    assert np.mean(model.scores(X).argmax(axis=1) == truth) > 0.98 > nearest
+def test_means_follow_rows_of_classes_that_lie_apart():
+    found = []
+    for seed in range(3):
+        rng = np.random.RandomState(seed)
+        rows, y = classes_apart(rng, 3000, 6.0)
+        X, truth = classes_apart(rng, 3000, 6.0, shift=2.0)
+        moments = moments_of(rows, y, 4.0)
+        moments = replace(moments, means=moments.means + 2 * rng.randn(3, 8))
+        model = ClassMeans.adapt(X, moments)
+        distances = (X - X.mean(axis=0))[:, np.newaxis] - (moments.means - moments.mean)
+        nearest = (distances**2).sum(axis=2).argmin(axis=1)
+        found.append([np.mean(model.scores(X).argmax(axis=1) == truth), np.mean(nearest == truth)])
+    adapted, before = np.mean(found, axis=0)
+    assert adapted > 0.98 > before + 0.01
 
 
 def test_columns_that_do_not_vary_are_left_out(rng):
