@@ -22,13 +22,14 @@ NEEDS = {
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",
     "bench_audit_power.py": "–",
+    "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
 }
 # Results that the scripts without keys write.
 OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "noise", "accounting",
-    "attacks", "audit_power", "predict_memory",
+    "attacks", "audit_power", "release_audit", "predict_memory",
 )  # fmt: skip
 
 TEXT = """\

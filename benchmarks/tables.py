@@ -117,6 +117,7 @@ SECTIONS = [
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
+    ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
 ]
 

@@ -271,7 +271,11 @@ class Release:
 
     def _check_rows(self, X):
         names = getattr(X, "columns", None)
-        if names is not None and self.encoder is not None and set(self.encoder.names) <= set(names):
+        if (
+            names is not None
+            and self.encoder is not None
+            and set(self.encoder.names) <= set(names)
+        ):
             X = TabularEncoder(self.encoder).fit(X).transform(X)
         elif names is not None and self.feature_names is not None:
             X = X[check_names(list(names), self.feature_names.tolist())]

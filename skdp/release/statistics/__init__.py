@@ -2,6 +2,7 @@
 
 from skdp.release.statistics._accumulator import StatisticsAccumulator
 from skdp.release.statistics._classes import class_list
+from skdp.release.statistics._clipping import square_before_clipping
 from skdp.release.statistics._columns import PublicColumns
 from skdp.release.statistics._dask import is_dask
 from skdp.release.statistics._linear_posterior import (
@@ -17,8 +18,8 @@ from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
 
 __all__ = [
-    "ExactSums",
     "MODELS",
+    "ExactSums",
     "NoisyStatistics",
     "PrivateRows",
     "PublicColumns",
@@ -34,4 +35,5 @@ __all__ = [
     "positive_mean",
     "posterior_weights",
     "prepare_rows",
+    "square_before_clipping",
 ]

@@ -2,14 +2,15 @@
 
 import numpy as np
 
+from skdp.release.statistics._linear_posterior import positive_mean
 from skdp.release.statistics._noisy import NoisyStatistics
 from skdp.release.statistics._rows import GRID
 from skdp.release.statistics._sums import ROW
 
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
-# Least noisy count of a class: what is rarer cannot be told from none (rule of thumb).
-_LEAST_COUNT = 1.0
+# Of a row more: an absent class keeps a frequency.
+_HALF = 0.5
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -50,7 +51,7 @@ def ask(sums, grid, queries):
     """
     K, t = sums.sums.shape
     counts = queries.add("counts", sums.counts, ROW) / ROW
-    parts = frequency_steps(counts)
+    parts = frequency_steps(counts, queries.deviation("counts", 1.0))
     total = sums.sums.sum(axis=0)
     contrast = _FREQUENCY_STEPS * sums.sums - np.outer(parts, total)
     spread = np.linalg.norm(_FREQUENCY_STEPS * np.eye(K) - parts, axis=1).max() * _ROUNDING
@@ -74,17 +75,16 @@ def ask(sums, grid, queries):
     )
 
 
-def frequency_steps(counts):
+def frequency_steps(counts, deviation):
     """Return class frequencies by noisy counts as whole numbers of steps, of fixed sum.
 
     Examples
     --------
     >>> import numpy as np
-    >>> frequency_steps(np.array([30.0, 10.0, -5.0])).tolist()
-    [11989, 3996, 399]
+    >>> frequency_steps(np.array([300.0, 100.0, -5.0]), 10.0).tolist()
+    [12055, 4038, 291]
     """
-    counts = np.maximum(counts, _LEAST_COUNT)
-    exact = counts / counts.sum() * _FREQUENCY_STEPS
-    parts = np.maximum(np.floor(exact), 1).astype(np.int64)
+    counts = positive_mean(counts, deviation) + _HALF
+    parts = np.maximum(np.floor(counts / counts.sum() * _FREQUENCY_STEPS), 1).astype(np.int64)
     parts[np.argmax(parts)] += _FREQUENCY_STEPS - parts.sum()
     return parts

@@ -3,9 +3,10 @@
 import numpy as np
 
 from skdp.release.estimation import Moments
+from skdp.release.statistics._linear_posterior import positive_mean
 
-# Least count of a class, and of all rows: what is less cannot be divided by.
-_LEAST_COUNT = 1.0
+# Of a row more: the mean of an absent class is divided by something.
+_HALF = 0.5
 
 
 def measure_moments(statistics, grid):
@@ -35,7 +36,7 @@ def measure_moments(statistics, grid):
     linear = np.flatnonzero(grid.terms.order == 1)
     linear = linear[np.argsort(grid.terms.column[linear])]
     scale = grid.terms.scale[linear]
-    counts = np.maximum(statistics.counts, _LEAST_COUNT)
+    counts = positive_mean(statistics.counts, statistics.count_sd) + _HALF
     n_rows, shares = counts.sum(), counts / counts.sum()
     sums = statistics.contrast + np.outer(statistics.frequencies, statistics.total)
     means = _within(sums / counts[:, np.newaxis], statistics.radius)

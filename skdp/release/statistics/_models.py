@@ -15,16 +15,17 @@ _MAX_LINEAR = 100
 class LinearModel:
     """Moments, and linear scores of public terms of the columns, in one pass over the rows."""
 
-    # Of the budget, searched on six tables: most of it for how classes differ.
+    # Of the budget, most of it for how classes differ: on six tables the AUC at ε = 0.5 is .739,
+    # and .737 with .04, .06, .60 and .30.
     shares = {
-        "counts": Share(0.04),
-        "total": Share(0.06),
-        "contrast": Share(0.60),
-        "second": Share(0.30),
+        "counts": Share(0.05),
+        "total": Share(0.05),
+        "contrast": Share(0.70),
+        "second": Share(0.20),
     }
 
-    # Of the radius that bounds each row: the root of its expected square, times this. On six tables
-    # what it clips costs less than the noise of a larger one.
+    # Of the radius that bounds each row: the root of its expected square, times this. On six
+    # tables .7 to 1.0 do nearly as well.
     _RADIUS = 0.8
     # Orders of the cosines of a numeric column.
     _ORDERS = (2, 3)

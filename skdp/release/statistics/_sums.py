@@ -46,8 +46,11 @@ class ExactSums:
     @classmethod
     def zero(cls, n_classes, n_terms):
         """Return the sums of no rows."""
-        shapes = (n_classes,), (n_classes, n_terms), (n_terms, n_terms)
-        return cls(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+        return cls(
+            np.zeros(n_classes, dtype=np.int64),
+            np.zeros((n_classes, n_terms), dtype=np.int64),
+            np.zeros((n_terms, n_terms), dtype=np.int64),
+        )
 
     @classmethod
     def of_rows(cls, Q, class_indices, n_classes, sizes=None):

@@ -33,7 +33,7 @@ def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
         noisy((E - pi).T @ z),
         pi,
         z.T @ z + noise * symmetric,
-        2.0,
+        3.0,
         noise,
         noise,
         noise,
@@ -47,7 +47,7 @@ def population(n, pi, means, variances):
     second = np.diag(variances) + means.T @ np.diag(pi) @ means
     sums = pi[:, None] * means
     statistics = NoisyStatistics(
-        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 2.0, 0, 0, 0, 0
+        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 3.0, 0, 0, 0, 0
     )
 
     def log_posterior(Z):
@@ -210,3 +210,40 @@ def test_a_negative_count_is_a_rare_class(rng, noise):
     scores = np.diff(linear_scores(statistics, terms).scores(X))[:, 0]
     assert np.abs(scores).max() < 10
     assert (scores < 0).mean() > 0.9
+
+
+def alike(rng, n, fraction, radius=1.0):
+    """Rows whose classes do not differ, far from zero and clipped to a ball."""
+    terms = Terms.of_columns([0] * 4)
+    z = terms.encode(0.2 + 0.2 * rng.rand(n, 4))
+    z *= np.minimum(1, radius / np.linalg.norm(z, axis=1, keepdims=True))
+    return z, (np.arange(n) < fraction * n).astype(int), terms
+
+
+@pytest.mark.parametrize("noise", [1.0, 5.0, 10.0, 100.0])
+def test_nothing_is_promised_where_classes_are_alike(rng, noise):
+    # Wrong frequencies take the mean of all rows for a difference of the classes.
+    z, y, terms = alike(rng, 300, 0.1)
+    areas = []
+    for _ in range(40):
+        statistics = statistics_of(z, y, noise=noise, rng=rng)
+        counts = np.bincount(y) + 4 * noise * rng.randn(2)
+        statistics = replace(statistics, radius=1.0, counts=counts, count_sd=4 * noise)
+        areas.append(linear_scores(statistics, terms).expected_auc[0, 1])
+    assert np.median(areas) < 0.56
+    assert np.mean(np.array(areas) < 0.65) >= 0.9
+
+
+def test_squares_bound_the_number_of_rows(rng):
+    X, y = two_classes(rng, 400)
+    terms = Terms.of_columns([0] * 4)
+    exact = statistics_of(terms.encode(X), y)
+    least = exact.second.trace() / exact.radius**2
+    assert 50 < least < 400
+    linear = [
+        linear_scores(replace(exact, counts=np.full(2, n / 2 - 0.5)), terms)
+        for n in (2, 40, least, 300)
+    ]
+    for fewer in linear[:2]:
+        assert_allclose(fewer.coefficients, linear[2].coefficients, rtol=1e-9)
+    assert np.abs(linear[3].coefficients / linear[2].coefficients - 1).max() > 0.1
