@@ -18,25 +18,24 @@ def test_without_noise_it_is_the_quadratic_discriminant(rng):
     rows, labels = rows_of_two(rng, 40_000)
     moments = Moments.measure(rows, np.eye(2)[labels], np.zeros(6))
     expected = QuadraticDiscriminantAnalysis().fit(rows, labels).predict_proba(rows[:500])
-    assert_allclose(
-        np.exp(log_posteriors(Discriminant(moments), rows[:500])), expected, atol=0.02
-    )
+    assert_allclose(np.exp(log_posteriors(Discriminant(moments), rows[:500])), expected, atol=0.04)
 
 
 def test_noise_makes_it_unsure_but_not_wrong(rng):
-    rows, labels = rows_of_two(rng, 4000)
-    exact = Moments.measure(rows, np.eye(2)[labels], np.zeros(6))
+    rows, labels = rows_of_two(rng, 4000, p=20)
+    exact = Moments.measure(rows, np.eye(2)[labels], np.zeros(20))
     pooled = (exact.frequencies @ exact.covariances)[np.newaxis]
     losses = []
     for _ in range(20):
-        means = exact.means + rng.randn(2, 6)
-        found = [exact.class_counts, exact.effective_sizes, means, pooled, np.zeros(6)]
-        for noise in (1.0, 0.0):
-            moments = Moments(*found, np.full((2, 6), noise), np.zeros((1, 6)))
+        means = exact.means + np.sqrt(0.3) * rng.randn(2, 20)
+        found = [exact.class_counts, exact.effective_sizes, means, pooled, np.zeros(20)]
+        for noise in (0.3, 0.0):
+            moments = Moments(*found, np.full((2, 20), noise), np.full((1, 20), 0.01))
             logs = log_posteriors(Discriminant(moments), rows)
             losses.append(-logs[np.arange(4000), labels].mean())
     aware, blind = np.mean(np.reshape(losses, (20, 2)), axis=0)
-    assert aware < 0.7 < blind
+    # Frequencies alone have 0.61.
+    assert aware < 0.61 < blind
 
 
 def test_a_target_has_its_own_rows_and_classes(rng):
