@@ -172,7 +172,7 @@ def test_too_few_classes_are_refused(release, same):
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
         DPTransferClassifier(release).fit(X, np.where(marked == 3, 3, -1))
     with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
-        DPTransferClassifier(release).fit(X, np.full(len(X), -1))
+        DPTransferClassifier(unlabeled=-1).fit(X, np.full(len(X), -1))
 
 
 @pytest.mark.parametrize("unit", [1e20, 1e-15])

@@ -11,6 +11,10 @@ from skdp.release.estimation import ClassModel, Mixtures, Subspace
 _MAX_DIRECTIONS = 120
 # Rows for each direction, of which all classes share one covariance; rule of thumb.
 _ROWS_PER_DIRECTION = 20
+# Share of the rows that may have the same value in a column: with more, the value is a cluster of
+# its own, whatever the classes are. Indicators made adult's class means find who is married,
+# 74 instead of 85 % right at ε = 1.
+_MAX_TIED = 0.1
 # Variance of a direction in units of the largest one, at least; rule of thumb.
 _MIN_VARIANCE = 1e-6
 # Steps, after which hardly a row changes sides; rule of thumb.
@@ -60,7 +64,7 @@ class ClassMeans:
         responsibilities tempered by 1/2, every mean held by 200 rows where it was, and class
         frequencies that are half uniform.
 
-        Where classes lie apart, rows of other people or devices are found again; where they
+        Columns of few values have no part in it. Where classes lie apart, rows of other people or devices are found again; where they
         overlap, means move to clusters that have nothing to do with them, see
         ``agrees``.
 
@@ -112,8 +116,20 @@ class ClassMeans:
         return self.log_posteriors(self.subspace.project(X))
 
 
+def tied_columns(X):
+    """Return which columns have a value that more than a tenth of the rows share."""
+    k = int(np.ceil(_MAX_TIED * len(X)))
+    ordered = np.sort(X, axis=0)
+    return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
+
+
 def _leading_directions(X):
-    """Return directions of the target's rows, as many as one covariance can be learned in."""
+    """Return directions of the target's rows, as many as one covariance can be learned in.
+
+    Tied columns have no part in them.
+    """
+    X, tied = X.astype(np.float64), tied_columns(X)
+    X[:, tied] = X[:, tied].mean(axis=0)
     n_directions = int(np.clip(len(X) // _ROWS_PER_DIRECTION, 1, _MAX_DIRECTIONS))
     found = Subspace.of_rows(X, n_directions)
     kept = found.variances > _MIN_VARIANCE * found.variances[0]

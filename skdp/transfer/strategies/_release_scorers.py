@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.release.estimation import ClassModel, Subspace
-from skdp.transfer.strategies._class_means import ClassMeans
+from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
 from skdp.transfer.strategies._embedding import Embedding
 from skdp.transfer.strategies._source_scorers import AdaptedMixtureScorer
 
@@ -104,8 +104,13 @@ def linear_scorer(task, subspace):
 
 
 def class_means(task, subspace, labels=None):
-    """Return the class means of a release, adapted to the target, see :class:`ClassMeans`."""
+    """Return the class means of a release, adapted to the target, see :class:`ClassMeans`.
+
+    None where every column is tied.
+    """
     rows, moments = rows_of(task, subspace), task.release.moments.select(task.class_indices)
+    if tied_columns(rows(task.X)).all():
+        return None
     everyone = list(range(len(task.class_indices)))
     return OfTarget(ClassMeans.adapt(rows(task.X), moments, labels), rows, everyone)
 

@@ -129,7 +129,9 @@ class Candidates:
         means, mixtures = [], []
         for part in self._task.parts:
             adapt = partial(class_means, part, self._subspace)
-            means.append(Adapted(adapt(), part.X, adapt))
+            follower = adapt()
+            if follower is not None:
+                means.append(Adapted(follower, part.X, adapt))
             scorer = adapted_mixtures(part, self._subspace)
             if scorer is not None:
                 mixtures.append(Adapted(scorer, part.X))
