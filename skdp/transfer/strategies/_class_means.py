@@ -64,9 +64,9 @@ class ClassMeans:
         responsibilities tempered by 1/2, every mean held by 200 rows where it was, and class
         frequencies that are half uniform.
 
-        Columns of few values have no part in it. Where classes lie apart, rows of other people or devices are found again; where they
-        overlap, means move to clusters that have nothing to do with them, see
-        ``agrees``.
+        Columns of few values have no part in it. Where classes lie apart, rows of other people
+        or devices are found again; where they overlap, means move to clusters that have nothing
+        to do with them, which ``agrees`` tells.
 
         Parameters
         ----------
