@@ -5,9 +5,10 @@
 
 activity: ten people are the source, the twenty others the target; each draw divides the people
 anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
-as oriented gradients (which need scikit-image), and 200 target digits, of which 10 are labelled,
-help where it says so. Each draw has a source with noise of its own. A row that ``results/`` has is
-not computed again. Data are found through SKDP_DATA.
+as public oriented gradients, and 200 target digits, of which 10 are labelled, help where it says
+so; or a classifier of scikit-learn learns from 20,000 digits that are drawn from the release. Each
+draw has a source with noise of its own. A row that ``results/`` has is not computed again. Data
+are found through SKDP_DATA.
 """
 
 import os
@@ -20,7 +21,12 @@ import time
 import warnings
 
 import numpy as np
+from _oriented_gradients import oriented_gradients
 from _store import Results
+from sklearn.base import clone
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import fetch_mnist, hide_labels, load_human_activity
@@ -29,6 +35,13 @@ LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0)}
 DRAWS = {"activity": 6, "mnist": 10}
 # Target digits, and labelled ones among them.
 N_TARGET, N_LABELLED = 200, 10
+# Rows that are drawn from a release, and what learns from them.
+N_SAMPLES = 20_000
+LEARNERS = {
+    "forest on samples": RandomForestClassifier(random_state=0),
+    "logistic regression on samples": LogisticRegression(max_iter=100),
+    "quadratic discriminant on samples": QuadraticDiscriminantAnalysis(reg_param=0.01),
+}
 
 
 def activity_cells(draw):
@@ -69,12 +82,13 @@ def activity_row(cell):
 
 
 def mnist_cells(draw):
+    rows = [("source", 0), ("transfer", N_LABELLED)]
+    on_samples = [(name, 0) for name in LEARNERS]
     return [
         {"case": case, "level": level, "model": model, "draw": draw, "labels": labels}
+        for case, more in (("pixels", on_samples), ("oriented gradients", []))
         for level in LEVELS["mnist"]
-        for case in ("pixels", "oriented gradients")
-        for model, labels in (("source", 0), ("transfer", N_LABELLED), ("samples", 0))
-        if model != "samples" or case == "pixels"
+        for model, labels in rows + more
     ]
 
 
@@ -87,26 +101,15 @@ def mnist(case):
     return [(oriented_gradients(X), y) for X, y in data]
 
 
-def oriented_gradients(X):
-    """Return public features of 28 × 28 pixels, in [0, 1]."""
-    from skimage.feature import hog
-
-    settings = {"orientations": 5, "pixels_per_cell": (4, 4), "cells_per_block": (2, 2)}
-    rows = [hog(x.reshape(28, 28), **settings, block_norm="L2") for x in X]
-    return np.array(rows, dtype=np.float32)
-
-
 def mnist_row(cell):
     source, (X_test, y_test) = mnist(cell["case"])
     model = {"pixels": "mixtures", "oriented gradients": "regression"}[cell["case"]]
     release = make_release(*source, cell["level"], range(10), model, cell["draw"])
     if cell["model"] == "source":
         return {"accuracy": release.score(X_test, y_test)}
-    if cell["model"] == "samples":
-        from sklearn.ensemble import RandomForestClassifier
-
-        trained = RandomForestClassifier(random_state=0).fit(*release.sample(20_000, cell["draw"]))
-        return {"accuracy": trained.score(X_test, y_test)}
+    if cell["model"] in LEARNERS:
+        rows = release.sample(N_SAMPLES, cell["draw"])
+        return {"accuracy": clone(LEARNERS[cell["model"]]).fit(*rows).score(X_test, y_test)}
     order = np.random.RandomState(cell["draw"]).permutation(len(X_test))
     few, others = order[:N_TARGET], order[N_TARGET:]
     marked = np.full(N_TARGET, -1)

@@ -50,7 +50,8 @@ PREDICTORS = [
     DPTransferClassifier(strategy="multitask", n_folds=2),
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]
-EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), DPStatisticsSource()]
+STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "regression")]
+EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), *STATISTICS]
 OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.

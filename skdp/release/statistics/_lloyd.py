@@ -27,6 +27,10 @@ _FIRST_STEPS = 5
 # Rows that are drawn for them, of each component (rule of thumb).
 _DRAWS = 200
 
+# Least variance in a mixture, beside the largest and the average of all rows; without noise a
+# direction may have none, for which there is no density (rule of thumb).
+_LEAST = 1e-9
+
 
 def numbers_of_mixtures(n_classes, n_directions):
     """Return how many noisy numbers :func:`lloyd_mixtures` asks for at most."""
@@ -92,7 +96,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
         indices,
         mixtures.weights,
         mixtures.means * units,
-        mixtures.covariances * np.outer(units, units),
+        _definite(mixtures.covariances * np.outer(units, units)),
     )
 
 
@@ -153,6 +157,13 @@ def _starts(mean, covariance, n_components, random_state):
         for k in np.unique(nearest):
             centres[k] = draws[nearest == k].mean(axis=0)
     return centres
+
+
+def _definite(covariances):
+    """Return covariances of which no variance vanishes beside the largest, and beside 1."""
+    values, vectors = np.linalg.eigh(covariances)
+    least = _LEAST * np.maximum(values[:, -1:], 1.0)
+    return (vectors * np.maximum(values, least)[:, np.newaxis]) @ vectors.transpose(0, 2, 1)
 
 
 def _outer(means):

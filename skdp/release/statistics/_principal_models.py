@@ -1,6 +1,7 @@
 """What is learned in the directions in which rows differ most, in several passes over them."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,13 @@ from skdp.release.statistics._locating import locate, numbers_of_location, wides
 from skdp.release.statistics._measuring import measure_moments
 from skdp.release.statistics._whitening import WhitenedRows, length_edges
 
-# Fraction of the rows that are not clipped in the principal directions. Rule of thumb.
-_QUANTILE = 0.9
+# What a linear discriminant counts for to begin a descent: with .35, .5 and .7 98.7, 98.7 and
+# 98.6 % of 10,000 digits of MNIST that were kept back are right at ε = 8, 98.0, 98.0 and 98.1 % at
+# ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
+_TRUST = 0.5
+# Of the average variance, added to each for that discriminant: nothing to ten times as much get as
+# many digits right.
+_RIDGE = 0.05
 # Least variance beside the largest, as far as float32 tells (rule of thumb).
 _PRECISION = 1e-6
 
@@ -34,6 +40,7 @@ class PrincipalModel(ABC):
     """
 
     n_directions: int
+    quantile: float
     shares: dict
 
     def grid(self, columns, radius):
@@ -57,7 +64,10 @@ class PrincipalModel(ABC):
         grid = locate(rows, grid, queries)
         moments = measure_moments(ask(rows.sums(grid), grid, queries), grid)
         subspace = Subspace.of_moments(moments, self.n_directions)
-        whitened = WhitenedRows.of(rows, grid, subspace, _QUANTILE, queries)
+        # Rows that are all the same have no spread, but one step of the grid cannot be told.
+        step = (grid.step / grid.terms.scale).max()
+        subspace = replace(subspace, variances=np.maximum(subspace.variances, step**2))
+        whitened = WhitenedRows.of(rows, grid, subspace, self.quantile, queries)
         parts = self._learn(whitened, subspace, moments, queries)
         return {"moments": moments, **parts}
 
@@ -76,6 +86,8 @@ class MixturesModel(PrincipalModel):
     # With 30 and 50 directions mixtures get 97.1 and 97.0 % of the test digits of MNIST right at
     # ε = 8, with 40 they get 96.9 %; at ε = 1 94.8, 95.1 and 94.9 %.
     n_directions = 40
+    # Fraction of the rows that are not clipped in these directions (rule of thumb).
+    quantile = 0.9
     # Of the budget: most of it for second moments, which have the most noise.
     shares = {
         "rows": Share(0.005),
@@ -106,12 +118,16 @@ class MixturesModel(PrincipalModel):
 
 
 class RegressionModel(PrincipalModel):
-    """A softmax regression by noisy gradient descent on all rows."""
+    """A softmax regression by noisy gradient descent on all rows, from a discriminant on."""
 
-    # With 200 and 300 directions of 512 oriented gradients, descent gets about as many test
-    # digits of MNIST right (rule of thumb).
-    n_directions = 300
-    # Of the budget: nearly all for the gradients.
+    # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75 % of 10,000
+    # digits of MNIST that were kept back from 60,000 are right at ε = 8, 98.0 % of them at ε = 1.
+    n_directions = 400
+    # With .5, .7 and .9 98.67, 98.66 and 98.68 % of these digits are right at ε = 8; 98.05, 98.04
+    # and 97.94 % at ε = 1.
+    quantile = 0.7
+    # Of the budget: nearly all for the gradients. With half of this and twice as much for second
+    # moments, as many of these digits are right.
     shares = {
         "rows": Share(0.005),
         "mean": Share(0.025),
@@ -128,12 +144,24 @@ class RegressionModel(PrincipalModel):
         return numbers_of_regression(n_classes, n_directions)
 
     def _learn(self, whitened, subspace, moments, queries):
-        n_classes, n_rows = len(moments.class_counts), moments.class_counts.sum()
-        own, intercepts = softmax_regression(whitened, n_classes, n_rows, queries)
-        coefficients = own @ (subspace.components / np.sqrt(subspace.variances)[:, np.newaxis])
+        within = _without_noise(moments)
+        units = subspace.components.T / np.sqrt(subspace.variances)
+        means = (moments.means - subspace.mean) @ units
+        start = _discriminant(means, units.T @ within @ units, moments.frequencies)
+        own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
+        coefficients = own @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
-        apart = separations(coefficients, moments.means, _without_noise(moments))
+        apart = separations(coefficients, moments.means, within)
         return {"linear": LinearScores(coefficients, intercepts, apart)}
+
+
+def _discriminant(means, covariance, frequencies):
+    """Return coefficients and intercepts of a linear discriminant, drawn towards zero."""
+    ridge = _RIDGE * np.trace(covariance) / len(covariance)
+    coefficients = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means.T).T
+    intercepts = np.log(frequencies) - 0.5 * np.einsum("cj,cj->c", coefficients, means)
+    coefficients = coefficients - coefficients.mean(axis=0)
+    return _TRUST * coefficients, _TRUST * (intercepts - intercepts.mean())
 
 
 def _without_noise(moments):

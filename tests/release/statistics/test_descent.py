@@ -25,10 +25,21 @@ def select(whitened, here):
     )
 
 
+def clipped_residuals(scores, y):
+    """Return what one_hot(y) - softmax(scores) is after rows longer than 1/2 were clipped."""
+    residuals = np.eye(scores.shape[1])[y] - softmax(scores, axis=1)
+    norms = np.linalg.norm(residuals, axis=1, keepdims=True)
+    return residuals * np.minimum(1, 0.5 / np.maximum(norms, 1e-300))
+
+
 def test_residuals_are_those_of_softmax(rng):
     scores, y = 5 * rng.randn(2000, 7), rng.randint(7, size=2000)
     residuals = integer_residuals(scores, y, np.full(2000, WEIGHT_GRID)) / WEIGHT_GRID
-    assert_allclose(residuals, np.eye(7)[y] - softmax(scores, axis=1), atol=3e-6)
+    assert_allclose(residuals, clipped_residuals(scores, y), atol=3e-6)
+    short = np.linalg.norm(residuals, axis=1) < 0.499
+    assert 0.05 < short.mean() < 0.95
+    plain = np.eye(7)[y] - softmax(scores, axis=1)
+    assert_allclose(residuals[short], plain[short], atol=3e-6)
 
 
 @pytest.mark.parametrize("weight", [WEIGHT_GRID, WEIGHT_GRID // 3, 1])
@@ -37,8 +48,8 @@ def test_residuals_never_exceed_their_bound(rng, weight):
     scores[:5] = 1e300 * np.eye(5)
     y = rng.randint(5, size=20_000)
     residuals = integer_residuals(scores, y, np.full(20_000, weight)).astype(np.int64)
-    assert ((residuals**2).sum(axis=1) <= 2 * weight**2).all()
-    assert (residuals**2).sum(axis=1).max() > 1.99 * weight**2 - 1
+    assert (4 * (residuals**2).sum(axis=1) <= weight**2).all()
+    assert 4 * (residuals**2).sum(axis=1).max() > 0.99 * weight**2 - 1
 
 
 def test_the_gradient_is_the_same_in_any_order_and_the_sum_of_its_rows(rng, whitened):
@@ -56,7 +67,7 @@ def test_a_record_moves_the_gradient_by_its_sensitivity_at_most(rng, make_querie
         codes.astype(np.int32), rng.randint(3, size=400), np.full(400, WEIGHT_GRID), 1.0
     )
     noise = make_queries()
-    softmax_regression(rows, 3, 400, noise)
+    softmax_regression(rows, (np.zeros((3, 4)), np.zeros(3)), 400, noise)
     bound = noise.sensitivity["gradients"]
     norms = []
     for scale in (0, 1, 1e3):
@@ -65,15 +76,15 @@ def test_a_record_moves_the_gradient_by_its_sensitivity_at_most(rng, make_querie
     assert 0.95 * bound < max(norms) <= bound
 
 
-def test_without_noise_it_is_plain_gradient_descent(whitened, make_queries):
-    noise = make_queries()
-    coefficients, intercepts = softmax_regression(whitened, 3, 900, noise)
+def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries):
+    start = rng.randn(3, 6), rng.randn(3)
+    coefficients, intercepts = softmax_regression(whitened, start, 900, make_queries())
     X = np.hstack([whitened.codes / GRID, np.full((900, 1), 0.25)])
-    targets = np.eye(3)[whitened.class_indices]
-    weights, velocity, path = np.zeros((7, 3)), 0.0, []
+    weights, velocity, path = np.vstack([2.5 * start[0].T, 4 * start[1]]), 0.0, []
     for _ in range(N_STEPS):
-        velocity = 0.9 * velocity + X.T @ (targets - softmax(X @ weights, axis=1)) / 900
-        weights = weights + 0.25 * 2.5**2 * velocity
+        residuals = clipped_residuals(X @ weights, whitened.class_indices)
+        velocity = 0.9 * velocity + X.T @ residuals / 900
+        weights = weights + 2.0 * 2.5**2 * velocity
         path.append(weights)
     average = np.mean(path[-N_STEPS // 2 :], axis=0)
     assert_allclose(coefficients, average[:-1].T / 2.5, atol=2e-3)
