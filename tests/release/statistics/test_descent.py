@@ -89,3 +89,24 @@ def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries)
     average = np.mean(path[-N_STEPS // 2 :], axis=0)
     assert_allclose(coefficients, average[:-1].T / 2.5, atol=2e-3)
     assert_allclose(intercepts, average[-1] / 4, atol=2e-3)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 10.0])
+def test_strong_noise_makes_steps_shorter(sigma, whitened, make_queries, monkeypatch):
+    queries, answers = make_queries(sigma), []
+    add = queries.add
+    monkeypatch.setattr(queries, "add", lambda *a: answers.append(add(*a)) or answers[-1])
+    coefficients, intercepts = softmax_regression(
+        whitened, (np.zeros((3, 6)), np.zeros(3)), 900, queries
+    )
+    noise = sigma * 0.5 * np.sqrt(1 + 1 / 16) * 2.5 / 900
+    rate = 2.0 if sigma == 0.1 else 2.0 * np.sqrt(0.001 / noise)
+    assert rate <= 2
+    weights, velocity, path = np.zeros((7, 3)), 0.0, []
+    for answer in answers:
+        velocity = 0.9 * velocity + answer / (GRID * WEIGHT_GRID * 900)
+        weights = weights + rate * 2.5**2 * velocity
+        path.append(weights)
+    average = np.mean(path[-N_STEPS // 2 :], axis=0)
+    assert_allclose(coefficients, average[:-1].T / 2.5, rtol=1e-6)
+    assert_allclose(intercepts, average[-1] / 4, rtol=1e-6)
