@@ -1,4 +1,4 @@
-"""The table of what audits detect."""
+"""The tables of what audits detect."""
 
 from _table import load, table
 
@@ -30,6 +30,26 @@ def audit_power():
         + "\n\n".join(tables)
         + "\n\nRight mechanisms that were refuted, at 90 % confidence:\n\n"
         + table(["audited", "unit", "false alarms"], alarms)
+    )
+
+
+def release_audit():
+    record = load("release_audit")
+    fits = record["settings"]["fits"]
+    body = [
+        [
+            f"{float(row['epsilon']):g}",
+            *(f"{float(row[key]):.2f}" for key in ("epsilon_lower", "event_epsilon_lower")),
+            f"{float(row['mu_lower']):.3f} of {float(row['mu']):.3f}",
+            "yes" if row["passed"] else "no",
+        ]
+        for row in record["rows"]
+    ]
+    names = ["ε", "bound", "by one event", "μ", "passed"]
+    return (
+        f"Lower bound of the ε of a source of statistics, by {fits:,} fits, half of them with one "
+        "more record, at 95 % confidence and δ = 1e-5: that of the Gaussian losses it states, by "
+        "μ, and one whatever its losses are, by a single event.\n\n" + table(names, body)
     )
 
 

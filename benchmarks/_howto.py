@@ -18,37 +18,41 @@ NEEDS = {
     "bench_test_noise.py": "MNIST; torch",
     "bench_fuzzy_privacy.py": "MNIST; matplotlib",
     "bench_human_activity.py": "human activity",
+    "bench_tables_peers.py": "the six tables; interpret-core, diffprivlib, torch and opacus",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",
     "bench_audit_power.py": "–",
+    "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
 }
 # Results that the scripts without keys write.
 OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
-    "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "noise", "accounting",
-    "attacks", "audit_power", "predict_memory",
+    "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers", "noise",
+    "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
 )  # fmt: skip
 
 TEXT = """\
 ## How to run them
 
-**Data.** MNIST and USPS are downloaded from OpenML on first use. Human activity and
-Office+Caltech have no download: set the environment variable `SKDP_DATA` to a folder that
-holds `uci_har_features_derived.npz`, `office_caltech_surf.npz` and
-`office_caltech_splits_hoffman20.npz`; `mnist.npz` and `usps.npz` there save the downloads.
+**Data.** MNIST and USPS are downloaded from OpenML on first use. Human activity, Office+Caltech
+and the six tables have no download: set the environment variable `SKDP_DATA` to a folder that
+holds `uci_har_features_derived.npz`, `office_caltech_surf.npz`,
+`office_caltech_splits_hoffman20.npz` and the folder `tabular`; `mnist.npz` and `usps.npz` there
+save the downloads.
 
 **Packages.** `pip install -e ".[benchmark,privacy]"` gives matplotlib, torch, pot, skada and
-dp-accounting, and opacus for DP-SGD; without torch and opacus its rows are left out.
+dp-accounting, and opacus for DP-SGD; without torch and opacus its rows are left out. The other
+packages of `bench_tables_peers.py` exclude one another: each has an environment of its own.
 
 **Commands.** One command for each table, from the root of the repository. `bench_transfer.py`
 computes only the rows that its table lacks, and writes each as it comes: after an interruption
 repeat the command. `--list` says what is missing, `--redo` computes rows again, and `--models`,
 `--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py` says what a
 table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
-that it has; the other scripts run as a whole. `python benchmarks/tables.py` then writes this
-page.
+that it has, `bench_tables_peers.py` its rows; the other scripts run as a
+whole. `python benchmarks/tables.py` then writes this page.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the

@@ -7,6 +7,7 @@ import _audit_tables as audits
 import _front
 import _howto
 import _model_tables as models
+import _statistics_tables as statistics
 import _transfer_tables as transfers
 import _variant_tables as variants
 from _store import HERE
@@ -113,10 +114,16 @@ SECTIONS = [
     ("All of MNIST with noise on the test digits", "test_noise", models.test_noise),
     ("Deep fuzzy classifier, accuracy against ε and δ", "fuzzy_privacy", models.fuzzy_privacy),
     ("Human activity, five people left out", "human_activity", models.human_activity),
+    (
+        "Whole records of six tables, source to target: other packages",
+        "tables_peers",
+        statistics.tables_peers,
+    ),
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
+    ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
 ]
 

@@ -1,5 +1,6 @@
 """The runner of the transfer benchmarks, with a stub for data and models; no benchmark runs."""
 
+import gzip
 import importlib
 import json
 import os
@@ -225,6 +226,75 @@ def test_commit_says_where_code_differs_from_it(load, tmp_path, monkeypatch):
     assert commit() == head
     (tmp_path / "code.py").write_text("2")
     assert commit() == f"{head}-dirty"
+
+
+@pytest.fixture
+def small_table(tmp_path, monkeypatch):
+    """Forty rows, source women and target men, in the folder of the tables."""
+    schema = {
+        "label": "death",
+        "columns": {
+            "sex": {"type": "category", "categories": ["F", "M"]},
+            "group": {"type": "category", "categories": ["a", "b", "c"]},
+            "dose": {"type": "numeric", "low": 10, "high": 30, "missing": "17 %"},
+            "count": {"type": "numeric", "low": 0, "high": 100, "log": True},
+        },
+        "source": "sex == 'F'",
+        "labels_per_class": 2,
+        "target_rows": 12,
+    }
+    folder = tmp_path / "tabular"
+    folder.mkdir()
+    (folder / "schemas.json").write_text(json.dumps({"whas500": schema}))
+    rows = [
+        f"{'FM'[i % 2]},{'abc'[i % 3] if i % 5 else ''},{10 + i if i % 4 else ''},{2 * i},"
+        f"{'dead' if i % 7 < 3 else 'alive'}"
+        for i in range(40)
+    ]
+    with gzip.open(folder / "whas500.csv.gz", "wt") as file:
+        file.write("\n".join(["sex,group,dose,count,death", *rows]) + "\n")
+    monkeypatch.setenv("SKDP_DATA", str(tmp_path))
+
+
+@pytest.mark.usefixtures("small_table")
+def test_tables_are_encoded_by_the_schema_and_split_by_seed(load):
+    data = load("_tables_data")
+    first, again, other = (data.scenario("whas500", seed) for seed in (0, 0, 1))
+    assert [column.kind for column in first.columns] == ["binary", "category", *["numeric"] * 2]
+    assert [column.places.stop for column in first.columns] == [1, 4, 6, 7]
+    assert len(first.y_source) == 20
+    assert not first.X_source[:, 0].any()
+    np.testing.assert_array_equal(first.X_test, again.X_test)
+    assert not np.array_equal(first.X_test, other.X_test)
+    target = np.vstack([first.X_learn, first.X_test])
+    assert target.shape == (20, 7)
+    assert len(np.unique(target[:, 6])) == 20  # each of the target's rows, and each once
+    assert [int((first.marked == label).sum()) for label in (-1, 0, 1)] == [8, 2, 2]
+    # Row 36 has group a, a missing dose; row 21 group a and a dose above its range.
+    X = data._encoded("whas500")[2]
+    np.testing.assert_array_equal(X[36, :6], [0, 1, 0, 0, 0.5, 1])
+    np.testing.assert_array_equal(X[21, :6], [1, 1, 0, 0, 1, 0])
+    np.testing.assert_array_equal(X[5, 1:4], 0)  # its group is missing
+    assert X.min() == 0
+    assert X.max() == 1
+
+
+@pytest.mark.usefixtures("small_table")
+def test_peers_are_measured_once_and_missing_ones_left_out(load, open_results, capsys):
+    bench = load("bench_tables_peers")
+    names = ["logistic regression, target", "DP-EBM", "logistic regression, source"]
+    results = open_results()
+    cells = list(bench.plan(["whas500"], names, 2))
+    assert len(cells) == 2 * (1 + 3 + 1)
+    for _ in range(2):
+        bench.run(cells, results, {"interpret": shutil.which("false")}, False)
+    assert "DP-EBM is left out" in capsys.readouterr().out
+    rows = results.record["rows"]
+    assert [(row["draw"], row["level"]) for row in rows] == [
+        (0, "-"), (0, "clear"), (1, "-"), (1, "clear"),
+    ]  # fmt: skip
+    assert all(0 <= row["auc"] <= 1 for row in rows)
+    assert not results.record["superseded"]
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ class PrivacyLedger:
             self._entries, self._summed = entries, (len(entries), total)
             return total
 
-    def release(self, estimator, X, y=None, *, name=""):
+    def release(self, estimator, X, y=None, *, groups=None, name=""):
         """Enter a release, and make it.
 
         What the estimator will guarantee is asked for, and entered, before it is fitted, hence
@@ -206,14 +206,17 @@ class PrivacyLedger:
         estimator : object
             With a method ``guarantee_for(X, y)`` that says what ``fit(X, y)`` will guarantee and
             draws no noise: a noise transformer, :class:`~skdp.RandomizedResponse` (labels take
-            the place of X), or :class:`~skdp.DPSource`, which with ``label_noise`` states the
-            guarantee of a record with its label.
+            the place of X), :class:`~skdp.DPStatisticsSource`, or :class:`~skdp.DPSource`, which
+            with ``label_noise`` states the guarantee of a record with its label.
 
         X : array-like of shape (n_samples, n_features)
             The data of this ledger.
 
         y : array-like of shape (n_samples,), default=None
             Its labels, where the estimator takes them.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is, where the estimator takes that.
 
         name : str, default=""
             What it is.
@@ -245,9 +248,10 @@ class PrivacyLedger:
                 f"name as name={y!r}."
             )
         data = (X,) if y is None else (X, y)
-        self.spend(state(*data), name)
+        known = {} if groups is None else {"groups": groups}
+        self.spend(state(*data, **known), name)
         transforms = hasattr(estimator, "fit_transform")
-        return estimator.fit_transform(*data) if transforms else estimator.fit(*data)
+        return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
 
     def _refuse_refund(self, total):
         """Raise ValueError where a new entry brings the total down."""

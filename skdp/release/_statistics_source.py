@@ -1,27 +1,25 @@
 """The source's owner makes a release from perturbed statistics."""
 
-from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._release import Release
 from skdp.release.statistics import (
     MODELS,
-    PrivateRows,
+    Layout,
     PublicColumns,
     StatisticsAccumulator,
-    check_groups,
+    announced_columns,
+    check_labels,
     choose_model,
     class_list,
     encode_rows,
     is_dask,
     one_pass,
-    prepare_rows,
 )
 from skdp.tabular import TabularEncoder
 from skdp.utils._private_data import validate_private_data
@@ -199,14 +197,14 @@ class DPStatisticsSource(PrivateRandomness):
         ----------
         X : array-like of shape (n_samples, n_features), or Dask collection
             Private rows: a DataFrame with an ``encoder``, otherwise numbers. A
-            :class:`numpy.memmap` is read in chunks; chunks of a Dask array or DataFrame are
-            summed where they are.
+            :class:`numpy.memmap` of float32 or float64 is read in chunks; chunks of a Dask array
+            or DataFrame are summed where they are, see :meth:`StatisticsAccumulator.add_dask`.
 
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; of Dask, with the same chunks, where X is.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is; with ``privacy_unit="group"``.
+            Whose row each one is, likewise; with ``privacy_unit="group"``.
 
         Returns
         -------
@@ -220,28 +218,28 @@ class DPStatisticsSource(PrivateRandomness):
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
         if is_dask(X):
-            return self._fit_dask(X, y, groups)
-        X, y, columns = self._validate(X, y)
-        classes = class_list(self.classes, columns.schema, y)
-        groups = check_groups(groups, len(y), self.privacy_unit == "group")
-        rows = PrivateRows.of_labels(X, y, classes, groups)
-        model = choose_model(self.model, columns)
-        grid = model.grid(columns, self.radius)
-        queries = self._queries(model, grid, classes)
-        return self._publish(model.learn(rows, grid, queries), columns, classes, queries)
+            accumulator = self.accumulator(*announced_columns(X))
+            accumulator.add_dask(X, y, groups)
+            return self.fit_accumulated(accumulator)
+        model, layout, rows = self._validate(X, y, groups)
+        queries = self._queries(model, layout)
+        return self._publish(model.learn(rows, layout.grid, queries), layout, queries)
 
-    def guarantee_for(self, X, y):
+    def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
 
         A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Private rows, as for :meth:`fit`.
+        X : array-like of shape (n_samples, n_features), Dask collection or StatisticsAccumulator
+            Private rows, as for :meth:`fit` or :meth:`fit_accumulated`.
 
         y : array-like of shape (n_samples,)
-            Class labels, as for :meth:`fit`.
+            Class labels, as for :meth:`fit`; an accumulator has its own.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is, likewise.
 
         Returns
         -------
@@ -253,13 +251,15 @@ class DPStatisticsSource(PrivateRandomness):
             When parameters or data are such as :meth:`fit` refuses.
         """
         self._validate_params()
-        _, y, columns = clone(self)._validate(X, y)
-        classes = class_list(self.classes, columns.schema, y)
-        model = choose_model(self.model, columns)
-        queries = self._queries(model, model.grid(columns, self.radius), classes)
-        return self._guarantee(columns, queries)
+        if is_dask(X):
+            X = self.accumulator(*announced_columns(X))
+        if isinstance(X, StatisticsAccumulator):
+            model, layout = self._layout_of(X)
+        else:
+            model, layout, _ = clone(self)._validate(X, y, groups)
+        return self._guarantee(layout, self._queries(model, layout))
 
-    def accumulator(self, n_features=None, feature_names=None):
+    def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
         """Return an empty accumulator for rows that arrive in parts.
 
         Parameters
@@ -268,7 +268,10 @@ class DPStatisticsSource(PrivateRandomness):
             Number of columns; not needed with ``feature_names`` or an ``encoder``.
 
         feature_names : array-like of str or None, default=None
-            Names of the columns.
+            Names of the columns, in order.
+
+        dtype : dtype, default=float64
+            float32 or float64: of the rows that the release stands for.
 
         Returns
         -------
@@ -283,11 +286,9 @@ class DPStatisticsSource(PrivateRandomness):
             more than one pass over the rows.
         """
         self._validate_params()
-        columns = self._announced(n_features, feature_names)
-        classes = class_list(self.classes, columns.schema, None)
-        grid = one_pass(choose_model(self.model, columns)).grid(columns, self.radius)
-        prepare = partial(prepare_rows, columns, classes, self.privacy_unit == "group")
-        return StatisticsAccumulator(prepare, grid, columns, classes)
+        model, layout = self._layout(self._announced(n_features, feature_names, dtype), None)
+        one_pass(model)
+        return StatisticsAccumulator(layout)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_accumulated(self, accumulator):
@@ -309,37 +310,51 @@ class DPStatisticsSource(PrivateRandomness):
             When it was made by a source of other parameters.
         """
         forget_fit(self)
-        columns, classes = accumulator.columns, accumulator.classes
-        model = one_pass(choose_model(self.model, columns))
-        grid = model.grid(columns, self.radius)
-        sums = accumulator.exact_sums(grid)
-        queries = self._queries(model, grid, classes)
+        model, layout = self._layout_of(accumulator)
+        sums = accumulator.unprotected_sums().sums
+        queries = self._queries(model, layout)
+        self._see(layout.columns)
+        return self._publish(model.from_sums(sums, layout.grid, queries), layout, queries)
+
+    def _validate(self, X, y, groups):
+        """Return the model, what is public about the rows, and these as numbers in a layout."""
+        if self.encoder is not None:
+            columns = PublicColumns.of_encoder(clone(self.encoder).fit(X))
+            X = encode_rows(columns, X)
+            self._see(columns)
+        else:
+            X = validate_private_data(self, X)
+            names = getattr(self, "feature_names_in_", None)
+            columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
+        y = check_labels(y, X)
+        model, layout = self._layout(columns, y)
+        return model, layout, layout.label(X, y, groups)
+
+    def _see(self, columns):
         self.n_features_in_ = columns.n_inputs
         if columns.input_names is not None:
             self.feature_names_in_ = columns.input_names
-        return self._publish(model.from_sums(sums, grid, queries), columns, classes, queries)
 
-    def _fit_dask(self, X, y, groups):
-        names = list(X.columns) if hasattr(X, "columns") else None
-        accumulator = self.accumulator(X.shape[1], names)
-        accumulator.add_dask(X, y, groups)
-        return self.fit_accumulated(accumulator)
+    def _layout(self, columns, y):
+        """Return the model, and what is public about rows of these columns."""
+        classes = class_list(self.classes, columns.schema, y)
+        model = choose_model(self.model, columns)
+        grid = model.grid(columns, self.radius)
+        return model, Layout(columns, classes, grid, self.privacy_unit == "group")
 
-    def _validate(self, X, y):
-        """Return rows in public columns, labels, and what is public about the columns."""
-        if self.encoder is not None:
-            columns = PublicColumns.of_encoder(clone(self.encoder).fit(X))
-            rows = encode_rows(columns, X)
-            self.n_features_in_ = columns.n_inputs
-            self.feature_names_in_ = columns.input_names
-            y = column_or_1d(y)
-            check_consistent_length(rows, y)
-            return rows, y, columns
-        X, y = validate_private_data(self, X, y)
-        names = getattr(self, "feature_names_in_", None)
-        return X, y, PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
+    def _layout_of(self, accumulator):
+        """Return the model and the layout of an accumulator that was made for this source."""
+        known = accumulator.layout.columns
+        columns = self._announced(known.n_inputs, known.input_names, known.dtype)
+        model, layout = self._layout(columns, None)
+        if not layout.is_same(accumulator.layout):
+            raise ValueError(
+                "The 'accumulator' parameter was made by a source of other parameters. Make it "
+                "by accumulator() of the source that is to release it."
+            )
+        return one_pass(model), layout
 
-    def _announced(self, n_features, names):
+    def _announced(self, n_features, names, dtype):
         """Return what is public about columns of which no row has been seen."""
         if self.encoder is not None:
             return PublicColumns.of_schema(self.encoder.schema)
@@ -350,21 +365,29 @@ class DPStatisticsSource(PrivateRandomness):
             )
         names = None if names is None else np.array(list(names), dtype=object)
         n_features = len(names) if n_features is None else n_features
-        return PublicColumns.of_array(n_features, self.bounds, names)
+        whole = isinstance(n_features, Integral) and n_features > 0
+        if not whole or (names is not None and len(names) != n_features):
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+                "number above 0, that of 'feature_names' where these are given, got "
+                f"{n_features!r}."
+            )
+        return PublicColumns.of_array(n_features, self.bounds, names, dtype)
 
-    def _queries(self, model, grid, classes):
+    def _queries(self, model, layout):
         bits = private_bits(self, self.random_state)
-        n_numbers = model.n_numbers(len(classes), grid.n_terms)
+        n_numbers = model.n_numbers(len(layout.classes), layout.grid.n_terms)
         return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits)
 
-    def _publish(self, parts, columns, classes, queries):
+    def _publish(self, parts, layout, queries):
         """Make the release, and what goes with it."""
         warn_of_no_noise(self, self.epsilon)
+        columns = layout.columns
         release = Release(
-            classes=classes,
+            classes=layout.classes,
             n_features=columns.n_features,
             dtype=columns.dtype,
-            guarantee=self._guarantee(columns, queries),
+            guarantee=self._guarantee(layout, queries),
             feature_names=columns.names,
             bounds=columns.bounds,
             encoder=columns.schema,
@@ -374,7 +397,8 @@ class DPStatisticsSource(PrivateRandomness):
         self.release_ = release
         return self
 
-    def _guarantee(self, columns, queries):
+    def _guarantee(self, layout, queries):
+        columns = layout.columns
         excludes = (
             "what is public: columns, bounds, encoder, the list of classes, parameters; "
             "queries to the release"

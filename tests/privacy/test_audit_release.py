@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
 from sklearn.base import BaseEstimator
 
+from skdp import DPStatisticsSource
 from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import audit_release, released_statistics
 from skdp.privacy.audit._intervals import detectable_mu, mu_lower_bound
-from skdp.privacy.audit._release_audit import _with_canary
+from skdp.privacy.audit._release_audit import _with_canary, _Worlds
 from skdp.privacy.audit._released import best_direction
 
 DELTA = 1e-5
@@ -251,3 +252,29 @@ def test_canaries_are_made_of_the_ends_of_columns():
     rows, labels = _with_canary(frame, y, (frame.iloc[:1], "centipede"))
     assert rows.iloc[-1].tolist() == frame.iloc[0].tolist()
     assert labels[-1] == "centipede"
+
+
+def test_the_source_of_statistics_keeps_its_word_to_persons():
+    audit = audit_release(
+        DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
+        ROWS,
+        LABELS,
+        groups=np.arange(300) // 2,
+        # Where the cosines of the columns, which moments do not have, are small.
+        canary=([1 / 6, 1 / 6], 1),
+        n_trials=100,
+        confidence=1 - 1e-6,
+    )
+    assert audit.guarantee.unit == "group"
+    assert audit.passed
+    assert audit.epsilon_lower > 1.0
+
+
+def test_what_a_canary_adds_to_the_source_of_statistics_is_bounded_by_its_radius():
+    source = DPStatisticsSource(1.0, classes=[0, 1], radius=0.5)
+    for canary in (([0.9, 0.5], 1), ([1e6, -1e6], 1)):
+        added = _Worlds(source, ROWS, LABELS, None, canary, released_statistics).contribution
+        assert_allclose(added[:2], [0, 1], atol=1e-5)
+        # One class alone changes, by half of 2x − 1, clipped.
+        assert_allclose(added[2:4], 0, atol=1e-5)
+        assert np.linalg.norm(2 * added[4:6] - added[1]) < 0.5 + 1e-4

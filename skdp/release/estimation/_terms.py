@@ -4,13 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.utils._indices import as_slice
+
 # Orders of the cosines of a numeric column. On six tables at ε = 1 the AUC is .7588 with them,
 # .7526 without, .7550 with order 2 alone, .7581 with order 4 too.
 _ORDERS = (2, 3)
 # Steps of a column between its bounds at which cosines are computed. They come from a table, so
 # that what a row contributes to a sum depends on that row alone, to the last bit.
 _STEPS = 2**16
-_COSINES = np.cos(np.pi * np.arange(2 * _STEPS) / _STEPS)
+_PERIOD = 2 * _STEPS
+_MINUS_COSINES = -np.cos(np.pi * np.arange(_PERIOD) / _STEPS)
+# Elements of rows that are encoded together (measured: 2^14 to 2^17 are alike).
+_BLOCK_ELEMENTS = 2**15
 # Size of an indicator of one of k categories: the AUC at ε = 1 is .7588, and .7553 with size 1.
 _INDICATOR_SCALE = 0.7
 # Variance of a column that is uniform over its bounds, in units of their squared difference.
@@ -103,10 +108,36 @@ class Terms:
 
     def encode(self, X):
         """Return the terms of rows, of shape (n_samples, n_terms)."""
-        x = np.clip(X[:, self.column], self.low, self.high)
-        cosine = self.order > 1
-        if cosine.any():
-            low, high = self.low[cosine], self.high[cosine]
-            steps = np.rint((x[:, cosine] - low) / (high - low) * _STEPS).astype(np.int64)
-            x[:, cosine] = -_COSINES[self.order[cosine] * steps % len(_COSINES)]
-        return self.scale * (x - self.centre)
+        Z = np.empty((len(X), len(self.column)))
+        for rows, block in self.encode_blocks(X):
+            Z[rows] = block
+        return Z
+
+    def encode_blocks(self, X):
+        """Yield slices of rows, and the terms of these, that stay in the cache of a core."""
+        orders = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
+        places = [(order, as_slice(at), as_slice(self.column[at])) for order, at in orders]
+        n = max(_BLOCK_ELEMENTS // max(len(self.column), 1), 1)
+        for start in range(0, len(X), n):
+            rows = slice(start, start + n)
+            yield rows, self._encode(X[rows], places)
+
+    def _encode(self, X, places):
+        """Return the terms of a few rows; of each order, there are places of terms and columns."""
+        Z = np.empty((len(X), len(self.column)))
+        for order, here, columns in places:
+            low, high = self.low[here], self.high[here]
+            x = np.maximum(X[:, columns], low, dtype=np.float64)
+            np.minimum(x, high, out=x)
+            if order > 1:
+                x -= low
+                x /= high - low
+                x *= _STEPS
+                steps = np.rint(x, out=x).astype(np.int64)
+                steps *= order
+                steps &= _PERIOD - 1  # the remainder, as the period is a power of two
+                x = _MINUS_COSINES[steps]
+            x -= self.centre[here]
+            x *= self.scale[here]
+            Z[:, here] = x
+        return Z

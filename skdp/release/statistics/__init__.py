@@ -1,10 +1,11 @@
 """What the owner of rows computes of them before it adds noise, and what follows from it."""
 
-from skdp.release.statistics._accumulator import StatisticsAccumulator
+from skdp.release.statistics._accumulator import StatisticsAccumulator, UnprotectedSums
 from skdp.release.statistics._classes import class_list
 from skdp.release.statistics._clipping import square_before_clipping
 from skdp.release.statistics._columns import PublicColumns
-from skdp.release.statistics._dask import is_dask
+from skdp.release.statistics._dask import announced_columns, is_dask
+from skdp.release.statistics._layout import Layout
 from skdp.release.statistics._linear_posterior import (
     linear_scores,
     positive_mean,
@@ -12,20 +13,23 @@ from skdp.release.statistics._linear_posterior import (
 )
 from skdp.release.statistics._models import MODELS, choose_model, one_pass
 from skdp.release.statistics._noisy import NoisyStatistics
-from skdp.release.statistics._preparing import check_groups, encode_rows, prepare_rows
+from skdp.release.statistics._preparing import check_labels, encode_rows
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
 
 __all__ = [
-    "ExactSums",
     "MODELS",
+    "ExactSums",
+    "Layout",
     "NoisyStatistics",
     "PrivateRows",
     "PublicColumns",
     "RowGrid",
     "StatisticsAccumulator",
-    "check_groups",
+    "UnprotectedSums",
+    "announced_columns",
+    "check_labels",
     "choose_model",
     "class_list",
     "encode_rows",
@@ -34,6 +38,5 @@ __all__ = [
     "one_pass",
     "positive_mean",
     "posterior_weights",
-    "prepare_rows",
     "square_before_clipping",
 ]

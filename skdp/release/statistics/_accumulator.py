@@ -1,7 +1,25 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
+from dataclasses import dataclass, replace
+
 from skdp.release.statistics._dask import sum_dask
-from skdp.release.statistics._sums import ExactSums
+from skdp.release.statistics._layout import Layout
+from skdp.release.statistics._sums import ExactSums, refuse_shared_persons
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnprotectedSums:
+    """Sums **without any noise**, and what they are sums of; for other processes of the owner.
+
+    Attributes
+    ----------
+    layout : Layout
+
+    sums : ExactSums
+    """
+
+    layout: Layout
+    sums: ExactSums
 
 
 class StatisticsAccumulator:
@@ -19,15 +37,8 @@ class StatisticsAccumulator:
 
     Parameters
     ----------
-    prepare : callable
-        ``prepare(X, y, groups)`` returns validated :class:`PrivateRows`.
-
-    grid : RowGrid
-        Public.
-
-    columns : PublicColumns
-
-    classes : ndarray of shape (n_classes,)
+    layout : Layout
+        What is public about the rows.
 
     Examples
     --------
@@ -43,10 +54,11 @@ class StatisticsAccumulator:
     Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record)
     """
 
-    def __init__(self, prepare, grid, columns, classes):
-        self.columns, self.classes = columns, classes
-        self._prepare, self._grid = prepare, grid
-        self._sums = ExactSums.zero(len(classes), grid.n_terms)
+    def __init__(self, layout):
+        self.layout = layout
+        self._sums = ExactSums.zero(len(layout.classes), layout.grid.n_terms)
+        # Apart from the sums, as these are replaced with every chunk, and persons may be many.
+        self._persons = set()
 
     def add(self, X, y, groups=None):
         """Add a chunk of rows.
@@ -54,7 +66,7 @@ class StatisticsAccumulator:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Private rows.
+            Private rows; there may be none.
 
         y : array-like of shape (n_samples,)
             Their classes.
@@ -68,13 +80,16 @@ class StatisticsAccumulator:
             When rows are such as :meth:`DPStatisticsSource.fit` refuses, or a person has rows in
             an earlier chunk. Nothing is added then.
         """
-        self._sums = self._sums + self._prepare(X, y, groups).sums(self._grid)
+        self._take(self.layout.sums(X, y, groups))
 
     def add_dask(self, X, y, groups=None):
         """Add the rows of Dask collections, which are summed chunk by chunk where they are.
 
-        The chunks' sums are added up as a tree by the scheduler that Dask is set to use; no row
-        leaves its worker, and nothing is released.
+        The chunks' sums are added up as a tree by the scheduler that Dask is set to use, and
+        nothing is released. What passes between its workers is **not protected**: sums without
+        noise, the list of persons where these are protected, and rows that Dask itself moves.
+        Scheduler and workers must be the owner's own, and their connections encrypted where
+        others could listen.
 
         Parameters
         ----------
@@ -83,54 +98,50 @@ class StatisticsAccumulator:
 
         y, groups : Dask array or Series
             Of the same chunks; ``groups`` may be None, as in :meth:`add`.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`add`, or when these are no Dask collections, or chunks at the same
+            place hold other rows. Nothing is added then.
         """
-        sums = sum_dask(X, y, groups, prepare=self._prepare, grid=self._grid)
-        self._sums = self._sums + sums
+        self._take(sum_dask(self.layout, X, y, groups))
 
     def unprotected_sums(self):
         """Return the sums **without any noise**, for other processes of the same owner.
 
         Returns
         -------
-        sums : ExactSums
+        sums : UnprotectedSums
             For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
         """
-        return self._sums
+        return UnprotectedSums(self.layout, replace(self._sums, persons=frozenset(self._persons)))
 
     def add_unprotected_sums(self, sums):
         """Add what another accumulator of the same source has summed, of other rows.
 
         Parameters
         ----------
-        sums : ExactSums
-            From :meth:`unprotected_sums`.
+        sums : UnprotectedSums
+            From :meth:`unprotected_sums`. That they are not added twice is up to the caller,
+            unless persons are protected.
 
         Raises
         ------
         ValueError
             When they are sums of other columns or classes, or of persons who had rows here.
         """
-        if sums.sums.shape != self._sums.sums.shape:
+        if not self.layout.is_same(sums.layout):
             raise ValueError(
-                "The 'sums' parameter holds sums of other columns or classes. Make all "
-                "accumulators by sources of the same parameters."
+                "The 'sums' parameter is of an accumulator with other columns, classes or "
+                "privacy unit. Make all accumulators by sources of the same parameters."
             )
-        self._sums = self._sums + sums
+        self._take(sums.sums)
 
-    def exact_sums(self, grid):
-        """Return the sums for a release on the same grid; **private**.
-
-        Raises
-        ------
-        ValueError
-            When they were computed on another grid.
-        """
-        if not grid.is_same(self._grid):
-            raise ValueError(
-                "The 'accumulator' parameter was made by a source of other parameters. Make it "
-                "by accumulator() of the source that is to release it."
-            )
-        return self._sums
+    def _take(self, sums):
+        refuse_shared_persons(self._persons, sums.persons)
+        self._sums = self._sums + replace(sums, persons=frozenset())
+        self._persons |= sums.persons
 
     def __reduce__(self):
         raise TypeError(
@@ -140,4 +151,4 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self):
-        return f"StatisticsAccumulator({len(self.classes)} classes, private sums)"
+        return f"StatisticsAccumulator({len(self.layout.classes)} classes, private sums)"

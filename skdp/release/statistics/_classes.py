@@ -1,5 +1,7 @@
 """The public list of classes: given, or taken from y, which tells that they occur."""
 
+from numbers import Number
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -39,6 +41,11 @@ def class_list(given, schema, y):
             "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
+    if any(is_missing(label) for label in y.tolist()):
+        raise ValueError(
+            "Input y contains NaN, or None. List the classes in the 'classes' parameter: rows of "
+            "no class of the list are left out."
+        )
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) < 2:
@@ -56,15 +63,18 @@ def class_list(given, schema, y):
 
 def _listed(given):
     labels = list(given)
-    if any(is_missing(label) for label in labels) or len(set(labels)) != len(labels) or not labels:
+    # An array of numbers and text would turn all into text, which no number in y equals.
+    alike = all(isinstance(label, str) for label in labels) or all(
+        isinstance(label, Number | np.bool_) for label in labels
+    )
+    if not alike or any(is_missing(label) for label in labels) or len(set(labels)) != len(labels):
         raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list different labels, got "
-            f"{labels!r:.200}. None and NaN are none."
+            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
+            f"numbers or all text, got {labels!r:.200}. None and NaN are none."
         )
-    classes = np.array(labels)
-    if len(labels) < 2 or classes.ndim != 1 or len(np.unique(classes)) != len(labels):
+    if len(labels) < 2:
         raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, all "
-            f"numbers or all text, got {labels!r:.200}."
+            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
+            f"{labels!r:.200}."
         )
-    return classes
+    return np.array(labels)

@@ -95,4 +95,5 @@ class PublicColumns:
 
     def terms(self, orders):
         """Return public terms of the columns, with cosines of these orders."""
-        return Terms.of_columns(self.sizes, *self.bounds, orders=orders)
+        low, high = self.bounds
+        return Terms.of_columns(self.sizes, low, high, orders=orders)

@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 
 from skdp.release.statistics._sums import ExactSums, chunk_rows
+from skdp.utils._indices import as_slice
+
+# Labels that are looked up at a time (rule of thumb).
+_LABELS = 2**16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrivateRows:
     """Rows whose class is one of a public list, on the owner's side of the wall.
 
@@ -59,32 +63,40 @@ class PrivateRows:
         ValueError
             When a row has no group.
         """
-        # Each label is looked up by itself, so that none depends on the others.
-        position = {label: c for c, label in enumerate(classes.tolist())}
-        labels = np.asarray(y).tolist()
-        class_indices = np.array([position.get(label, -1) for label in labels], dtype=np.int64)
+        class_indices = _positions(np.asarray(y), classes)
         if groups is None:
             return cls(X, class_indices, len(classes))
-        sizes, persons = group_sizes(groups), frozenset(np.asarray(groups).tolist())
-        return cls(X, class_indices, len(classes), sizes, persons)
+        sizes, persons = group_sizes(groups)
+        return cls(X, class_indices, len(classes), sizes, frozenset(persons.tolist()))
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their persons' numbers of rows."""
         n = chunk_rows(grid.n_terms)
         for start in range(0, len(self.X), n):
             here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
+            here = as_slice(here)
             sizes = None if self.sizes is None else self.sizes[here]
             yield grid.quantise(self.X[here]), self.class_indices[here], sizes
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
-        zero = replace(ExactSums.zero(self.n_classes, grid.n_terms), persons=self.persons)
+        zero = ExactSums.zero(self.n_classes, grid.n_terms)
         parts = (ExactSums.of_rows(Q, y, self.n_classes, k) for Q, y, k in self.chunks(grid))
-        return reduce(add, parts, zero)
+        return replace(reduce(add, parts, zero), persons=self.persons)
+
+
+def _positions(y, classes):
+    """Return the position of each label among the classes, or −1."""
+    # Each label is looked up by itself, so that none depends on the others; and a few at a time
+    # as Python's objects, which may be many times as large.
+    position = {label: c for c, label in enumerate(classes.tolist())}
+    parts = (y[i : i + _LABELS].tolist() for i in range(0, len(y), _LABELS))
+    found = (position.get(label, -1) for labels in parts for label in labels)
+    return np.fromiter(found, dtype=np.int64, count=len(y))
 
 
 def group_sizes(groups):
-    """Return for each row the number of rows of its group.
+    """Return for each row the number of rows of its group, and the groups.
 
     Raises
     ------
@@ -93,13 +105,14 @@ def group_sizes(groups):
 
     Examples
     --------
-    >>> group_sizes(["ann", "bob", "ann"]).tolist()
-    [2, 1, 2]
+    >>> sizes, persons = group_sizes(["ann", "bob", "ann"])
+    >>> sizes.tolist(), persons.tolist()
+    ([2, 1, 2], ['ann', 'bob'])
     """
-    codes, _ = pd.factorize(np.asarray(groups))
+    codes, persons = pd.factorize(np.asarray(groups))
     if codes.size and codes.min() < 0:
         raise ValueError(
             "The 'groups' parameter lacks the group of some rows. Say of each row whose it is, "
             "or leave such rows out."
         )
-    return np.bincount(codes)[codes]
+    return np.bincount(codes)[codes], persons

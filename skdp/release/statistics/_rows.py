@@ -7,7 +7,7 @@ an elementary operation on one element, or a sum of whole numbers, so that what 
 depends on no other row.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,10 @@ from skdp.release.estimation import Terms
 
 # Steps of the grid in the largest norm, R. Rounding costs 2^-16 of it, far less than noise.
 GRID = 2**16
-# Finer steps on which the norm of a row is computed before it is clipped.
-_FINE = 2**22
+# Bits of finer steps on which the norm of a row is computed before it is clipped; fewer where many
+# squares are summed, so that their sum stays below 2^53, hence exact in any order.
+_MOST_FINE_BITS = 22
+_FLOAT_BITS = 53
 # Keeps a clipped norm on the safe side of a rounding.
 _SAFETY = 1 - 2.0**-40
 
@@ -65,44 +67,47 @@ class RowGrid:
         Q : ndarray of shape (n_samples, n_terms), dtype float64
             Whole numbers.
         """
-        fine, norms = self._fine(X)
-        within = norms <= _FINE
-        norms[within] = _FINE
-        fine *= np.where(within, GRID / _FINE, GRID / norms * _SAFETY)[:, np.newaxis]
-        return np.trunc(fine, out=fine)
+        Q = np.empty((len(X), self.n_terms))
+        for rows, fine, norms in self._fine(X):
+            factors = GRID / np.maximum(norms, self._steps)
+            factors[norms > self._steps] *= _SAFETY
+            fine *= factors[:, np.newaxis]
+            np.trunc(fine, out=Q[rows])
+        return Q
 
     def norms(self, X):
         """Return the distance of each row from the centre, in units of the radius.
 
         Distances of elements beyond the radius count as the radius.
         """
-        return self._fine(X)[1] / _FINE
+        norms = np.empty(len(X))
+        for rows, _, here in self._fine(X):
+            norms[rows] = here / self._steps
+        return norms
 
     def is_same(self, other):
         """Return whether another grid has the same terms, centre and radius."""
-        own, others = ({**vars(g.terms), "centre": g.centre} for g in (self, other))
-        same = all(np.array_equal(own[name], others[name]) for name in own)
-        return same and self.radius == other.radius
+        names = [field.name for field in fields(Terms)]
+        same = all(
+            np.array_equal(getattr(self.terms, name), getattr(other.terms, name)) for name in names
+        )
+        return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
 
     def at(self, centre, radius):
         """Return the grid around another centre."""
         return replace(self, centre=centre, radius=float(radius))
 
     def _fine(self, X):
-        """Return rows on a finer grid, each element clipped to the radius, and their norms."""
-        Z = self.terms.encode(X)
-        Z -= self.centre
-        Z *= _FINE / self.radius
-        np.clip(Z, -_FINE, _FINE, out=Z)
-        np.trunc(Z, out=Z)
-        # Squares are whole numbers up to 2^44, summed exactly whatever the order.
-        return Z, np.sqrt(_exact_square_sums(Z))
+        """Yield rows on a finer grid, each element clipped to the radius, and their norms."""
+        for rows, Z in self.terms.encode_blocks(X):
+            Z -= self.centre
+            Z *= self._steps / self.radius
+            np.maximum(Z, -self._steps, out=Z)
+            np.minimum(Z, self._steps, out=Z)
+            np.trunc(Z, out=Z)
+            yield rows, Z, np.sqrt(np.einsum("ij,ij->i", Z, Z))
 
-
-def _exact_square_sums(Z):
-    """Return Σz² of each row of whole numbers up to 2^22, rounded once."""
-    high = np.trunc(Z * 2.0**-11)
-    low = Z - high * 2.0**11
-    # Each sum is below 2^53 for up to 2^30 columns, hence exact in any order.
-    squares = [np.einsum("ij,ij->i", a, b) for a, b in ((high, high), (high, low), (low, low))]
-    return squares[0] * 2.0**22 + squares[1] * 2.0**12 + squares[2]
+    @cached_property
+    def _steps(self):
+        """Return the finer steps in the radius."""
+        return 2.0 ** min(_MOST_FINE_BITS, (_FLOAT_BITS - self.n_terms.bit_length()) // 2)

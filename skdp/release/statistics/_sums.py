@@ -10,11 +10,13 @@ ROW = 2**30
 MAX_ROWS = 2**30
 # Rows of one matrix product, whose sums stay below 2^53, hence exact in float64 ...
 _MAX_CHUNK = 2**20
-# ... and elements of one, so that the workspace stays small (rule of thumb).
-_CHUNK_ELEMENTS = 2**22
+# ... and elements of one, so that the workspace stays small; but at least this many rows for each
+# column, so that the products, not adding them up, take the time (measured).
+_CHUNK_ELEMENTS = 2**20
+_CHUNK_ROWS_PER_TERM = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactSums:
     """Sums without noise: **private**, never to leave the hands of the rows' owner.
 
@@ -46,8 +48,11 @@ class ExactSums:
     @classmethod
     def zero(cls, n_classes, n_terms):
         """Return the sums of no rows."""
-        shapes = (n_classes,), (n_classes, n_terms), (n_terms, n_terms)
-        return cls(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+        return cls(
+            np.zeros(n_classes, dtype=np.int64),
+            np.zeros((n_classes, n_terms), dtype=np.int64),
+            np.zeros((n_terms, n_terms), dtype=np.int64),
+        )
 
     @classmethod
     def of_rows(cls, Q, class_indices, n_classes, sizes=None):
@@ -85,17 +90,22 @@ class ExactSums:
         ValueError
             When both have rows of one person.
         """
-        if self.persons & other.persons:
-            raise ValueError(
-                "The 'groups' parameter names persons who have rows in several chunks, so that "
-                "what one person adds is not bounded. Sort the rows by person, and never divide "
-                "those of one person between chunks."
-            )
+        refuse_shared_persons(self.persons, other.persons)
         counts = self.counts + other.counts
         if (counts / ROW).sum() > MAX_ROWS:
             raise OverflowError(f"More than {MAX_ROWS} rows cannot be summed exactly.")
         sums, second = self.sums + other.sums, self.second + other.second
         return ExactSums(counts, sums, second, self.persons | other.persons)
+
+
+def refuse_shared_persons(some, others):
+    """Raise ValueError where a person is in both sets."""
+    if not some.isdisjoint(others):
+        raise ValueError(
+            "The 'groups' parameter names persons who have rows in several chunks, so that what "
+            "one person adds is not bounded. Sort the rows by person, and never divide those of "
+            "one person between chunks."
+        )
 
 
 def _weighed(Q, sizes):
@@ -119,4 +129,5 @@ def _whole(sums):
 
 def chunk_rows(n_terms):
     """Return how many rows to sum at a time."""
-    return int(np.clip(_CHUNK_ELEMENTS // max(n_terms, 1), 1, _MAX_CHUNK))
+    least = _CHUNK_ROWS_PER_TERM * n_terms
+    return min(max(_CHUNK_ELEMENTS // max(n_terms, 1), least, 1), _MAX_CHUNK)

@@ -1,0 +1,69 @@
+"""All that is public about rows that are summed, and that two sums of them must share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.release.statistics._columns import PublicColumns
+from skdp.release.statistics._preparing import label_rows, read_rows
+from skdp.release.statistics._rows import RowGrid
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A public way from rows, as they come, to exact sums.
+
+    Attributes
+    ----------
+    columns : PublicColumns
+
+    classes : ndarray of shape (n_classes,)
+
+    grid : RowGrid
+
+    by_group : bool
+        Whether persons are protected, not rows.
+    """
+
+    columns: PublicColumns
+    classes: np.ndarray
+    grid: RowGrid
+    by_group: bool
+
+    def sums(self, X, y, groups=None):
+        """Return exact sums over rows, **without noise**.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows; there may be none.
+
+        y : array-like of shape (n_samples,)
+
+        groups : array-like of shape (n_samples,) or None, default=None
+
+        Returns
+        -------
+        sums : ExactSums
+
+        Raises
+        ------
+        ValueError
+            When they do not fit together, or have other columns.
+        """
+        return self.label(read_rows(self.columns, X), y, groups).sums(self.grid)
+
+    def label(self, X, y, groups):
+        """Return :class:`PrivateRows` of rows that are numbers already."""
+        return label_rows(X, y, groups, self.classes, self.by_group)
+
+    def is_same(self, other):
+        """Return whether sums by another layout may be added to sums by this one."""
+        same = all(map(np.array_equal, self._facts(), other._facts()))
+        return same and self.grid.is_same(other.grid)
+
+    def _facts(self):
+        columns = self.columns
+        schema = None if columns.schema is None else columns.schema.to_json()
+        names = None if columns.names is None else columns.names.tolist()
+        return columns.sizes, columns.bounds, names, schema, self.classes, self.by_group
