@@ -365,7 +365,7 @@ class DPStatisticsSource(PrivateRandomness):
             )
         names = None if names is None else np.array(list(names), dtype=object)
         n_features = len(names) if n_features is None else n_features
-        whole = isinstance(n_features, Integral) and n_features > 0
+        whole = isinstance(n_features, Integral) and int(n_features) > 0
         if not whole or (names is not None and len(names) != n_features):
             raise ValueError(
                 "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
