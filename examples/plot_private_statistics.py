@@ -102,9 +102,9 @@ with TemporaryDirectory() as folder:
 print(release.summary())
 
 # %%
-# The small hospital can use it at once, without any outcome of its own; the release brings the
-# schema, and encodes its table alike. With the outcomes of 20 of its patients who died or went home,
-# and 180 patients of unknown outcome, it can go on learning.
+# The small hospital can use it at once, without any outcome of its own: the release brings the
+# schema, and encodes its table alike. With 20 known outcomes, and 180 patients of whom it does
+# not know, it can go on learning.
 
 
 def auc(model, rows):
