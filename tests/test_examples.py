@@ -48,9 +48,10 @@ def test_statistics_on_made_up_hospitals(tmp_path):
     alone = next(float(line.split()[-1]) for line in lines if line.startswith("AUC with 20"))
     table = [[float(cell) for cell in line.split()] for line in lines[-6:-2]]
     assert [row[0] for row in table] == [0.25, 1, 4, 16]
-    for _, statistics, _, rows in table:  # the noise has no seed; five releases each
-        assert statistics > rows
+    for _, statistics, transfer, rows in table:  # the noise has no seed; five releases each
+        assert min(statistics, transfer) > rows
         assert statistics > alone
+        assert transfer > statistics - 0.05
     assert table[-1][1] > table[0][1]
     assert (tmp_path / "private_statistics.png").stat().st_size > 10_000
 
