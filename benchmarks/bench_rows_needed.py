@@ -2,7 +2,7 @@
 
     python benchmarks/bench_rows_needed.py [--draws 4]
 
-patients: the made-up table of ``examples/plot_private_statistics.py``; areas under the ROC curve on
+patients: the table of ``examples/plot_private_statistics.py``; areas under the ROC curve on
 5,000 patients of the other hospital, by the release alone. digits: the source of
 ``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics
 (for a whole digit with its label) and of one of noisy rows (for one pixel). Each draw has rows and
