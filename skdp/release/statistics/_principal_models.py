@@ -1,5 +1,7 @@
 """What is learned in the directions in which rows differ most, in several passes over them."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from skdp.noise import Share
@@ -25,7 +27,7 @@ _QUANTILE = 0.9
 _PRECISION = 1e-6
 
 
-class PrincipalModel:
+class PrincipalModel(ABC):
     """Moments about a noisy mean, and the principal directions that they tell.
 
     A subclass says what is learned there.
@@ -58,6 +60,14 @@ class PrincipalModel:
         whitened = WhitenedRows.of(rows, grid, subspace, _QUANTILE, queries)
         parts = self._learn(whitened, subspace, moments, queries)
         return {"moments": moments, **parts}
+
+    @abstractmethod
+    def _n_learned(self, n_classes, n_directions):
+        """Return how many noisy numbers :meth:`_learn` asks for at most."""
+
+    @abstractmethod
+    def _learn(self, whitened, subspace, moments, queries):
+        """Return parts of a release that are learned in the principal directions."""
 
 
 class MixturesModel(PrincipalModel):
