@@ -25,12 +25,14 @@ NEEDS = {
     "bench_audit_power.py": "–",
     "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
+    "bench_statistics_scale.py": "MNIST; dask",
 }
 # Results that the scripts without keys write.
 OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
+    "statistics_scale",
 )  # fmt: skip
 
 TEXT = """\

@@ -125,6 +125,7 @@ SECTIONS = [
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
     ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
+    ("Sums over many rows", "statistics_scale", statistics.statistics_scale),
 ]
 
 
