@@ -1,13 +1,14 @@
 """Time and memory of exact sums over many rows, beside the plain float64 product of the same rows.
 
-    python benchmarks/bench_statistics_scale.py [--model linear] [--rows 10000000]
+    python benchmarks/bench_statistics_scale.py [--model auto] [--rows 10000000]
 
 digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
 sums: what one pass over these digits takes where the columns themselves are summed.
-stream: rows of 100 columns from a generator, in chunks of 50,000, with and without persons of five
-rows each. dask: the same rows on local clusters of 1, 2 and 4 workers of one thread each, which
-must give the same sums. Each case runs in a process of its own, with one thread of BLAS. Seconds
-are of the processor, except on clusters; ``ratio`` is that to X.T @ X, chunk by chunk.
+stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
+of them, of persons with five rows each. dask: as few on local clusters of 1, 2 and 4 workers of
+one thread each, which must give the sums of one process (dask-0). Each case runs in a process of
+its own, with one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is
+that to X.T @ X, chunk by chunk.
 """
 
 import os
@@ -177,7 +178,7 @@ CASES = {
 
 
 def main():
-    options = parse(__doc__, model="linear", rows=10_000_000, dask_rows=2_000_000, case="")
+    options = parse(__doc__, model="auto", rows=10_000_000, dask_rows=2_000_000, case="")
     if options.model not in {"auto", *MODELS}:
         sys.exit(f"There is no model {options.model!r}; there are {', '.join(MODELS)}.")
     warnings.simplefilter("ignore")
@@ -186,8 +187,7 @@ def main():
         return
     rows = []
     for case in CASES:
-        # One process sums the rows of the clusters too, for comparison.
-        n = options.dask_rows if case == "dask-0" else options.rows
+        n = options.dask_rows if case in {"persons", "dask-0"} else options.rows
         command = [sys.executable, __file__, f"--case={case}", f"--model={options.model}"]
         command += [f"--rows={n}", f"--dask-rows={options.dask_rows}"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -67,6 +67,9 @@ class GaussianQueries:
     bits : RandomBits
         Source of randomness.
 
+    report : callable or None, default=None
+        Is told the name of each query that is answered.
+
     Attributes
     ----------
     distance : float
@@ -92,12 +95,12 @@ class GaussianQueries:
     (2,)
     """
 
-    def __init__(self, epsilon, delta, shares, n_numbers, bits):
+    def __init__(self, epsilon, delta, shares, n_numbers, bits, report=None):
         if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
             raise ValueError(
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
-        self._shares, self._bits = dict(shares), bits
+        self._shares, self._bits, self._report = dict(shares), bits, report
         self._uses_left = {name: share.count for name, share in shares.items()}
         self._numbers_left = int(n_numbers)
         self.distance = _distance(float(epsilon), float(delta), int(n_numbers))
@@ -155,6 +158,8 @@ class GaussianQueries:
             raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
         if not self._uses_left.get(name) or values.size > self._numbers_left:
             raise RuntimeError(f"The share of query {name!r} is spent.")
+        if self._report is not None:
+            self._report(name)
         self._uses_left[name] -= 1
         self._numbers_left -= values.size
         deviation = self.deviation(name, sensitivity)

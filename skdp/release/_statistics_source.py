@@ -1,5 +1,6 @@
 """The source's owner makes a release from perturbed statistics."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -94,7 +95,7 @@ class DPStatisticsSource(PrivateRandomness):
         and kinds of the columns.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
         Source of the noise, and of random starts. ``None`` takes fresh entropy of the operating
@@ -365,7 +366,7 @@ class DPStatisticsSource(PrivateRandomness):
             )
         names = None if names is None else np.array(list(names), dtype=object)
         n_features = len(names) if n_features is None else n_features
-        whole = isinstance(n_features, Integral) and n_features > 0
+        whole = isinstance(n_features, Integral) and int(n_features) > 0
         if not whole or (names is not None and len(names) != n_features):
             raise ValueError(
                 "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
@@ -377,7 +378,8 @@ class DPStatisticsSource(PrivateRandomness):
     def _queries(self, model, layout):
         bits = private_bits(self, self.random_state)
         n_numbers = model.n_numbers(len(layout.classes), layout.grid.n_terms)
-        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits)
+        report = partial(print, "[DPStatisticsSource] adds noise to:") if self.verbose else None
+        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits, report)
 
     def _publish(self, parts, layout, queries):
         """Make the release, and what goes with it."""

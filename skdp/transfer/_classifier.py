@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.transfer._validation import (
     LabeledScoreMixin,
-    as_release,
+    as_releases,
     check_columns,
+    joint_guarantee,
     match_classes,
     validate_training,
 )
@@ -19,13 +20,12 @@ from skdp.transfer.self_training import (
     SCHEDULE_CONSTRAINTS,
     make_schedule,
     resolve,
-    self_train,
 )
 from skdp.transfer.strategies import (
     STRATEGIES,
     Task,
-    make_strategy,
     reconstruction_fitter,
+    train,
 )
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
@@ -66,6 +66,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     has seen its guess, and a row whose nearest neighbours contradict its guess is left out of
     training in the next round; the models that remain learn from all.
 
+    With a release of noisy *statistics*, or without labels, few candidates are weighed by
+    evidence instead: the source's own score, corrected by the labels under a prior so tight that
+    few of them cannot harm; class means and mixtures that follow the target's rows, where these
+    lie apart in classes that the source confirms; the labelled rows alone; and the self-training
+    above. Prior odds favour the source, and labels that a candidate has not seen change them.
+
     ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
     the source by subspace alignment, for each class so that the median of the target's rows of
     the class lies on the source's, and the better of the two reconstructions counts:
@@ -85,14 +91,18 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
        \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
-    costs no more. The target's rows are **not** protected: the model holds clusters of them.
+    costs no more. Of a person with rows in several sources, both releases tell something: what
+    they guarantee together is the sum. The target's rows are **not** protected: the model holds
+    clusters of them.
 
     Parameters
     ----------
-    source : Release, fitted DPSource or None, default=None
+    source : Release, fitted source, list of these, or None, default=None
         The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
         a release: clones share it, while the clone of a fitted source is not fitted. ``None``
-        learns from the target alone.
+        learns from the target alone. Several releases are weighed by how precisely they know
+        class means, and by the labelled rows ("noise_aware" only). Each must have all classes
+        of the target; without labels, all have the same classes.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
         How source and target combine. Those of the papers need a release of
@@ -147,7 +157,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes that have a labelled row. Those that only the source has are left out.
+        Classes that have a labelled row. Those that only the source has are left out, unless no
+        row is labelled: then these are its classes.
 
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the guess of the last round.
@@ -163,7 +174,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         differ from the round before), ``agreement`` (fraction of them that do not); and
         ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
         ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
-        source.
+        source. Empty where self-training was not needed.
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
@@ -175,13 +186,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     target_classifier_ : WideCDMMAClassifier
         Of the last round; for "multitask" it lives in the space of the source, for
-        "noise_aware" it reads coordinates in the subspace of the target, and is one of two.
+        "noise_aware" it reads coordinates in the subspace of the target, and is one of two; None
+        where the model does without.
 
     model_ : object
         What scores rows: ``scores(X)``, ``source_scores(X)`` and ``target_scores(X)``.
 
-    guarantee_ : PrivacyGuarantee or None
-        That of the source, None without one. It says nothing about the target's rows.
+    guarantee_ : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
+        That of the source, None without one. It says nothing about the target's rows. Of several
+        sources it is the sum, for a person may have rows in all of them; where they are about
+        different neighbours, and have no sum, it is a tuple, and each holds for its own source.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -266,7 +280,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Learn from labelled and unlabelled target rows.
 
         Parameters
@@ -274,8 +288,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Target rows. All of them, labelled or not, shape the subspace and the model.
 
-        y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked as ``unlabeled`` says.
+        y : array-like of shape (n_samples,) or None, default=None
+            Labels, with unlabelled rows marked as ``unlabeled`` says. With a source that has
+            moments all rows may be unlabelled ("noise_aware"), or y None.
 
         Returns
         -------
@@ -284,34 +299,37 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When fewer than two classes have a labelled row, a label is not a class of the
-            source, source and target have as many but other columns, the schedules do not
-            fit together, or the largest magnitude is not between 1e-12 and 1e12.
+            When fewer than two classes have a labelled row although labels are needed, a label
+            is not a class of the source, source and target have as many but other columns, the
+            schedules do not fit together, or the largest magnitude is not between 1e-12 and 1e12.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        release = as_release(self.source, self.strategy)
-        X, self.classes_, labels = validate_training(self, release, X, y)
+        releases = as_releases(self.source, self.strategy)
+        X, self.classes_, labels = validate_training(self, releases, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
-        class_indices = list(range(len(self.classes_)))
-        if release is not None:
-            class_indices = match_classes(self.classes_, release.classes)
-            self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
+        sources = []
+        for release in releases:
+            sources.append((release, match_classes(self.classes_, release.classes)))
             check_columns(self, release)
-        task = self._task(X, labels, release, class_indices)
+        if sources:
+            release, class_indices = sources[0]
+            self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
+        task = self._task(X, labels, sources)
         result = self._train(task, schedule)
         self.model_, self.history_ = result.model, result.history
         self.target_classifier_ = result.model.target_classifier
         self.source_weight_ = result.model.source_weight
-        self.n_iter_ = sum(k > 0 for k in self.history_["round"])
+        self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[result.labels]
         self.label_distributions_ = result.distributions
-        self.guarantee_ = None if release is None else release.guarantee
+        self.guarantee_ = joint_guarantee([release.guarantee for release in releases])
         return self
 
-    def _task(self, X, labels, release, class_indices):
+    def _task(self, X, labels, sources):
+        release, class_indices = (sources or [(None, list(range(len(self.classes_))))])[0]
         random_state = check_random_state(self.random_state)
         fit = reconstruction_fitter(
             inference=resolve(self, "inference"),
@@ -320,12 +338,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             random_state=random_state,
         )
         n_folds = resolve(self, "n_folds")
-        return Task(X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
+        given = (X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
+        return Task(*given, others=tuple(sources[1:]))
 
     def _train(self, task, schedule):
         try:
-            strategy = make_strategy(self.strategy, task)
-            return self_train(strategy, schedule, task.labels, tol=self.tol, verbose=self.verbose)
+            return train(self.strategy, task, schedule, tol=self.tol, verbose=self.verbose)
         except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"Input X has magnitudes up to {np.abs(task.X).max():g}, and cannot be brought "

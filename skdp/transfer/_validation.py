@@ -17,10 +17,11 @@ _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 
 
-def validate_training(estimator, release, X, y):
+def validate_training(estimator, releases, X, y):
     """Return rows, classes, and class indices with −1 for what is unlabelled.
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
+    Where all rows are unlabelled, the classes are those of the releases.
 
     Raises
     ------
@@ -28,16 +29,38 @@ def validate_training(estimator, release, X, y):
         When rows or labels are none that can be learned from.
     """
     dtype = [np.float64, np.float32]
+    if y is None and releases:
+        y = np.full(len(validate_data(estimator, X, dtype=dtype)), None)
     if y is None:
         validate_data(estimator, X, y, dtype=dtype)  # raises, as all of scikit-learn does
     X, y = validate_data(estimator, X, dtype=dtype), column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
-    classes = None if release is None else release.classes.tolist()
-    unlabelled = unlabelled_rows(y, estimator.unlabeled, classes)
-    if release is None:
+    classes = [label for release in releases for label in release.classes.tolist()]
+    unlabelled = unlabelled_rows(y, estimator.unlabeled, classes if releases else None)
+    if not releases:
         _warn_of_marks_as_text(y[~unlabelled])
+    elif unlabelled.all() and _learn_without_labels(estimator, releases):
+        return X, releases[0].classes, np.full(len(X), -1)
     return X, *encode_labels(estimator, y, unlabelled)
+
+
+def _learn_without_labels(estimator, releases):
+    """Return whether releases say enough for a target without labels.
+
+    Raises
+    ------
+    ValueError
+        When they differ in their classes, of which none is named.
+    """
+    lists = [release.classes.tolist() for release in releases]
+    if any(set(found) != set(lists[0]) for found in lists):
+        raise ValueError(
+            f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
+            "labelled: label one row of each class that the target has, and that all sources have."
+        )
+    densities = all(release.moments is not None for release in releases)
+    return densities and estimator.strategy == "noise_aware"
 
 
 def _warn_of_marks_as_text(labels):
@@ -155,20 +178,70 @@ def check_columns(target, release):
         )
 
 
-def as_release(source, strategy):
-    """Return the release that was given as a source, or None.
+def as_releases(source, strategy):
+    """Return the releases that were given as a source: none, one or a list of them.
 
     Raises
     ------
     ValueError
-        It is neither a release, nor a fitted source, nor None; or a release without the parts
-        that the strategy needs.
+        One of them is no release, see :func:`as_release`; the list is empty; or there are
+        several for a strategy of the papers, or ones that cannot be weighed.
+    """
+    if not isinstance(source, list | tuple):
+        source = [] if source is None else [source]
+    elif not len(source):
+        raise ValueError(
+            "The 'source' parameter of DPTransferClassifier is an empty list. Name a release at "
+            "least, or None to learn from the target alone."
+        )
+    releases = [as_release(each, strategy) for each in source]
+    if len(releases) > 1 and strategy != "noise_aware":
+        raise ValueError(
+            f"The 'strategy' parameter of DPTransferClassifier is {strategy!r}, which takes one "
+            f"source, got {len(releases)}. Use strategy='noise_aware'."
+        )
+    without = [k for k, release in enumerate(releases) if release.moments is None]
+    if len(releases) > 1 and without:
+        raise ValueError(
+            f"Several sources are weighed by their moments, which source {without[0]} does not "
+            "have. Ask its owner for a release that has."
+        )
+    return releases
+
+
+def joint_guarantee(guarantees):
+    """Return what releases guarantee together about a person whose rows are in all of them.
+
+    Parameters
+    ----------
+    guarantees : list of PrivacyGuarantee
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
+        Their sum. Those about different neighbours have no sum: they are returned as they are,
+        and each holds for the rows of its own source alone.
+    """
+    if not guarantees:
+        return None
+    try:
+        return sum(guarantees[1:], start=guarantees[0])
+    except ValueError:
+        return tuple(guarantees)
+
+
+def as_release(source, strategy):
+    """Return the release that was given as a source.
+
+    Raises
+    ------
+    ValueError
+        It is neither a release nor a fitted source; or a release without the parts that the
+        strategy needs.
 
     sklearn.exceptions.NotFittedError
         It is a source that is not fitted.
     """
-    if source is None:
-        return None
     if hasattr(source, "fit") and not isinstance(source, type):
         check_is_fitted(
             source,

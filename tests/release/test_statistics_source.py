@@ -259,3 +259,10 @@ def test_samples_are_counted(source):
             .fit(np.random.RandomState(0).rand(20, 3), np.arange(20) % 2)
             .release_
         ).sample(2)
+
+
+def test_progress_names_the_queries_and_nothing_else(rows, capsys):
+    seeded(classes=CLASSES, verbose=1).fit(*rows)
+    lines = capsys.readouterr().out.splitlines()
+    names = ["counts", "second", "total", "contrast"]
+    assert lines == [f"[DPStatisticsSource] adds noise to: {name}" for name in names]

@@ -125,7 +125,7 @@ def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
 def test_what_marks_a_row_without_a_source(rng, y, classes, n_unlabelled):
     dtype = object if None in y or {str, int} <= set(map(type, y)) else None
     y = np.repeat(np.array(y, dtype=dtype), 10)
-    found, labels = validate_training(DPTransferClassifier(), None, rng.rand(len(y), 3), y)[1:]
+    found, labels = validate_training(DPTransferClassifier(), [], rng.rand(len(y), 3), y)[1:]
     assert found.tolist() == classes
     assert np.count_nonzero(labels < 0) == 10 * n_unlabelled
 
@@ -134,7 +134,7 @@ def test_what_marks_a_row_can_be_said(rng):
     X, y = rng.rand(30, 3), np.repeat([-1, 0, 1], 10)
     for marker, expected in ((-1, [0, 1]), (None, [-1, 0, 1]), (1, [-1, 0]), (7, [-1, 0, 1])):
         model = DPTransferClassifier(unlabeled=marker)
-        assert validate_training(model, None, X, y)[1].tolist() == expected
+        assert validate_training(model, [], X, y)[1].tolist() == expected
     # No exception where the mark was named.
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[1\] and 10 unlab"):
         DPTransferClassifier(unlabeled=-1).fit(X[10:], np.repeat([-1, 1], 10))
@@ -172,7 +172,7 @@ def test_too_few_classes_are_refused(release, same):
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
         DPTransferClassifier(release).fit(X, np.where(marked == 3, 3, -1))
     with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
-        DPTransferClassifier(release).fit(X, np.full(len(X), -1))
+        DPTransferClassifier(unlabeled=-1).fit(X, np.full(len(X), -1))
 
 
 @pytest.mark.parametrize("unit", [1e20, 1e-15])

@@ -4,6 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+# Of traces that noise left of nothing.
+_TINY = np.finfo(np.float64).tiny
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -112,6 +115,19 @@ class Moments:
         """Return the covariance of rows of a class, (n_features, n_features), noise included."""
         own = self.covariances[class_index if len(self.covariances) > 1 else 0]
         return _unpack(own, self.means.shape[1])
+
+    @property
+    def precision(self):
+        """Return how precisely class means are known: rows of a class that would tell as much.
+
+        The trace of the total covariance over that of the covariance of a mean's error, which
+        is averaged over the classes, noise and all.
+        """
+        total = np.diag(self.total_covariance())
+        error = (total + self.noise).sum() / self.effective_sizes
+        if self.mean_noise is not None:
+            error = error + self.mean_noise.sum(axis=1)
+        return float(max(total.sum(), _TINY) / max(error.mean(), _TINY))
 
     @property
     def eigenvalue_noise(self):

@@ -82,7 +82,7 @@ def frequency_steps(counts, deviation):
     --------
     >>> import numpy as np
     >>> frequency_steps(np.array([300.0, 100.0, -5.0]), 10.0).tolist()
-    [12055, 4038, 291]
+    [12071, 4036, 277]
     """
     counts = positive_mean(counts, deviation) + _HALF
     parts = np.maximum(np.floor(counts / counts.sum() * _FREQUENCY_STEPS), 1).astype(np.int64)

@@ -74,8 +74,10 @@ def exact_seconds(whitened, groups, n_groups):
     return seconds
 
 
-def noisy_statistics(whitened, groups, n_groups, noise, shares, name):
+def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_seconds=True):
     """Return noisy statistics of groups of rows; each row is in one group.
+
+    Spends "... counts", "... sums" and, if second moments are asked for, "... seconds".
 
     Parameters
     ----------
@@ -86,13 +88,13 @@ def noisy_statistics(whitened, groups, n_groups, noise, shares, name):
 
     n_groups : int
 
-    noise : Noise
-
-    shares : tuple of three floats
-        Of the budget, for counts, sums and second moments; no second moments for 0.
+    queries : GaussianQueries
 
     name : str
-        Of the queries.
+        The first word of the queries.
+
+    with_seconds : bool, default=True
+        Whether second moments are asked for.
 
     Returns
     -------
@@ -100,18 +102,18 @@ def noisy_statistics(whitened, groups, n_groups, noise, shares, name):
         Counts are at least as large as four deviations of their noise, and 1.
     """
     counts, sums = exact_sums(whitened, groups, n_groups)
-    counts = noise.add(f"{name}/counts", counts, WEIGHT_GRID, shares[0]) / WEIGHT_GRID
-    counts = np.maximum(counts, max(1.0, 4 * noise.standard_deviation(1, shares[0])))
-    sums = noise.add(f"{name}/sums", sums, GRID, shares[1]) / GRID
+    counts = queries.add(f"{name} counts", counts, WEIGHT_GRID) / WEIGHT_GRID
+    counts = np.maximum(counts, max(1.0, 4 * queries.deviation(f"{name} counts", 1.0)))
+    sums = queries.add(f"{name} sums", sums, GRID) / GRID
     d = sums.shape[1]
     seconds, deviation = np.zeros((n_groups, d, d)), 0.0
-    if shares[2]:
+    if with_seconds:
         rows, columns = np.triu_indices(d)
         scales = np.where(rows == columns, 1.0, np.sqrt(0.5))
         exact = exact_seconds(whitened, groups, n_groups)
-        packed = noise.add(f"{name}/seconds", exact, GRID**2, shares[2], scales) / GRID**2
+        packed = queries.add(f"{name} seconds", exact, GRID**2, scales) / GRID**2
         seconds[:, rows, columns] = seconds[:, columns, rows] = packed
-        deviation = noise.standard_deviation(1, shares[2])
+        deviation = queries.deviation(f"{name} seconds", 1.0)
     return GroupStatistics(counts, sums, seconds, deviation)
 
 

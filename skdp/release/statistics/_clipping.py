@@ -35,7 +35,7 @@ def square_before_clipping(clipped, radius, expected):
     >>> round(square_before_clipping(0.2, 1.0, 2.0), 3)  # hardly a row is longer than 1
     0.2
     >>> round(square_before_clipping(0.6, 1.0, 2.0), 3)
-    0.617
+    0.604
     >>> square_before_clipping(1.0, 1.0, 2.0)  # all are
     2.0
     """

@@ -1,14 +1,12 @@
 """Softmax regression by gradient descent on all rows, with noise on every gradient."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.release.statistics._exact import GRID, GRID_BITS, WEIGHT_GRID, IntegerMap
 
 # Steps of descent: 40 in place of 80 get 96.7 in place of 97.5 % of the test digits of MNIST right
 # at ε = 1 (512 oriented gradients, 250 directions, rate 0.1).
-_N_STEPS = 80
+N_STEPS = 80
 # Learning rate for rows of unit variances. In the same search 0.3 and 1 get 98.55 and 98.51 % at
 # ε = 8; 0.1 and 0.2 get 97.5 and 97.6 % at ε = 1.
 _RATE = 0.25
@@ -31,26 +29,17 @@ _CONSTANT = 2**14
 _SENSITIVITY = int(np.ceil(np.sqrt(2 * (GRID**2 + _CONSTANT**2)) * WEIGHT_GRID))
 
 
-@dataclass(frozen=True)
-class DescentShares:
-    """Shares of the budget of a softmax regression; public.
-
-    Attributes
-    ----------
-    radius, count, gradients : float
-        For the norms, the number of rows, and all gradients together.
-    """
-
-    radius: float
-    count: float
-    gradients: float
+def numbers_of_regression(n_classes, n_directions):
+    """Return how many noisy numbers :func:`softmax_regression` asks for."""
+    return N_STEPS * n_classes * (n_directions + 1)
 
 
-def softmax_regression(whitened, n_classes, noise, shares, n_steps=_N_STEPS, rate=_RATE):
+def softmax_regression(whitened, n_classes, count, queries):
     """Return coefficients and intercepts of whitened rows by noisy gradient descent.
 
     Gradients are summed over all rows and divided by a noisy count; steps have momentum, and
-    the result is the average over the last steps (Polyak and Juditsky, 1992).
+    the result is the average over the last steps (Polyak and Juditsky, 1992). Spends the share
+    "gradients".
 
     Parameters
     ----------
@@ -58,15 +47,10 @@ def softmax_regression(whitened, n_classes, noise, shares, n_steps=_N_STEPS, rat
 
     n_classes : int
 
-    noise : Noise
+    count : float
+        Noisy number of rows, at least 1.
 
-    shares : DescentShares
-
-    n_steps : int
-        Public.
-
-    rate : float
-        Learning rate for rows of unit variances, public.
+    queries : GaussianQueries
 
     Returns
     -------
@@ -75,18 +59,15 @@ def softmax_regression(whitened, n_classes, noise, shares, n_steps=_N_STEPS, rat
 
     intercepts : ndarray of shape (n_classes,)
     """
-    exact = np.array([whitened.weights.sum()])
-    count = max(noise.add("regression/count", exact, WEIGHT_GRID, shares.count)[0], WEIGHT_GRID)
     weights = np.zeros((whitened.codes.shape[1] + 1, n_classes))
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
-    tail = max(1, round(_TAIL * n_steps))
-    for step in range(n_steps):
-        name = f"regression/gradient {step}"
+    tail = round(_TAIL * N_STEPS)
+    for step in range(N_STEPS):
         exact = exact_gradient(whitened, weights)
-        gradient = noise.add(name, exact, _SENSITIVITY, shares.gradients / n_steps)
-        velocity = _MOMENTUM * velocity + gradient / (GRID * count)
-        weights = weights + rate * whitened.radius**2 * velocity
-        if step >= n_steps - tail:
+        gradient = queries.add("gradients", exact, _SENSITIVITY) / (GRID * WEIGHT_GRID * count)
+        velocity = _MOMENTUM * velocity + gradient
+        weights = weights + _RATE * whitened.radius**2 * velocity
+        if step >= N_STEPS - tail:
             average += weights / tail
     return average[:-1].T / whitened.radius, average[-1] * (_CONSTANT / GRID)
 

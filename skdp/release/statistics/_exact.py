@@ -106,14 +106,12 @@ def clipped(rows, radius):
     return np.trunc(rows * factors[:, np.newaxis]).astype(np.int32)
 
 
-def integer_weights(weights, n):
-    """Return weights of n rows in multiples of 2⁻²⁰, truncated; int64.
+def integer_weights(sizes, n):
+    """Return the weights 1/k of n rows in multiples of 2⁻²⁰, truncated; int64.
 
-    The k rows of a person, of weight 1/k each, have together no more than 2²⁰.
+    The k rows of a person have together no more than 2²⁰. Without sizes k, each weighs 2²⁰.
     """
-    if weights is None:
-        return np.full(n, WEIGHT_GRID)
-    return np.trunc(weights * WEIGHT_GRID).astype(np.int64)
+    return np.full(n, WEIGHT_GRID) if sizes is None else WEIGHT_GRID // np.asarray(sizes)
 
 
 def weighted(rows, weights):

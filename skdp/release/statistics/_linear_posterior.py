@@ -268,18 +268,31 @@ def linear_scores(statistics, terms):
     middles = population.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    separations = _separations(coefficients, offsets, W)
+    apart = separations(coefficients, offsets, W)
     # Rows that are asked about are not clipped, and longer by this factor.
     clipped = max(statistics.second.trace() / population.n_rows, _LEAST_VARIANCE * guesses.sum())
     longer = square_before_clipping(clipped, statistics.radius, guesses.sum()) / clipped
     return LinearScores(
-        coefficients / np.sqrt(longer), intercepts - intercepts.mean(), separations, terms
+        coefficients / np.sqrt(longer), intercepts - intercepts.mean(), apart, terms
     )
 
 
-def _separations(coefficients, offsets, covariance):
-    """Return d' of each pair of classes along the difference of their coefficients."""
+def separations(coefficients, offsets, covariance):
+    """Return d' of each pair of classes along the difference of their coefficients.
+
+    Parameters
+    ----------
+    coefficients, offsets : ndarray of shape (n_classes, n_terms)
+        Of the scores, and the class means, from any point.
+
+    covariance : ndarray of shape (n_terms, n_terms)
+        Within classes.
+
+    Returns
+    -------
+    separations : ndarray of shape (n_classes, n_classes)
+    """
     v = coefficients[:, None] - coefficients
     apart = (v * (offsets[:, None] - offsets)).sum(axis=2)
-    spread = np.sqrt(((v @ covariance) * v).sum(axis=2))
+    spread = np.sqrt(np.maximum(((v @ covariance) * v).sum(axis=2), 0))
     return np.maximum(apart, 0) / np.maximum(spread, np.sqrt(_TINY))

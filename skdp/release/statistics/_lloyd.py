@@ -1,7 +1,5 @@
 """Mixtures of normal distributions by noisy steps of Lloyd's algorithm."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.release.estimation import Mixtures
@@ -20,6 +18,9 @@ _MAX_COMPONENTS = 6
 # about 3 components of a digit of MNIST at ε = 8, which get 96.8 % of the test digits right (one
 # 96.5 %), and one component at ε = 1.
 _BEARABLE = 0.05
+# Noisy steps of Lloyd's algorithm on the private rows: more cost more budget than they bring
+# (rule of thumb).
+N_STEPS = 2
 # Steps of Lloyd's algorithm on rows that are drawn from a normal distribution, to begin with
 # (rule of thumb).
 _FIRST_STEPS = 5
@@ -27,42 +28,21 @@ _FIRST_STEPS = 5
 _DRAWS = 200
 
 
-@dataclass(frozen=True)
-class LloydShares:
-    """Shares of the budget of mixtures: counts, sums and second moments; public.
-
-    Attributes
-    ----------
-    classes : tuple of three floats
-        For the classes.
-
-    step : tuple of two floats
-        For each step of Lloyd's algorithm: counts and sums.
-
-    n_steps : int
-
-    components : tuple of three floats
-        For the components at the end.
-    """
-
-    classes: tuple[float, float, float]
-    step: tuple[float, float]
-    n_steps: int
-    components: tuple[float, float, float]
-
-    @property
-    def total(self):
-        """Return the share of all queries."""
-        return sum(self.classes) + self.n_steps * sum(self.step) + sum(self.components)
+def numbers_of_mixtures(n_classes, n_directions):
+    """Return how many noisy numbers :func:`lloyd_mixtures` asks for at most."""
+    first, second = 1 + n_directions, n_directions * (n_directions + 1) // 2
+    components = _MAX_COMPONENTS * n_classes
+    return (n_classes + components) * (first + second) + N_STEPS * components * first
 
 
-def lloyd_mixtures(whitened, subspace, n_classes, noise, shares, random_state):
+def lloyd_mixtures(whitened, subspace, n_classes, queries):
     """Return a mixture of normal distributions for each class.
 
     First every class is one normal distribution. Its covariance is drawn towards that of all
     classes. Then rows are assigned to the most likely component of their class, and the
     components' counts and sums are released; at the end also their second moments, which are
-    drawn towards the covariance of their class.
+    drawn towards the covariance of their class. Spends the shares "class ...", "step ..." and
+    "component ...".
 
     Parameters
     ----------
@@ -73,12 +53,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, noise, shares, random_state):
 
     n_classes : int
 
-    noise : Noise
-
-    shares : LloydShares
-
-    random_state : RandomState
-        Draws the first centres; it need not be secret.
+    queries : GaussianQueries
 
     Returns
     -------
@@ -86,25 +61,30 @@ def lloyd_mixtures(whitened, subspace, n_classes, noise, shares, random_state):
         In the units of :meth:`Subspace.encode`.
     """
     labels = whitened.class_indices
-    classes = noisy_statistics(whitened, labels, n_classes, noise, shares.classes, "classes")
+    classes = noisy_statistics(whitened, labels, n_classes, queries, "class")
     means = classes.means
     spread = classes.seconds / classes.counts[:, np.newaxis, np.newaxis] - _outer(means)
     covariances = pooled_covariances(spread, classes.counts, classes.deviation)
-    final = noise.standard_deviation(1, shares.components[2])
+    final = queries.deviation("component seconds", 1.0)
     n_components = _numbers_of_components(covariances, classes.counts, final)
     indices = np.repeat(np.arange(n_classes), n_components)
-    starts = [
-        _starts(*c, random_state) for c in zip(means, covariances, n_components, strict=True)
-    ]
+    # They start anywhere, and always the same: no secret, and no luck.
+    anywhere = np.random.RandomState(0)
+    starts = [_starts(*c, anywhere) for c in zip(means, covariances, n_components, strict=True)]
     mixtures = Mixtures(
         indices, 1 / n_components[indices], np.concatenate(starts), covariances[indices]
     )
-    for step in range(shares.n_steps + 1):
-        last = step == shares.n_steps
+    for step in range(N_STEPS + 1):
+        last = step == N_STEPS
         assigned = assignments(whitened, mixtures)
-        parts = shares.components if last else (*shares.step, 0.0)
-        name = "components" if last else f"step {step}"
-        here = noisy_statistics(whitened, assigned, len(indices), noise, parts, name)
+        here = noisy_statistics(
+            whitened,
+            assigned,
+            len(indices),
+            queries,
+            "component" if last else "step",
+            with_seconds=last,
+        )
         within = _within(classes, here, indices, last)
         mixtures = _mixtures(indices, here, within, last)
     units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius

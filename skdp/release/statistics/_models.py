@@ -6,6 +6,7 @@ from skdp.noise import Share
 from skdp.release.statistics._asking import ask, numbers_asked
 from skdp.release.statistics._linear_posterior import linear_scores
 from skdp.release.statistics._measuring import measure_moments
+from skdp.release.statistics._principal_models import MixturesModel, RegressionModel
 from skdp.release.statistics._rows import RowGrid
 
 # Most columns for which all of them, and cosines, are used rather than a subspace.
@@ -76,7 +77,11 @@ class LinearModel:
         }
 
 
-MODELS = {"linear": LinearModel()}
+MODELS = {
+    "linear": LinearModel(),
+    "mixtures": MixturesModel(),
+    "regression": RegressionModel(),
+}
 
 
 def choose_model(name, columns):

@@ -50,7 +50,7 @@ def norm_histogram(squared_norms, weights, edges):
     return histogram
 
 
-def noisy_radius(histogram, edges, quantile, noise, share, name="radius"):
+def noisy_radius(histogram, edges, quantile, queries, name):
     """Return the edge below which about a fraction of the rows is.
 
     Parameters
@@ -64,12 +64,9 @@ def noisy_radius(histogram, edges, quantile, noise, share, name="radius"):
     quantile : float
         The fraction, in (0, 1].
 
-    noise : Noise
+    queries : GaussianQueries
 
-    share : float
-        Of the budget.
-
-    name : str, default="radius"
+    name : str
         Of the query.
 
     Returns
@@ -77,7 +74,7 @@ def noisy_radius(histogram, edges, quantile, noise, share, name="radius"):
     radius : float
         In units of the integer rows.
     """
-    noisy = noise.add(name, histogram, WEIGHT_GRID, share)
+    noisy = queries.add(name, histogram, WEIGHT_GRID)
     below = np.cumsum(noisy)
     enough = below >= quantile * below[-1]
     return float(np.sqrt(edges[enough.argmax()]))

@@ -93,6 +93,10 @@ class RowGrid:
         )
         return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
 
+    def to_features(self, Z):
+        """Return rows z around the centre as features, where each term is linear in its own."""
+        return self.terms.centre + (Z + self.centre) / self.terms.scale
+
     def at(self, centre, radius):
         """Return the grid around another centre."""
         return replace(self, centre=centre, radius=float(radius))

@@ -42,43 +42,40 @@ class WhitenedRows:
     radius: float
 
     @classmethod
-    def of(cls, rows, subspace, quantile, noise, share, name):
-        """Return the rows of a source in the directions of a subspace.
+    def of(cls, rows, grid, subspace, quantile, queries):
+        """Return private rows in the directions of a subspace; spends "lengths".
 
         Parameters
         ----------
-        rows : RowSource
+        rows : PrivateRows
+
+        grid : RowGrid
+            Of these rows; its terms are the features, in order.
 
         subspace : Subspace
-            Made of noisy statistics.
+            Of the features, made of noisy statistics.
 
         quantile : float
             Fraction of the rows that stay as they are; longer ones are clipped.
 
-        noise : Noise
-
-        share : float
-            Of the budget, for the radius.
-
-        name : str
-            Of the query for the radius.
+        queries : GaussianQueries
         """
         scaled = subspace.components.T / np.sqrt(subspace.variances)
-        shift = GRID * ((rows.centre - subspace.mean) @ scaled)
-        project = IntegerMap.nearest(rows.radius * scaled, shift)
-        middle = GRID * np.sqrt(len(subspace.variances))
-        edges = geometric_edges(_SHORTEST * middle, _LONGEST * middle)
+        offset = grid.to_features(np.zeros(grid.n_terms)) - subspace.mean
+        matrix = grid.radius / grid.terms.scale[:, np.newaxis] * scaled
+        project = IntegerMap.nearest(matrix, GRID * (offset @ scaled))
+        edges = length_edges(len(subspace.variances))
         codes, class_indices, weights = [], [], []
         histogram = np.zeros(len(edges), dtype=np.int64)
-        for Q, classes, w in rows.chunks():
+        for Q, classes, sizes in rows.chunks(grid):
             for here in _slices(len(Q)):
                 Z = project(Q[here])
-                units = integer_weights(w if w is None else w[here], len(Z))
+                units = integer_weights(None if sizes is None else sizes[here], len(Z))
                 histogram += norm_histogram(squared_norms(Z), units, edges)
                 codes.append(Z.astype(np.int32))
                 weights.append(units)
             class_indices.append(classes)
-        radius = noisy_radius(histogram, edges, quantile, noise, share, name)
+        radius = noisy_radius(histogram, edges, quantile, queries, "lengths")
         for Z in codes:
             Z[:] = clipped(Z.astype(np.float64), radius)
         n_directions = len(subspace.variances)
@@ -94,6 +91,12 @@ class WhitenedRows:
         for here in _slices(len(self.codes)):
             codes = self.codes[here].astype(np.float64)
             yield codes, self.class_indices[here], self.weights[here]
+
+
+def length_edges(n_directions):
+    """Return the squared edges of the bins of the lengths of whitened rows; public."""
+    middle = GRID * np.sqrt(n_directions)
+    return geometric_edges(_SHORTEST * middle, _LONGEST * middle)
 
 
 def _slices(n):

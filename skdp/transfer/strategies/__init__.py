@@ -1,14 +1,42 @@
 """How source and target combine: one strategy a paper, and ours."""
 
+from skdp.transfer.self_training import self_train
 from skdp.transfer.strategies._alignment import AlignmentSide
 from skdp.transfer.strategies._least_error import LeastErrorStrategy, SourceSide
 from skdp.transfer.strategies._multitask import MultiTaskSide
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
 from skdp.transfer.strategies._target_scorers import reconstruction_fitter
 from skdp.transfer.strategies._task import Scorer, Task
+from skdp.transfer.strategies._weighed import Candidates
 
 _SIDES: dict = {"alignment": AlignmentSide, "multitask": MultiTaskSide}
 STRATEGIES = ("noise_aware", *_SIDES)
+
+
+def train(name, task, schedule, *, tol, verbose):
+    """Learn a task by the strategy of that name.
+
+    "noise_aware" trains itself with releases of noisy rows. With one of statistics, or without
+    labels, candidates are weighed by evidence: where no row of the source was seen, and little
+    is known of the target, self-training has to earn its place.
+
+    Parameters
+    ----------
+    name : {"noise_aware", "alignment", "multitask"}
+
+    task : Task
+
+    schedule, tol, verbose
+        See :func:`self_train`.
+
+    Returns
+    -------
+    result : SelfTraining
+    """
+    if name == "noise_aware" and (task.has_statistics or task.unlabelled.all()):
+        return Candidates(task).learn(schedule, tol=tol, verbose=verbose)
+    strategy = make_strategy(name, task)
+    return self_train(strategy, schedule, task.labels, tol=tol, verbose=verbose)
 
 
 def make_strategy(name, task):
@@ -30,4 +58,4 @@ def make_strategy(name, task):
     return LeastErrorStrategy(side, task)
 
 
-__all__ = ["STRATEGIES", "Scorer", "Task", "make_strategy", "reconstruction_fitter"]
+__all__ = ["STRATEGIES", "Scorer", "Task", "make_strategy", "reconstruction_fitter", "train"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from skdp.release.estimation import Subspace
 from skdp.transfer.self_training import Step, first_round, out_of_fold_scores, scores_by
@@ -52,6 +52,11 @@ class Combination:
         return float(self.weights[:-1].sum() / self.weights.sum())
 
 
+def target_subspace(task):
+    """Return the leading directions of the target's rows."""
+    return Subspace.of_rows(task.X, _N_DIRECTIONS)
+
+
 class NoiseAwareStrategy:
     """Self-training in the target's subspace, with scorers weighted on the labelled rows.
 
@@ -61,15 +66,21 @@ class NoiseAwareStrategy:
     guesses are moved towards the class frequencies of the source; and rows whose neighbours
     disagree with their guess are left out of training in the next round.
 
+    After each step, ``log_posteriors`` has those of all rows by models that left them out,
+    labelled rows included.
+
     Parameters
     ----------
     task : Task
+
+    scorers : list of Scorer or None, default=None
+        Of the source; None stands for :func:`source_scorers`.
     """
 
-    def __init__(self, task):
+    def __init__(self, task, scorers=None):
         self._task = task
-        self._subspace = Subspace.of_rows(task.X, _N_DIRECTIONS)
-        self._scorers = source_scorers(task, self._subspace)
+        self._subspace = target_subspace(task)
+        self._scorers = source_scorers(task, self._subspace) if scorers is None else scorers
         self._codes = self._subspace.encode(task.X)
         self._known = ~task.unlabelled
         self._true = task.labels[self._known]
@@ -84,6 +95,7 @@ class NoiseAwareStrategy:
         ]
         self._fits = (task.fit, mixture_fitter(task.random_state))
         self._combination = None
+        self.log_posteriors = np.zeros((len(task.X), len(task.class_indices)))
 
     def start(self, settings, labels):
         """Return class distributions by the labelled rows alone."""
@@ -125,6 +137,7 @@ class NoiseAwareStrategy:
         weights = fit_weights(stacked[:, self._known], self._true)
         posteriors = np.tensordot(weights, stacked, 1)
         offsets = self._offsets(posteriors)
+        self.log_posteriors = log_softmax(posteriors + offsets, axis=1)
         posteriors = softmax(posteriors + offsets, axis=1)
         posteriors[self._known] = np.eye(posteriors.shape[1])[self._true]
         if self._graph is not None:
@@ -142,10 +155,9 @@ class NoiseAwareStrategy:
 
     def _offsets(self, posteriors):
         """Return the prior-shift correction, 0 where no frequencies or no guesses are known."""
-        release = self._task.release
-        if release is None or release.moments is None or self._known.all():
+        frequencies = self._task.frequencies
+        if frequencies is None or self._known.all():
             return np.zeros(posteriors.shape[1])
-        frequencies = release.moments.select(self._task.class_indices).frequencies
         return prior_shift_offsets(posteriors[~self._known], frequencies)
 
 

@@ -24,6 +24,7 @@ class NormalScorer:
             subspace.mean, subspace.components[shared], subspace.variances[shared]
         )
         means, covariances, noise = moments.project(directions[shared])
+        mean_noise, covariance_noise = moments.project_noise(directions[shared])
         s = 1 / embedding.scale
         model = ClassModel.shrink(
             means * s,
@@ -31,6 +32,8 @@ class NormalScorer:
             noise * s**2,
             moments.effective_sizes,
             self._subspace.variances,
+            mean_noise * s**2,
+            covariance_noise * s**4,
         )
         self._normals = model.predictive()
 
@@ -76,7 +79,7 @@ class ClassifierScorer:
 
 
 def source_scorers(task, subspace):
-    """Return the scorers that a release offers; none without one.
+    """Return the scorers that releases offer; none without one.
 
     Parameters
     ----------
@@ -89,17 +92,15 @@ def source_scorers(task, subspace):
     -------
     scorers : list of Scorer
     """
-    release = task.release
-    if release is None:
-        return []
-    embedding = Embedding.of_means(task, subspace)
     scorers: list = []
-    if release.classifier is not None:
-        scorers.append(ClassifierScorer(task, embedding))
-    if _normals_see_most(release):
-        scorers.append(NormalScorer(task, embedding, subspace))
-    if release.mixtures is not None:
-        scorers.append(AdaptedMixtureScorer(task, embedding))
+    for part in task.parts:
+        release, embedding = part.release, Embedding.of_means(part, subspace)
+        if release.classifier is not None:
+            scorers.append(ClassifierScorer(part, embedding))
+        if _normals_see_most(release):
+            scorers.append(NormalScorer(part, embedding, subspace))
+        if release.mixtures is not None:
+            scorers.append(AdaptedMixtureScorer(part, embedding))
     return scorers
 
 

@@ -1,7 +1,7 @@
 """What every strategy is given, and the protocol of whatever scores rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -45,6 +45,9 @@ class Task:
 
     random_state : RandomState
         For whatever is random.
+
+    others : tuple of (Release, list of int)
+        Further releases, each with its class indices.
     """
 
     X: np.ndarray
@@ -55,8 +58,36 @@ class Task:
     n_folds: int
     n_jobs: int | None
     random_state: np.random.RandomState
+    others: tuple = ()
 
     @property
     def unlabelled(self):
         """Which rows have no label."""
         return self.labels < 0
+
+    @property
+    def has_statistics(self):
+        """Whether a release is of statistics that were perturbed, not of rows."""
+        moments = [part.release.moments for part in self.parts]
+        return any(each is not None and each.mean_noise is not None for each in moments)
+
+    @property
+    def parts(self):
+        """A task for each release, which has no other."""
+        if self.release is None:
+            return []
+        pairs = [(self.release, self.class_indices), *self.others]
+        return [
+            replace(self, release=release, class_indices=class_indices, others=())
+            for release, class_indices in pairs
+        ]
+
+    @property
+    def frequencies(self):
+        """Class frequencies as the sources have them, on average; None where they do not say."""
+        found = [
+            task.release.moments.select(task.class_indices).frequencies
+            for task in self.parts
+            if task.release.moments is not None
+        ]
+        return np.mean(found, axis=0) if found else None

@@ -171,3 +171,16 @@ def test_a_covariance_of_all_classes_serves_any_of_them(rng, population):
     assert_allclose(chosen.covariances, pooled.covariances)
     assert_allclose(chosen.mean_noise, pooled.mean_noise[[2, 0]])
     assert_allclose(chosen.covariance_noise, pooled.covariance_noise)
+
+
+def test_precision_is_the_number_of_rows_that_would_tell_as_much(rng, population):
+    rows, labels = population(rng, n=9000)
+    exact = Moments.measure(rows, one_hot(labels), np.zeros(5))
+    trace = np.trace(exact.total_covariance())
+    assert_allclose(exact.precision, 3 / (1 / exact.effective_sizes).sum())
+    # As much noise as the rows vary: half as many rows.
+    noisy = replace(exact, noise=np.full(5, trace / 5))
+    ratio = np.trace(noisy.total_covariance()) / trace
+    assert_allclose(noisy.precision, exact.precision / (1 + 1 / ratio), rtol=1e-3)
+    drowned = replace(exact, mean_noise=np.full((3, 5), 0.1 * trace / 5))
+    assert_allclose(drowned.precision, 10, rtol=0.15)

@@ -55,7 +55,7 @@ def test_clipping_never_lifts_a_norm_above_the_bound(rng):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 49, 1000, 12345])
 def test_the_rows_of_a_person_count_as_one(rng, k):
-    weights = integer_weights(np.full(k, 1 / k), k)
+    weights = integer_weights(np.full(k, k), k)
     assert weights.sum() <= WEIGHT_GRID
     assert weights.sum() > WEIGHT_GRID - k
     rows = clipped(np.tile(np.trunc(1e4 * rng.randn(1, 5)), (k, 1)), 1.0).astype(np.float64)

@@ -5,10 +5,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skdp.release.estimation import Mixtures, Subspace
 from skdp.release.statistics._class_statistics import drawn, noisy_statistics, relative_noise
 from skdp.release.statistics._exact import GRID, WEIGHT_GRID
-from skdp.release.statistics._lloyd import LloydShares, assignments, lloyd_mixtures
+from skdp.release.statistics._lloyd import assignments, lloyd_mixtures, numbers_of_mixtures
 from skdp.release.statistics._whitening import WhitenedRows
-
-SHARES = LloydShares((0.05, 0.1, 0.2), (0.01, 0.09), 2, (0.05, 0.1, 0.3))
 
 
 @pytest.fixture
@@ -18,31 +16,32 @@ def subspace(rng):
 
 
 @pytest.fixture
-def fit(subspace, make_rows):
-    def learn(Q, y, noise, size=37, weights=None):
-        rows = make_rows(Q, y, weights, size)
-        whitened = WhitenedRows.of(rows, subspace, 0.9, noise, 0.01, "radius")
-        seed = np.random.RandomState(0)
-        return whitened, lloyd_mixtures(whitened, subspace, 3, noise, SHARES, seed)
+def fit(subspace, grid, make_rows):
+    def learn(Q, y, queries, n_rows=37, sizes=None):
+        rows = make_rows(Q, y, sizes, n_rows)
+        whitened = WhitenedRows.of(rows, grid, subspace, 0.9, queries)
+        return whitened, lloyd_mixtures(whitened, subspace, 3, queries)
 
     return learn
 
 
-def test_order_and_chunks_change_no_bit(rng, clusters, fit, make_noise):
+def test_order_and_chunks_change_no_bit(rng, clusters, fit, make_queries):
     Q, y = clusters
-    one, other = make_noise(), make_noise()
+    one, other = make_queries(), make_queries()
     fit(Q, y, one)
     order = rng.permutation(len(Q))
-    fit(Q[order], y[order], other, size=900)
+    fit(Q[order], y[order], other, n_rows=900)
     assert set(one.exact) == set(other.exact)
     for name in one.exact:
         assert_array_equal(one.exact[name], other.exact[name])
-    assert_allclose(sum(one.shares.values()), 0.01 + SHARES.total)
+    asked = sum(one.exact[name].size for name in one.exact if name != "lengths")
+    asked += one.exact["step counts"].size + one.exact["step sums"].size  # in the first step
+    assert asked <= numbers_of_mixtures(3, 4)
 
 
-def test_whitened_rows_are_clipped_coordinates(clusters, subspace, make_rows, make_noise):
+def test_whitened_rows_are_clipped_coordinates(clusters, subspace, grid, make_rows, make_queries):
     Q, y = clusters
-    whitened = WhitenedRows.of(make_rows(Q, y), subspace, 0.9, make_noise(), 0.01, "radius")
+    whitened = WhitenedRows.of(make_rows(Q, y), grid, subspace, 0.9, make_queries())
     Z = subspace.project(Q * 3.0 / GRID) / np.sqrt(subspace.variances)
     norms = np.linalg.norm(Z, axis=1)
     assert 0.9 <= np.mean(norms <= whitened.radius) < 1
@@ -51,7 +50,7 @@ def test_whitened_rows_are_clipped_coordinates(clusters, subspace, make_rows, ma
 
 
 @pytest.mark.parametrize("weights", [None, "persons"])
-def test_a_record_moves_sums_by_their_sensitivity_at_most(rng, make_noise, weights):
+def test_a_record_moves_sums_by_their_sensitivity_at_most(rng, make_queries, weights):
     n, d = 40, 5
     Z = rng.standard_cauchy((n, d))
     codes = np.trunc(Z / np.linalg.norm(Z, axis=1, keepdims=True) * GRID * (1 - 1e-12))
@@ -60,21 +59,21 @@ def test_a_record_moves_sums_by_their_sensitivity_at_most(rng, make_noise, weigh
     groups, norms = rng.randint(4, size=n), np.where(np.eye(d)[np.triu_indices(d)], 1, np.sqrt(2))
 
     def sums(kept):
-        noise = make_noise()
+        noise = make_queries()
         whitened = WhitenedRows(codes[kept].astype(np.int32), groups[kept], units[kept], 1.0)
-        noisy_statistics(whitened, groups[kept], 4, noise, (0.1, 0.1, 0.1), "g")
+        noisy_statistics(whitened, groups[kept], 4, noise, "g")
         return noise
 
     whole = sums(np.full(n, True))
     for k in np.unique(person):
         rest = sums(person != k)
         for name, exact in whole.exact.items():
-            moved = (exact - rest.exact[name]) * (norms if name == "g/seconds" else 1)
+            moved = (exact - rest.exact[name]) * (norms if name == "g seconds" else 1)
             assert 0 < np.linalg.norm(moved) <= whole.sensitivity[name]
 
 
-def test_rows_are_assigned_to_the_most_likely_component_alone(clusters, fit, rng, make_noise):
-    whitened, _ = fit(*clusters, make_noise())
+def test_rows_are_assigned_to_the_most_likely_component_alone(clusters, fit, rng, make_queries):
+    whitened, _ = fit(*clusters, make_queries())
     A = rng.randn(6, 4, 4)
     mixtures = Mixtures(
         np.repeat(np.arange(3), 2), rng.uniform(0.3, 0.7, 6), 0.3 * rng.randn(6, 4),
@@ -93,19 +92,19 @@ def test_rows_are_assigned_to_the_most_likely_component_alone(clusters, fit, rng
         assert assignments(alone, mixtures) == assigned[i]
 
 
-def test_without_noise_components_have_their_own_moments(clusters, fit, subspace, make_noise):
+def test_without_noise_components_have_their_own_moments(clusters, fit, subspace, make_queries):
     Q, y = clusters
-    noise = make_noise()
+    noise = make_queries()
     whitened, mixtures = fit(Q, y, noise)
     assert_array_equal(np.bincount(mixtures.class_indices), [6, 6, 6])
-    counts = noise.exact["components/counts"] / WEIGHT_GRID
+    counts = noise.exact["component counts"] / WEIGHT_GRID
     assert counts.sum() == 900
     T = whitened.codes.astype(np.int64)
-    packed = noise.exact["components/seconds"].sum(axis=0)
+    packed = noise.exact["component seconds"].sum(axis=0)
     assert_array_equal(packed, (T.T @ T)[np.triu_indices(4)])
     counts = np.maximum(counts, 1)  # of an empty component
     assert_allclose(mixtures.weights, counts / np.repeat(counts.reshape(3, 6).sum(axis=1), 6))
-    means = noise.exact["components/sums"] / GRID / counts[:, np.newaxis]
+    means = noise.exact["component sums"] / GRID / counts[:, np.newaxis]
     units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius
     assert_allclose(mixtures.means, means * units)
     Z = subspace.encode(Q * 3.0 / GRID)
@@ -115,8 +114,8 @@ def test_without_noise_components_have_their_own_moments(clusters, fit, subspace
     assert np.mean(found.argmax(axis=1) == y) > np.mean(nearest == y) + 0.03
 
 
-def test_a_class_is_one_normal_distribution_where_noise_is_strong(clusters, fit, make_noise):
-    mixtures = fit(*clusters, make_noise(1.0))[1]
+def test_a_class_is_one_normal_distribution_where_noise_is_strong(clusters, fit, make_queries):
+    mixtures = fit(*clusters, make_queries(1.0))[1]
     assert_array_equal(mixtures.class_indices, [0, 1, 2])
     assert np.linalg.eigvalsh(mixtures.covariances).min() > 0
 

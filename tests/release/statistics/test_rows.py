@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,30 @@ def test_what_a_row_becomes_depends_on_no_other_row(rng):
     assert (alone == together).all()
     assert (rows.quantise(X[order]) == together[order]).all()
     assert (rows.quantise(np.asfortranarray(X)) == together).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 600, 3000])
+def test_norms_are_summed_exactly_however_many_columns_there_are(n_columns, rng):
+    rows = grid(n_columns=n_columns, radius=0.1 * np.sqrt(n_columns))
+    X = rng.uniform(-1e6, 1e6, (40, n_columns))
+    Q = rows.quantise(X)
+    norms = [np.sqrt(sum(q * q for q in row)) for row in Q.astype(int).tolist()]
+    assert max(norms) <= GRID
+    assert min(norms) > GRID - np.sqrt(rows.n_terms) - 1  # all are clipped, and then rounded
+    order = rng.permutation(40)
+    assert (rows.quantise(X[order]) == Q[order]).all()
+    wide = np.repeat(X, 2, axis=0)[::2]
+    assert (rows.quantise(np.asfortranarray(X)) == rows.quantise(wide)).all()
+
+
+def test_terms_in_any_order_are_those_of_their_columns(rng):
+    ordered = Terms.of_columns([0, 1, 3, 3, 3, 0], -1e6, 1e6)
+    order = rng.permutation(len(ordered.column))
+    mixed = Terms(*(getattr(ordered, f.name)[order] for f in fields(Terms)))
+    X = awkward(rng, 50, 6)
+    a, b = RowGrid(ordered, np.zeros(10), 2.0), RowGrid(mixed, np.zeros(10), 2.0)
+    assert (a.quantise(X)[:, order] == b.quantise(X)).all()
+    assert (a.quantise(X.astype(np.float32)) == a.quantise(X.astype(np.float32) * 1.0)).all()
 
 
 def test_norms_are_those_of_the_centred_rows(rng):

@@ -1,0 +1,67 @@
+"""Where rows are: a noisy mean, and a radius about it that holds nearly all of them."""
+
+import numpy as np
+
+from skdp.release.statistics._exact import integer_weights, squared_norms
+from skdp.release.statistics._radius import geometric_edges, noisy_radius, norm_histogram
+from skdp.release.statistics._rows import GRID, RowGrid
+from skdp.release.statistics._sums import ROW
+
+# Fraction of the rows within the radius; the others are brought to it. Rule of thumb.
+_QUANTILE = 0.95
+# Bins of distances span this fraction of the largest possible one, and it (rule of thumb).
+_NEAREST = 1 / 64
+
+
+def numbers_of_location(n_terms):
+    """Return how many noisy numbers :func:`locate` asks for."""
+    return 1 + n_terms + len(_edges())
+
+
+def widest_grid(terms):
+    """Return a grid about the middle of the bounds, from which no row is too far.
+
+    Parameters
+    ----------
+    terms : Terms
+        Linear ones.
+    """
+    ends = terms.scale * np.abs(np.stack([terms.low, terms.high]) - terms.centre)
+    return RowGrid(terms, np.zeros(len(terms.column)), float(np.linalg.norm(ends.max(axis=0))))
+
+
+def locate(rows, grid, queries):
+    """Return a grid about the mean of the rows; spends "rows", "mean" and "distances".
+
+    Parameters
+    ----------
+    rows : PrivateRows
+
+    grid : RowGrid
+        From :func:`widest_grid`.
+
+    queries : GaussianQueries
+
+    Returns
+    -------
+    grid : RowGrid
+    """
+    total, count = np.zeros(grid.n_terms, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for Q, _, sizes in rows.chunks(grid):
+        k = np.ones(len(Q)) if sizes is None else sizes
+        total += np.trunc(Q / k[:, np.newaxis]).sum(axis=0).astype(np.int64)
+        count += np.trunc(ROW / k).sum().astype(np.int64)
+    n = max(queries.add("rows", count, ROW)[0] / ROW, 1.0)
+    mean = queries.add("mean", total, GRID) * grid.step / n
+    mean *= min(1.0, grid.radius / max(np.linalg.norm(mean), grid.radius * 1e-9))
+    around = grid.at(mean, 2 * grid.radius)
+    edges = _edges()
+    histogram = np.zeros(len(edges), dtype=np.int64)
+    for Q, _, sizes in rows.chunks(around):
+        histogram += norm_histogram(squared_norms(Q), integer_weights(sizes, len(Q)), edges)
+    radius = noisy_radius(histogram, edges, _QUANTILE, queries, "distances")
+    return around.at(mean, radius / GRID * around.radius)
+
+
+def _edges():
+    return geometric_edges(GRID * _NEAREST, GRID)

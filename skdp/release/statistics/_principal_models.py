@@ -1,0 +1,143 @@
+"""What is learned in the directions in which rows differ most, in several passes over them."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from skdp.noise import Share
+from skdp.release.estimation import LinearScores, Subspace
+from skdp.release.statistics._asking import ask, numbers_asked
+from skdp.release.statistics._descent import (
+    N_STEPS as DESCENT_STEPS,
+)
+from skdp.release.statistics._descent import (
+    numbers_of_regression,
+    softmax_regression,
+)
+from skdp.release.statistics._linear_posterior import separations
+from skdp.release.statistics._lloyd import N_STEPS as LLOYD_STEPS
+from skdp.release.statistics._lloyd import lloyd_mixtures, numbers_of_mixtures
+from skdp.release.statistics._locating import locate, numbers_of_location, widest_grid
+from skdp.release.statistics._measuring import measure_moments
+from skdp.release.statistics._whitening import WhitenedRows, length_edges
+
+# Fraction of the rows that are not clipped in the principal directions. Rule of thumb.
+_QUANTILE = 0.9
+# Least variance beside the largest, as far as float32 tells (rule of thumb).
+_PRECISION = 1e-6
+
+
+class PrincipalModel(ABC):
+    """Moments about a noisy mean, and the principal directions that they tell.
+
+    A subclass says what is learned there.
+    """
+
+    n_directions: int
+    shares: dict
+
+    def grid(self, columns, radius):
+        """Return the public grid of the rows, see :class:`LinearModel`."""
+        if radius is not None:
+            raise ValueError(
+                f"The 'radius' parameter of DPStatisticsSource is {radius!r}, but only "
+                "model='linear' takes one: the others find theirs by a noisy query. Leave it "
+                "out."
+            )
+        return widest_grid(columns.terms(()))
+
+    def n_numbers(self, n_classes, n_terms):
+        """Return how many noisy numbers are asked for at most."""
+        d = min(self.n_directions, n_terms)
+        n = numbers_of_location(n_terms) + numbers_asked(n_classes, n_terms)
+        return n + len(length_edges(d)) + self._n_learned(n_classes, d)
+
+    def learn(self, rows, grid, queries):
+        """Return the parts of a release, see :class:`LinearModel`."""
+        grid = locate(rows, grid, queries)
+        moments = measure_moments(ask(rows.sums(grid), grid, queries), grid)
+        subspace = Subspace.of_moments(moments, self.n_directions)
+        whitened = WhitenedRows.of(rows, grid, subspace, _QUANTILE, queries)
+        parts = self._learn(whitened, subspace, moments, queries)
+        return {"moments": moments, **parts}
+
+    @abstractmethod
+    def _n_learned(self, n_classes, n_directions):
+        """Return how many noisy numbers :meth:`_learn` asks for at most."""
+
+    @abstractmethod
+    def _learn(self, whitened, subspace, moments, queries):
+        """Return parts of a release that are learned in the principal directions."""
+
+
+class MixturesModel(PrincipalModel):
+    """Mixtures of normal distributions of each class, by noisy steps of Lloyd's algorithm."""
+
+    # With 30 and 50 directions mixtures get 97.1 and 97.0 % of the test digits of MNIST right at
+    # ε = 8, with 40 they get 96.9 %; at ε = 1 94.8, 95.1 and 94.9 %.
+    n_directions = 40
+    # Of the budget: most of it for second moments, which have the most noise.
+    shares = {
+        "rows": Share(0.005),
+        "mean": Share(0.025),
+        "distances": Share(0.005),
+        "counts": Share(0.01),
+        "total": Share(0.005),
+        "contrast": Share(0.03),
+        "second": Share(0.10),
+        "lengths": Share(0.01),
+        "class counts": Share(0.01),
+        "class sums": Share(0.05),
+        "class seconds": Share(0.19),
+        "step counts": Share(0.01, LLOYD_STEPS),
+        "step sums": Share(0.05, LLOYD_STEPS),
+        "component counts": Share(0.01),
+        "component sums": Share(0.08),
+        "component seconds": Share(0.41),
+    }
+
+    def _n_learned(self, n_classes, n_directions):
+        return numbers_of_mixtures(n_classes, n_directions)
+
+    def _learn(self, whitened, subspace, moments, queries):
+        n_classes = len(moments.class_counts)
+        mixtures = lloyd_mixtures(whitened, subspace, n_classes, queries)
+        return {"subspace": subspace, "mixtures": mixtures}
+
+
+class RegressionModel(PrincipalModel):
+    """A softmax regression by noisy gradient descent on all rows."""
+
+    # With 200 and 300 directions of 512 oriented gradients, descent gets about as many test
+    # digits of MNIST right (rule of thumb).
+    n_directions = 300
+    # Of the budget: nearly all for the gradients.
+    shares = {
+        "rows": Share(0.005),
+        "mean": Share(0.025),
+        "distances": Share(0.005),
+        "counts": Share(0.01),
+        "total": Share(0.005),
+        "contrast": Share(0.03),
+        "second": Share(0.12),
+        "lengths": Share(0.01),
+        "gradients": Share(0.79, DESCENT_STEPS),
+    }
+
+    def _n_learned(self, n_classes, n_directions):
+        return numbers_of_regression(n_classes, n_directions)
+
+    def _learn(self, whitened, subspace, moments, queries):
+        n_classes, n_rows = len(moments.class_counts), moments.class_counts.sum()
+        own, intercepts = softmax_regression(whitened, n_classes, n_rows, queries)
+        coefficients = own @ (subspace.components / np.sqrt(subspace.variances)[:, np.newaxis])
+        intercepts = intercepts - coefficients @ subspace.mean
+        apart = separations(coefficients, moments.means, _without_noise(moments))
+        return {"linear": LinearScores(coefficients, intercepts, apart)}
+
+
+def _without_noise(moments):
+    """Return the covariance within classes; no variance is less than noise alone may make it."""
+    values, vectors = np.linalg.eigh(moments.covariance(0))
+    least = max(moments.eigenvalue_noise, _PRECISION * values[-1], np.finfo(np.float32).tiny)
+    return (vectors * np.maximum(values, least)) @ vectors.T

@@ -1,0 +1,123 @@
+"""What a release of statistics says of rows by itself: log-posteriors by each of its parts."""
+
+import numpy as np
+
+from skdp.release.estimation import ClassModel, Subspace
+from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
+from skdp.transfer.strategies._embedding import Embedding
+from skdp.transfer.strategies._source_scorers import AdaptedMixtureScorer
+
+# Directions of a discriminant; the target's subspace has as many. Rule of thumb.
+_N_DIRECTIONS = 60
+
+
+class Discriminant:
+    """One normal distribution for each class, in leading directions of the source.
+
+    Means and covariances are as far from each other as their noise allows to say, and so
+    posteriors are about as sure as they should be.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all classes of a release.
+    """
+
+    def __init__(self, moments):
+        self._subspace = Subspace.of_moments(moments, _N_DIRECTIONS)
+        directions, total = self._subspace.components, self._subspace.variances
+        self._normals = ClassModel.of_moments(moments, directions, total).predictive()
+        self._priors = np.log(moments.frequencies)
+
+    def scores(self, X):
+        """Return log-posteriors, up to a constant for each row."""
+        Z = self._subspace.project(X)
+        return self._normals.log_likelihood(Z, np.zeros(Z.shape[1])) + self._priors
+
+
+class SourceMixtures:
+    """The mixtures of a release as they are."""
+
+    def __init__(self, release):
+        self._subspace, self._mixtures = release.subspace, release.mixtures
+        self._priors = np.log(release.moments.frequencies)
+
+    def scores(self, X):
+        """Return log-posteriors, up to a constant for each row."""
+        codes = self._subspace.encode(X)
+        return self._mixtures.log_likelihood(codes, np.zeros(codes.shape[1])) + self._priors
+
+
+class OfTarget:
+    """A scorer of source rows and all its classes, for target rows and the target's classes.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        Of a release.
+
+    rows : callable
+        ``rows(X)`` returns target rows in the columns of the source.
+
+    class_indices : list of int
+        The target's classes among those of the scorer.
+    """
+
+    def __init__(self, scorer, rows, class_indices):
+        self._scorer, self._rows, self._class_indices = scorer, rows, class_indices
+
+    def scores(self, X):
+        """Return log-posteriors, up to a constant for each row."""
+        return self._scorer.scores(self._rows(X))[:, self._class_indices]
+
+
+def rows_of(task, subspace):
+    """Return a function of target rows that gives them in the columns of the source.
+
+    Parameters
+    ----------
+    task : Task
+        With one release.
+
+    subspace : Subspace
+        Of the target's rows.
+    """
+    if task.release.n_features == task.X.shape[1]:
+        return lambda X: X
+    return Embedding.of_means(task, subspace).rows
+
+
+def reference_scorer(task, subspace):
+    """Return the best view of classes that calibrated densities of the source give.
+
+    Its mixtures if it has found any structure within classes, and normal distributions if not.
+    """
+    release = task.release
+    multimodal = release.mixtures is not None and release.mixtures.is_multimodal
+    scorer = SourceMixtures(release) if multimodal else Discriminant(release.moments)
+    return OfTarget(scorer, rows_of(task, subspace), task.class_indices)
+
+
+def linear_scorer(task, subspace):
+    """Return the linear score of a release, for the target."""
+    return OfTarget(task.release.linear, rows_of(task, subspace), task.class_indices)
+
+
+def class_means(task, subspace, labels=None):
+    """Return the class means of a release, adapted to the target, see :class:`ClassMeans`.
+
+    None where every column is tied.
+    """
+    rows, moments = rows_of(task, subspace), task.release.moments.select(task.class_indices)
+    if tied_columns(rows(task.X)).all():
+        return None
+    everyone = list(range(len(task.class_indices)))
+    return OfTarget(ClassMeans.adapt(rows(task.X), moments, labels), rows, everyone)
+
+
+def adapted_mixtures(task, subspace):
+    """Return the mixtures of a release, adapted to the target; None where it has no such ones."""
+    mixtures = task.release.mixtures
+    if mixtures is None or not mixtures.is_multimodal:
+        return None
+    return AdaptedMixtureScorer(task, Embedding.of_means(task, subspace))

@@ -1,0 +1,104 @@
+"""A few labels around scores: multinomial logistic regression with a tight prior."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+# Standard deviation of the slope of scores around 1. Over six tables with 10-20 labels a class,
+# looser priors lose up to .017 of AUC.
+_SLOPE_DEVIATION = 0.2
+# Standard deviation of the intercepts: labels are often drawn equally from each class, and say
+# little of how frequent it is; rule of thumb.
+_INTERCEPT_DEVIATION = 0.3
+# Columns that are standardised get coefficients of variance 1/300; see the slope.
+TIGHT = 1 / 300
+# Share of the variance of the scores that columns may have beforehand: where the source says
+# little, it is all there is; rule of thumb.
+_SHARE_OF_COLUMNS = 0.25
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What labels change of log-posteriors s: a s + b + Z u.
+
+    Attributes
+    ----------
+    slope : float
+        a.
+
+    intercepts : ndarray of shape (n_classes,)
+        b.
+
+    coefficients : ndarray of shape (n_columns, n_classes)
+        u.
+    """
+
+    slope: float
+    intercepts: np.ndarray
+    coefficients: np.ndarray
+
+    @classmethod
+    def none(cls, n_columns, n_classes):
+        """Return the correction that changes nothing."""
+        return cls(1.0, np.zeros(n_classes), np.zeros((n_columns, n_classes)))
+
+    @classmethod
+    def fit(cls, scores, Z, labels, tilt, variance):
+        r"""Return the most likely correction by labelled rows, with a prior tight around none.
+
+        .. math:: a \sim N(1, 0.04), \quad b_c \sim N(0, 0.09), \quad u_{jc} \sim N(0, v)
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes)
+            Log-posteriors.
+
+        Z : ndarray of shape (n_samples, n_columns)
+            Standardised columns.
+
+        labels : ndarray of shape (n_samples,)
+            Class indices.
+
+        tilt : ndarray of shape (n_classes,)
+            Log-ratio of the frequencies of classes among the labelled rows and elsewhere:
+            that they were drawn equally from each class is no evidence.
+
+        variance : float
+            v, of the coefficients.
+        """
+        # The prior has no direction, so that columns may be rotated into as few as there are rows.
+        U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+        own, (n, K) = U * s, scores.shape
+        rows = np.arange(n)
+
+        def loss(x):
+            a, b, u = x[0], x[1 : K + 1], x[K + 1 :].reshape(-1, K)
+            logs = log_softmax(a * scores + tilt + b + own @ u, axis=1)
+            excess = np.exp(logs)
+            excess[rows, labels] -= 1
+            prior = ((a - 1) / _SLOPE_DEVIATION) ** 2 + (b @ b) / _INTERCEPT_DEVIATION**2
+            value = (prior + (u**2).sum() / variance) / 2 - logs[rows, labels].sum()
+            slope = (excess * scores).sum() + (a - 1) / _SLOPE_DEVIATION**2
+            intercepts = excess.sum(axis=0) + b / _INTERCEPT_DEVIATION**2
+            return value, np.r_[slope, intercepts, (own.T @ excess + u / variance).ravel()]
+
+        start = np.r_[1.0, np.zeros(K + own.shape[1] * K)]
+        x = minimize(loss, start, jac=True, method="L-BFGS-B").x
+        return cls(float(x[0]), x[1 : K + 1], Vt.T @ x[K + 1 :].reshape(-1, K))
+
+    def apply(self, scores, Z):
+        """Return corrected log-posteriors."""
+        return log_softmax(self.slope * scores + self.intercepts + Z @ self.coefficients, axis=1)
+
+
+def tight_variance(scores, n_columns):
+    """Return the prior variance of coefficients around these scores.
+
+    1/300, or less where many columns together would have more than a quarter of the variance
+    that the scores have.
+    """
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    spread = centred.var(axis=0).mean()
+    return float(np.clip(_SHARE_OF_COLUMNS * spread / n_columns, 1e-12, TIGHT))

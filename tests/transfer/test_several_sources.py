@@ -1,0 +1,99 @@
+"""Several releases at once: how they are weighed, and what they guarantee together."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skdp import DPSource, DPStatisticsSource, DPTransferClassifier
+from skdp.datasets import hide_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+def population(rng, n, classes=3):
+    labels = rng.randint(0, classes, n)
+    rows = 1.5 * np.eye(classes, 12)[labels] + rng.randn(n, 12)
+    return np.clip(0.5 + rows / 10, 0, 1), labels
+
+
+def statistics_of(rng, epsilon, n, classes=3, unit="record"):
+    X, y = population(rng, n, classes)
+    source = DPStatisticsSource(
+        epsilon, classes=range(classes), privacy_unit=unit, random_state=rng.randint(999)
+    )
+    return source.fit(X, y, **({"groups": np.arange(n)} if unit == "group" else {})).release_
+
+
+@pytest.fixture
+def target(rng):
+    X, y = population(rng, 1500)
+    return X[:500], hide_labels(y[:500], 5, random_state=0), X[500:], y[500:]
+
+
+def test_a_list_of_one_is_that_one(rng, target, all_parts, same):
+    X, marked, *_ = target
+    release = statistics_of(rng, 2.0, 3000)
+    for source, data in ((release, (X, marked)), (all_parts, (same[0][:150], same[1][:150]))):
+        one, listed = (
+            DPTransferClassifier(each, random_state=0).fit(*data) for each in (source, [source])
+        )
+        assert_array_equal(one.decision_function(data[0]), listed.decision_function(data[0]))
+        assert one.guarantee_ == listed.guarantee_ == source.guarantee
+
+
+def test_two_weak_sources_are_better_than_one(rng, target):
+    X, marked, X_test, y_test = target
+    releases = [statistics_of(rng, 1.0, 600) for _ in range(2)]
+    alone = [DPTransferClassifier(r, random_state=0).fit(X, marked) for r in releases]
+    together = DPTransferClassifier(releases, random_state=0).fit(X, marked)
+    assert together.score(X_test, y_test) > np.mean([m.score(X_test, y_test) for m in alone])
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_precise_source_decides(rng, target, labelled):
+    X, marked, X_test, y_test = target
+    good, poor = statistics_of(rng, 8.0, 6000), statistics_of(rng, 0.1, 100)
+    y = marked if labelled else None
+    both = DPTransferClassifier([poor, good], random_state=0).fit(X, y)
+    best = DPTransferClassifier(good, random_state=0).fit(X, y).score(X_test, y_test)
+    assert good.moments.precision > 50 * poor.moments.precision
+    assert both.score(X_test, y_test) > best - 0.01
+
+
+def test_a_person_in_both_is_told_the_sum(rng, target):
+    X = target[0]
+    releases = [statistics_of(rng, epsilon, 500) for epsilon in (1.0, 2.0)]
+    model = DPTransferClassifier(releases, random_state=0).fit(X)
+    assert model.guarantee_ == releases[0].guarantee + releases[1].guarantee
+    assert model.guarantee_.epsilon > 2
+    others = [releases[0], statistics_of(rng, 1.0, 500, unit="group")]
+    model = DPTransferClassifier(others, random_state=0).fit(X)
+    assert model.guarantee_ == tuple(release.guarantee for release in others)
+
+
+def test_sources_of_rows_are_weighed_by_labels(all_parts, same, rng):
+    X, _, marked, X_test, y_test = same
+    X, marked = X[:300], same[1][:300]
+    noise_only = DPSource(1e-3, n_layers=1, random_state=0)
+    hopeless = noise_only.fit(rng.rand(400, 64), rng.randint(0, 10, 400)).release_
+    single = DPTransferClassifier(all_parts, random_state=0).fit(X, marked)
+    both = DPTransferClassifier([hopeless, all_parts], random_state=0).fit(X, marked)
+    assert both.score(X_test, y_test) > single.score(X_test, y_test) - 0.03
+
+
+def test_what_cannot_be_weighed_is_refused(rng, target, release_of):
+    X, marked, *_ = target
+    small = statistics_of(rng, 1.0, 400)
+    more = statistics_of(rng, 1.0, 400, classes=4)
+    with pytest.raises(ValueError, match=r"'source' .* empty list"):
+        DPTransferClassifier([]).fit(X, marked)
+    with pytest.raises(ValueError, match="label one row of each class"):
+        DPTransferClassifier([small, more]).fit(X)
+    DPTransferClassifier([small, more], random_state=0).fit(X, marked)
+    with pytest.raises(ValueError, match=r"\[3\] in y are not among the classes"):
+        DPTransferClassifier([more, small]).fit(X, np.where(np.arange(500) == 0, 3, marked))
+    papers = release_of("papers")
+    with pytest.raises(ValueError, match="strategy='noise_aware'"):
+        DPTransferClassifier([papers, papers], strategy="alignment").fit(
+            np.zeros((9, 64)), np.arange(9)
+        )
