@@ -4,12 +4,12 @@ import functools
 
 import numpy as np
 from _tables_peers import Rows
+from scipy.special import expit
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from skdp import TabularEncoder
 from skdp.datasets import load_table
 from skdp.release.estimation import Terms
-
-TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 
 
 @functools.lru_cache(maxsize=2)
@@ -60,3 +60,14 @@ VIEWS = {
     "labelled": lambda table, data: (centred(table), None),
     "terms": lambda table, data: (_terms(table), None),
 }
+
+
+def qualities(y, log_odds):
+    """Return what log-odds of class 1 are worth."""
+    probabilities = expit(log_odds)
+    return {
+        "auc": roc_auc_score(y, log_odds),
+        "log_loss": log_loss(y, probabilities),
+        "brier": brier_score_loss(y, probabilities),
+        "accuracy": 100 * np.mean((log_odds > 0) == y),
+    }

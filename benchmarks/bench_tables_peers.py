@@ -28,10 +28,8 @@ from pathlib import Path
 
 import numpy as np
 from _store import KEY, Results, circumstances
-from _tables_data import TABLES, view
-from _tables_peers import METHODS, answer
-from scipy.special import expit
-from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from _tables_data import qualities, view
+from _tables_peers import METHODS, TABLES, answer
 
 SERVER = Path(__file__).with_name("_tables_peers.py")
 PEERS = sorted({method.python for method in METHODS.values() if method.python})
@@ -79,17 +77,6 @@ def measure(ask, cell):
     rows = view(METHODS[cell["model"]].view, cell["case"], seed)
     reply = ask(rows, cell["level"], seed)
     return {**cell, **qualities(rows.y_test, np.array(reply.pop("scores"))), **reply}
-
-
-def qualities(y, log_odds):
-    """Return what log-odds of class 1 are worth."""
-    probabilities = expit(log_odds)
-    return {
-        "auc": roc_auc_score(y, log_odds),
-        "log_loss": log_loss(y, probabilities),
-        "brier": brier_score_loss(y, probabilities),
-        "accuracy": 100 * np.mean((log_odds > 0) == y),
-    }
 
 
 def run(cells, results, pythons, redo):

@@ -317,11 +317,68 @@ def test_methods_are_measured_once_and_missing_peers_left_out(load, open_results
 
 def test_qualities_of_log_odds(load):
     log_odds = np.log([1 / 3, 3, 3, 1 / 3])  # probabilities 1/4 and 3/4
-    found = load("bench_tables_peers").qualities(np.array([0, 1, 1, 1]), log_odds)
+    found = load("_tables_data").qualities(np.array([0, 1, 1, 1]), log_odds)
     assert found["auc"] == pytest.approx((1 + 1 + 0.5) / 3)
     assert found["accuracy"] == 75
     assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
     assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
+
+
+def _statistics_rows():
+    """Three draws; a transfer as good as its source at one budget, and worse at another."""
+    gains = {4.0: (0.0, 0.02, -0.02), 1.0: (-0.03, -0.02, -0.01)}
+    for draw in range(3):
+        head = {"case": "some", "draw": draw}
+        yield {**head, "level": "-", "model": "target", "labels": 5, "auc": 0.5 + draw / 10}
+        yield {**head, "level": "-", "model": "target", "labels": 9, "auc": 0.99}
+        for level, gain in gains.items():
+            row = {**head, "level": level}
+            yield {**row, "model": "source", "labels": 0, "auc": 0.8 - draw / 10}
+            yield {**row, "model": "transfer", "labels": 5, "auc": 0.8 - draw / 10 + gain[draw]}
+            yield {**row, "model": "samples", "labels": 5, "auc": 1.0}
+
+
+def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
+    rows = [*_statistics_rows()]
+    same, worse = load("_comparisons").comparisons(rows)
+    assert (same.level, same.labels, same.better) == (4.0, 5, "source")
+    assert same.difference.mean == pytest.approx(0)
+    assert same.difference.error == pytest.approx(0.02 / np.sqrt(3))
+    assert not same.difference.below
+    assert worse.difference.mean == pytest.approx(-0.02)
+    assert worse.difference.error == pytest.approx(0.01 / np.sqrt(3))
+    assert worse.difference.below
+    assert "BELOW" in worse.text()
+    for row in rows:
+        row["auc"] += 0.2 * (row["model"] == "target")
+    found, _ = load("_comparisons").comparisons(rows)
+    assert found.better == "target"
+    pairs = [
+        (0.9 - draw / 10 + gain, 0.8 + draw / 10) for draw, gain in enumerate((0, 0.02, -0.02))
+    ]
+    differences = np.subtract(*np.transpose(pairs))
+    assert found.difference.mean == pytest.approx(differences.mean())
+    assert found.difference.error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+
+
+def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
+    tables, rows = load("_statistics_tables"), [*_statistics_rows()]
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    text = tables.never_below("About.")
+    assert text.count("| some |") == 2
+    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.000 ± 0.012 | no |" in text
+    for row in rows:
+        row["accuracy"] = 100 * row.pop("auc")
+    text = tables.releases("mnist", "About.")
+    assert "| some | – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
+    assert "| some | 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
+    assert "| -2.0 ± 0.6 | **yes** |" in text
+
+
+def test_sections_without_results_are_left_out(load, monkeypatch):
+    tables = load("tables")
+    monkeypatch.setattr(tables, "SECTIONS", [("Of nothing", "no_such_file", None)])
+    assert "Of nothing" not in tables.text()
 
 
 @pytest.mark.parametrize(
