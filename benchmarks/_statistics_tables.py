@@ -35,9 +35,10 @@ def tables_peers():
         "source's rows and no label of the target; *target* sees the target's 10 labelled rows "
         "of each class (20 on randhie) and no source; *source* is without privacy. δ = 1e-5, a "
         f"whole record with its label: {OWN}, DP-EBM and DP-SGD add or remove one, diffprivlib "
-        f"(δ = 0) replaces one, and for all but {OWN} the number of rows is public. The peers' "
-        "settings were chosen with the test labels of further seeds, at no cost in ε. *In skdp's "
-        f"terms*: on the public functions of columns that {OWN} uses.\n\n"
+        f"(δ = 0) replaces one, and for all but {OWN} the number of rows is public. The "
+        f"settings of all of them, those in {OWN} too, were chosen on these tables, with the test "
+        "labels of further seeds and at no cost in ε. *In skdp's terms*: on the public functions "
+        f"of columns that {OWN} uses.\n\n"
         + table(["AUC", "ε", "mean of the six", *TABLES], areas)
         + f"\n\nAUC of {OWN} less that of another method, and the standard error of this "
         "difference over the seeds of both. *Best peer*: of each column, as the packages come:\n\n"
