@@ -51,6 +51,7 @@ DELTA = 1e-5
 # The settings below had the best mean AUC over tables, or came within 0.01 of it, among some ten
 # for each budget (three to seven in skdp's terms), with the test labels of further seeds (1000 to
 # 1009 for the small sources, to 1002 in skdp's terms; 1000 for the large): in favour of the peers.
+# Those of DP-SGD with a linear score at ε = 4 were chosen anew, of four, for the encoded columns.
 # Fewer rows than this are a small source; DP-SGD and DP-EBM have other settings for one. The
 # number of rows is public in the guarantee of both.
 SMALL = 4000
@@ -66,7 +67,7 @@ CONSTANT = 0.5
 MOMENTUM = 0.9
 CLIP = 1.0
 SGD = {
-    ("linear", "small"): {4.0: (0.5, 30, 1.0), 1.0: (0.5, 10, 0.5), 0.5: (0.5, 10, 0.3)},
+    ("linear", "small"): {4.0: (0.5, 60, 0.3), 1.0: (0.5, 10, 0.5), 0.5: (0.5, 10, 0.3)},
     ("linear", "large"): {4.0: (0.1, 10, 3.0), 1.0: (0.1, 10, 1.0), 0.5: (0.1, 10, 1.0)},
     ("terms", "small"): {4.0: (0.5, 60, 0.2), 1.0: (0.5, 20, 0.3), 0.5: (0.5, 10, 0.3)},
     ("terms", "large"): {4.0: (0.1, 10, 0.9), 1.0: (0.1, 10, 0.3), 0.5: (0.1, 10, 0.3)},
