@@ -366,7 +366,7 @@ def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
     monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
     text = tables.never_below("About.")
     assert text.count("| some |") == 2
-    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.000 ± 0.012 | no |" in text
+    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
     for row in rows:
         row["accuracy"] = 100 * row.pop("auc")
     text = tables.releases("mnist", "About.")
