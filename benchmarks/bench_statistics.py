@@ -68,7 +68,7 @@ def activity_row(cell):
     source, (X, y), (X_test, y_test) = activity_split(cell["draw"])
     release = None
     if cell["model"] != "target":
-        release = make_release(*source, cell["level"], np.unique(y))
+        release = make_release(*source, cell["level"], np.unique(y), "linear")
     if cell["model"] == "source":
         return {"accuracy": release.score(X_test, y_test)}
     marked = np.full(len(y), -1)
