@@ -1,7 +1,7 @@
 """How to run the benchmarks: data, packages, hours, commands."""
 
 from _plan import PLAN, file_of
-from _table import load, n_missing, table
+from _table import exists, load, n_missing, table
 
 # What each command needs beyond skdp itself; MNIST and USPS are downloaded where need be.
 NEEDS = {
@@ -19,18 +19,24 @@ NEEDS = {
     "bench_fuzzy_privacy.py": "MNIST; matplotlib",
     "bench_human_activity.py": "human activity",
     "bench_tables_peers.py": "the six tables; interpret-core, diffprivlib, torch and opacus",
+    "bench_statistics.py tables": "the six tables",
+    "bench_statistics.py activity": "human activity",
+    "bench_statistics.py mnist": "MNIST; scikit-image",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",
     "bench_audit_power.py": "–",
     "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
+    "bench_statistics_scale.py": "MNIST; dask",
 }
 # Results that the scripts without keys write.
 OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
-    "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers", "noise",
+    "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
+    "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
+    "statistics_scale",
 )  # fmt: skip
 
 TEXT = """\
@@ -51,8 +57,8 @@ computes only the rows that its table lacks, and writes each as it comes: after 
 repeat the command. `--list` says what is missing, `--redo` computes rows again, and `--models`,
 `--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py` says what a
 table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
-that it has, `bench_tables_peers.py` its rows; the other scripts run as a
-whole. `python benchmarks/tables.py` then writes this page.
+that it has, `bench_tables_peers.py` and `bench_statistics.py` their rows; the other scripts run
+as a whole. `python benchmarks/tables.py` then writes this page.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the
@@ -72,7 +78,7 @@ def page():
         rows = f"{len(record['rows'])}, {n_missing(name)} missing"
         body.append([f"`{record['command']}`", _needs(record), rows, _hours(seconds(record))])
     commands = {}
-    for name in OTHERS:
+    for name in filter(exists, OTHERS):
         record = load(name)
         commands.setdefault(record["command"], []).append(record)
     for command, records in commands.items():

@@ -8,6 +8,10 @@ from _store import HERE, key_of
 ENOUGH = 3  # fits, for a mean that stands for a variant; rule of thumb
 
 
+def exists(name):
+    return (HERE / "results" / f"{name}.json").exists()
+
+
 def load(name):
     return json.loads((HERE / "results" / f"{name}.json").read_text())
 

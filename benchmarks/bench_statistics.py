@@ -1,14 +1,23 @@
-"""Releases of statistics: a whole record is protected; activity and digits, draw by draw.
+"""Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
     python benchmarks/bench_statistics.py activity
     python benchmarks/bench_statistics.py mnist --draws 3
+    python benchmarks/bench_statistics.py tables
 
 activity: ten people are the source, the twenty others the target; each draw divides the people
 anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
+<<<<<<< HEAD
 as public oriented gradients, and 200 target digits, of which 10 are labelled, help where it says
 so; or a classifier of scikit-learn learns from 20,000 digits that are drawn from the release. Each
 draw has a source with noise of its own. A row that ``results/`` has is not computed again. Data
 are found through SKDP_DATA.
+=======
+as oriented gradients (which need scikit-image), and 200 target digits, of which 10 are labelled,
+help where it says so. tables: six of mixed columns; the target's few labels are for the transfer,
+and for the target alone, by the package or by logistic regression. Each draw has a source with
+noise of its own. A row that ``results/`` has is not computed again. Data are found through
+SKDP_DATA.
+>>>>>>> main
 """
 
 import os
@@ -21,18 +30,28 @@ import time
 import warnings
 
 import numpy as np
+<<<<<<< HEAD
 from _oriented_gradients import oriented_gradients
 from _store import Results
 from sklearn.base import clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
+=======
+from _comparisons import comparisons
+from _store import Results
+from _tables_data import centred, encoded, labels, qualities, scenario
+from _tables_peers import TABLES
+from scipy.special import logit
+>>>>>>> main
 from sklearn.linear_model import LogisticRegression
 
-from skdp import DPStatisticsSource, DPTransferClassifier
+from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
 from skdp.datasets import fetch_mnist, hide_labels, load_human_activity
 
-LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0)}
-DRAWS = {"activity": 6, "mnist": 10}
+LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0, 0.5)}
+DRAWS = {"activity": 6, "mnist": 10, "tables": 10}
+# Least difference from 0 or 1 of a probability of which log-odds are taken.
+LEAST = 1e-12
 # Target digits, and labelled ones among them.
 N_TARGET, N_LABELLED = 200, 10
 # Rows that are drawn from a release, and what learns from them.
@@ -71,7 +90,7 @@ def activity_row(cell):
     source, (X, y), (X_test, y_test) = activity_split(cell["draw"])
     release = None
     if cell["model"] != "target":
-        release = make_release(*source, cell["level"], np.unique(y))
+        release = make_release(*source, cell["level"], np.unique(y), "linear")
     if cell["model"] == "source":
         return {"accuracy": release.score(X_test, y_test)}
     marked = np.full(len(y), -1)
@@ -133,7 +152,50 @@ def make_release(X, y, epsilon, classes, model="auto", draw=None):
     return _made[key]
 
 
-TASKS = {"activity": (activity_cells, activity_row), "mnist": (mnist_cells, mnist_row)}
+def tables_cells(draw):
+    models = [(level, name) for level in LEVELS["tables"] for name in ("source", "transfer")]
+    return [
+        {"case": case, "level": level, "model": model, "draw": draw, "labels": n_labels}
+        for case in TABLES
+        for n_labels in [len(scenario(case, draw).labelled) // 2]
+        for level, model in [("-", "target"), ("-", "logistic regression, target"), *models]
+    ]
+
+
+def tables_row(cell):
+    """What the log-odds of test rows are worth."""
+    data, (X, _) = scenario(cell["case"], cell["draw"]), encoded(cell["case"])
+    y = labels(data)
+    if cell["model"] == "logistic regression, target":
+        Z, known = centred(cell["case"]), data.labelled
+        model = LogisticRegression(max_iter=1000).fit(Z[known], y[known])
+        return qualities(y[data.test], model.decision_function(Z[data.test]))
+    release = None
+    if cell["model"] != "target":
+        release = table_release(cell["case"], cell["draw"], cell["level"])
+    if cell["model"] == "source":
+        scores = release.scores(X[data.test])
+        return qualities(y[data.test], scores[:, 1] - scores[:, 0])
+    marked = np.full(len(y), -1)
+    marked[data.labelled] = y[data.labelled]
+    model = DPTransferClassifier(release, random_state=0)
+    model.fit(X[data.learning], marked[data.learning])
+    probabilities = np.clip(model.predict_proba(X[data.test])[:, 1], LEAST, 1 - LEAST)
+    return qualities(y[data.test], logit(probabilities))
+
+
+@functools.lru_cache(maxsize=1)
+def table_release(table, draw, epsilon):
+    data = scenario(table, draw)
+    source = DPStatisticsSource(epsilon, encoder=TabularEncoder(data.schema), classes=(0, 1))
+    return source.fit(data.data.iloc[data.source], labels(data)[data.source]).release_
+
+
+TASKS = {
+    "activity": (activity_cells, activity_row),
+    "mnist": (mnist_cells, mnist_row),
+    "tables": (tables_cells, tables_row),
+}
 
 
 def main():
@@ -153,6 +215,8 @@ def main():
             row = {**cell, **row_of(cell), "seconds": time.perf_counter() - start}
             results.add(row)
             print({k: v for k, v in row.items() if v is not None}, flush=True)
+    for found in comparisons(results.record["rows"]):
+        print(found.text())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whole records of tables, source to target: other packages on the same rows and budgets.
+"""Whole records of tables, source to target: this and other packages on the same rows.
 
     python benchmarks/bench_tables_peers.py --python-interpret A --python-diffprivlib B
         --python-opacus C
@@ -7,9 +7,9 @@ A, B and C are Python interpreters of environments that have numpy and the peer 
 interpret-core``; ``diffprivlib``, which wants ``"scikit-learn<1.6"``; ``torch==2.13.0 opacus``):
 their versions exclude one another. Every method of ``_tables_peers.METHODS`` is fitted to the
 rows of the source and scored on the target's test rows, of six tables, at (epsilon, 1e-5) for a
-whole record, over ten seeds, each with new splits and noise. A peer that its interpreter lacks is
-left out. A row that ``results/`` has is not computed again: repeat an interrupted command.
-Seconds are those of a processor.
+whole record, over ten seeds (twenty for what runs here), each with new splits and noise. A peer
+that its interpreter lacks is left out. A row that ``results/`` has is not computed again: repeat
+an interrupted command. Seconds are those of a processor.
 """
 
 import os
@@ -20,6 +20,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack
 from functools import partial
 from itertools import product
@@ -27,37 +28,39 @@ from pathlib import Path
 
 import numpy as np
 from _store import KEY, Results, circumstances
-from _tables_data import TABLES, scenario
-from _tables_peers import METHODS, answer
-from sklearn.metrics import roc_auc_score
+from _tables_data import qualities, view
+from _tables_peers import METHODS, TABLES, answer
 
 SERVER = Path(__file__).with_name("_tables_peers.py")
 PEERS = sorted({method.python for method in METHODS.values() if method.python})
 NAME = "tables_peers"
 COMMAND = "python benchmarks/bench_tables_peers.py"
-SEEDS = 10
+SEEDS = {True: 20, False: 10}  # of a method that runs here, and of others
 
 
-def plan(tables, methods, seeds):
+def plan(tables, methods, seeds=None):
     """Keys of all rows, seed by seed, so that an interrupted run has whole seeds."""
-    for seed, table, name in product(range(seeds), tables, methods):
-        for level in METHODS[name].levels:
-            yield dict(zip(KEY, (table, level, name, "default", seed, None), strict=True))
+    for seed, table, name in product(range(seeds or max(SEEDS.values())), tables, methods):
+        if seed < (seeds or SEEDS[METHODS[name].python is None]):
+            for level in METHODS[name].levels:
+                yield dict(zip(KEY, (table, level, name, "default", seed, None), strict=True))
 
 
-def server(python, name):
+def server(python, name, folder):
     """Return a function like ``answer`` of a method that runs in another environment."""
+    path = Path(folder) / f"{len(os.listdir(folder))}.npz"
+    path.touch()
     process = subprocess.Popen(
         [python, str(SERVER), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
-    def ask(table, level, seed):
-        task = {"table": table, "level": level, "seed": seed}
-        process.stdin.write(json.dumps(task) + "\n")
+    def ask(rows, level, seed):
+        rows.save(path)
+        process.stdin.write(json.dumps([str(path), level, seed]) + "\n")
         process.stdin.flush()
         reply = process.stdout.readline()
         if not reply:
-            raise RuntimeError(f"{name} failed on {task}; its error is above")
+            raise RuntimeError(f"{name} failed at {level}, seed {seed}; its error is above")
         return json.loads(reply)
 
     return process, ask
@@ -69,24 +72,24 @@ def has(python, modules):
 
 
 def measure(ask, cell):
-    """Compute one row: accuracy in per cent, area under the ROC curve."""
-    table, seed = cell["case"], cell["draw"]
-    reply = ask(table, cell["level"], seed)
-    y, scores = scenario(table, seed).y_test, np.array(reply.pop("scores"))
-    accuracy = 100 * np.mean((scores > 0) == y)
-    return {**cell, "auc": roc_auc_score(y, scores), "accuracy": accuracy, **reply}
+    """Compute one row: area under the ROC curve, losses of probabilities, accuracy in per cent."""
+    seed = cell["draw"]
+    rows = view(METHODS[cell["model"]].view, cell["case"], seed)
+    reply = ask(rows, cell["level"], seed)
+    return {**cell, **qualities(rows.y_test, np.array(reply.pop("scores"))), **reply}
 
 
 def run(cells, results, pythons, redo):
     cells = [cell for cell in cells if redo or cell not in results]
     with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         asks = {}
         for name in dict.fromkeys(cell["model"] for cell in cells):
             method = METHODS[name]
             if method.python is None:
                 asks[name] = partial(answer, name)
             elif has(pythons[method.python], method.modules):
-                process, asks[name] = server(pythons[method.python], name)
+                process, asks[name] = server(pythons[method.python], name, folder)
                 stack.enter_context(process)
             else:
                 missing = " or ".join(method.modules)
@@ -106,7 +109,7 @@ def main():
         parser.add_argument(f"--python-{peer}", default=sys.executable, metavar="PATH")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="the first so many")
+    parser.add_argument("--seeds", type=int, help="the first so many")
     parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
     args = parser.parse_args()
     results = Results(NAME, " ".join([COMMAND, *(f"--python-{peer} PATH" for peer in PEERS)]))

@@ -242,59 +242,143 @@ def small_table(tmp_path, monkeypatch):
         "source": "sex == 'F'",
         "labels_per_class": 2,
         "target_rows": 12,
+        "note": "made up",
     }
     folder = tmp_path / "tabular"
     folder.mkdir()
-    (folder / "schemas.json").write_text(json.dumps({"whas500": schema}))
+    (folder / "schemas.json").write_text(json.dumps({"flchain": schema}))
     rows = [
         f"{'FM'[i % 2]},{'abc'[i % 3] if i % 5 else ''},{10 + i if i % 4 else ''},{2 * i},"
         f"{'dead' if i % 7 < 3 else 'alive'}"
         for i in range(40)
     ]
-    with gzip.open(folder / "whas500.csv.gz", "wt") as file:
+    with gzip.open(folder / "flchain.csv.gz", "wt") as file:
         file.write("\n".join(["sex,group,dose,count,death", *rows]) + "\n")
     monkeypatch.setenv("SKDP_DATA", str(tmp_path))
 
 
 @pytest.mark.usefixtures("small_table")
-def test_tables_are_encoded_by_the_schema_and_split_by_seed(load):
-    data = load("_tables_data")
-    first, again, other = (data.scenario("whas500", seed) for seed in (0, 0, 1))
-    assert [column.kind for column in first.columns] == ["binary", "category", *["numeric"] * 2]
-    assert [column.places.stop for column in first.columns] == [1, 4, 6, 7]
-    assert len(first.y_source) == 20
-    assert not first.X_source[:, 0].any()
-    np.testing.assert_array_equal(first.X_test, again.X_test)
-    assert not np.array_equal(first.X_test, other.X_test)
-    target = np.vstack([first.X_learn, first.X_test])
-    assert target.shape == (20, 7)
-    assert len(np.unique(target[:, 6])) == 20  # each of the target's rows, and each once
-    assert [int((first.marked == label).sum()) for label in (-1, 0, 1)] == [8, 2, 2]
-    # Row 36 has group a, a missing dose; row 21 group a and a dose above its range.
-    X = data._encoded("whas500")[2]
-    np.testing.assert_array_equal(X[36, :6], [0, 1, 0, 0, 0.5, 1])
-    np.testing.assert_array_equal(X[21, :6], [1, 1, 0, 0, 1, 0])
-    np.testing.assert_array_equal(X[5, 1:4], 0)  # its group is missing
-    assert X.min() == 0
-    assert X.max() == 1
+def test_methods_see_the_same_rows_in_their_own_columns(load):
+    data, peers = load("_tables_data"), load("_tables_peers")
+    views = {name: data.view(name, "flchain", 0) for name in data.VIEWS}
+    encoded, centred, frame = (views[name] for name in ("encoded", "centred", "frame"))
+    assert encoded.columns.tolist() == [1, 3, 3, 3, 0, 1, 0]
+    assert not encoded.X[:, 0].any()  # the source's sex
+    assert encoded.X_test[:, 0].all()
+    np.testing.assert_array_equal(encoded.X[:, 6].argsort(), frame.X["count"].to_numpy().argsort())
+    np.testing.assert_array_equal(centred.X, encoded.X - [0.5, 0, 0, 0, 0.5, 0.5, 0.5])
+    assert views["terms"].X.shape == (20, 7 + 2 * 2)
+    labelled = views["labelled"]
+    np.testing.assert_array_equal(labelled.y, [0, 0, 1, 1])
+    for rows in views.values():
+        np.testing.assert_array_equal(rows.y_test, frame.y_test)
+        assert len(rows.X_test) == len(rows.y_test) == 8
+    dead = data.scenario("flchain", 0).target[data.scenario("flchain", 0).test] == "dead"
+    np.testing.assert_array_equal(frame.y_test, dead)
+    assert peers._blocks(encoded.columns) == [
+        (1, slice(0, 1)), (3, slice(1, 4)), (0, slice(4, 5)), (1, slice(5, 6)), (0, slice(6, 7)),
+    ]  # fmt: skip
+    unit = peers._unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
+    assert np.linalg.norm(unit, axis=1).max() <= 1
+    assert np.linalg.norm(unit, axis=1).max() > 0.9
+    other = data.view("frame", "flchain", 1)
+    assert not np.array_equal(other.X_test.index, frame.X_test.index)
+
+
+def test_rows_survive_the_way_to_a_peer(load, tmp_path):
+    peers = load("_tables_peers")
+    arrays = [np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), np.ones((1, 2)), np.array([1])]
+    for columns in (None, np.array([0, 1])):
+        rows = peers.Rows(*arrays, columns)
+        rows.save(tmp_path / "rows.npz")
+        again = peers.Rows.load(tmp_path / "rows.npz")
+        assert vars(again).keys() == vars(rows).keys()
+        for name, value in vars(rows).items():
+            np.testing.assert_array_equal(getattr(again, name), value)
 
 
 @pytest.mark.usefixtures("small_table")
-def test_peers_are_measured_once_and_missing_ones_left_out(load, open_results, capsys):
+def test_methods_are_measured_once_and_missing_peers_left_out(load, open_results, capsys):
     bench = load("bench_tables_peers")
-    names = ["logistic regression, target", "DP-EBM", "logistic regression, source"]
+    names = ["logistic regression, target", "DP-EBM", "DPStatisticsSource"]
     results = open_results()
-    cells = list(bench.plan(["whas500"], names, 2))
-    assert len(cells) == 2 * (1 + 3 + 1)
+    cells = list(bench.plan(["flchain"], names, 2))
+    assert len(cells) == 2 * (1 + 3 + 3)
     for _ in range(2):
         bench.run(cells, results, {"interpret": shutil.which("false")}, False)
     assert "DP-EBM is left out" in capsys.readouterr().out
     rows = results.record["rows"]
-    assert [(row["draw"], row["level"]) for row in rows] == [
-        (0, "-"), (0, "clear"), (1, "-"), (1, "clear"),
-    ]  # fmt: skip
+    levels = ["-", "record 4", "record 1", "record 0.5"]
+    keys = [(row["draw"], row["level"]) for row in rows]
+    assert sorted(keys) == sorted((draw, level) for draw in (0, 1) for level in levels)
     assert all(0 <= row["auc"] <= 1 for row in rows)
     assert not results.record["superseded"]
+
+
+def test_qualities_of_log_odds(load):
+    log_odds = np.log([1 / 3, 3, 3, 1 / 3])  # probabilities 1/4 and 3/4
+    found = load("_tables_data").qualities(np.array([0, 1, 1, 1]), log_odds)
+    assert found["auc"] == pytest.approx((1 + 1 + 0.5) / 3)
+    assert found["accuracy"] == 75
+    assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
+    assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
+
+
+def _statistics_rows():
+    """Three draws; a transfer as good as its source at one budget, and worse at another."""
+    gains = {4.0: (0.0, 0.02, -0.02), 1.0: (-0.03, -0.02, -0.01)}
+    for draw in range(3):
+        head = {"case": "some", "draw": draw}
+        yield {**head, "level": "-", "model": "target", "labels": 5, "auc": 0.5 + draw / 10}
+        yield {**head, "level": "-", "model": "target", "labels": 9, "auc": 0.99}
+        for level, gain in gains.items():
+            row = {**head, "level": level}
+            yield {**row, "model": "source", "labels": 0, "auc": 0.8 - draw / 10}
+            yield {**row, "model": "transfer", "labels": 5, "auc": 0.8 - draw / 10 + gain[draw]}
+            yield {**row, "model": "samples", "labels": 5, "auc": 1.0}
+
+
+def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
+    rows = [*_statistics_rows()]
+    same, worse = load("_comparisons").comparisons(rows)
+    assert (same.level, same.labels, same.better) == (4.0, 5, "source")
+    assert same.difference.mean == pytest.approx(0)
+    assert same.difference.error == pytest.approx(0.02 / np.sqrt(3))
+    assert not same.difference.below
+    assert worse.difference.mean == pytest.approx(-0.02)
+    assert worse.difference.error == pytest.approx(0.01 / np.sqrt(3))
+    assert worse.difference.below
+    assert "BELOW" in worse.text()
+    for row in rows:
+        row["auc"] += 0.2 * (row["model"] == "target")
+    found, _ = load("_comparisons").comparisons(rows)
+    assert found.better == "target"
+    pairs = [
+        (0.9 - draw / 10 + gain, 0.8 + draw / 10) for draw, gain in enumerate((0, 0.02, -0.02))
+    ]
+    differences = np.subtract(*np.transpose(pairs))
+    assert found.difference.mean == pytest.approx(differences.mean())
+    assert found.difference.error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+
+
+def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
+    tables, rows = load("_statistics_tables"), [*_statistics_rows()]
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    text = tables.never_below("About.")
+    assert text.count("| some |") == 2
+    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
+    for row in rows:
+        row["accuracy"] = 100 * row.pop("auc")
+    text = tables.releases("mnist", "About.")
+    assert "| some | – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
+    assert "| some | 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
+    assert "| -2.0 ± 0.6 | **yes** |" in text
+
+
+def test_sections_without_results_are_left_out(load, monkeypatch):
+    tables = load("tables")
+    monkeypatch.setattr(tables, "SECTIONS", [("Of nothing", "no_such_file", None)])
+    assert "Of nothing" not in tables.text()
 
 
 @pytest.mark.parametrize(

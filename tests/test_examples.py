@@ -43,6 +43,19 @@ def test_main_job_on_embedded_digits(tmp_path):
     assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
 
 
+def test_statistics_on_made_up_hospitals(tmp_path):
+    lines = run_example(tmp_path, "plot_private_statistics.py")
+    alone = next(float(line.split()[-1]) for line in lines if line.startswith("AUC with 20"))
+    table = [[float(cell) for cell in line.split()] for line in lines[-6:-2]]
+    assert [row[0] for row in table] == [0.25, 1, 4, 16]
+    for _, statistics, transfer, rows in table:  # the noise has no seed; five releases each
+        assert min(statistics, transfer) > rows
+        assert statistics > alone
+        assert transfer > statistics - 0.05
+    assert table[-1][1] > table[0][1]
+    assert (tmp_path / "private_statistics.png").stat().st_size > 10_000
+
+
 def test_noises_on_embedded_digits(tmp_path):
     table = table_of("plot_private_digits.py", tmp_path)
     clean = float(table[0][-1].rstrip("%"))

@@ -85,7 +85,8 @@ def write_release(release, path):
         "guarantee": asdict(release.guarantee),
         "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
-        "encoder": release.encoder and release.encoder.to_mapping(),
+        # As a text: keys of the header are sorted, and the order of columns must not be.
+        "encoder": release.encoder and release.encoder.to_json(),
     }
     arrays: dict = {}
     for name, (_, keys) in _PARTS.items():
@@ -152,7 +153,7 @@ def _build(cls, header, arrays):
         label_guarantee=None if labels is None else PrivacyGuarantee(**labels),
         feature_names=None if names is None else np.array(names, dtype=object),
         bounds=arrays.get("bounds"),
-        encoder=None if schema is None else Schema.from_mapping(schema),
+        encoder=None if schema is None else Schema.from_json(schema),
         **parts,
     )
 

@@ -271,11 +271,7 @@ class Release:
 
     def _check_rows(self, X):
         names = getattr(X, "columns", None)
-        if (
-            names is not None
-            and self.encoder is not None
-            and set(self.encoder.names) <= set(names)
-        ):
+        if names is not None and self.encoder is not None and not _is_encoded(self.encoder, names):
             X = TabularEncoder(self.encoder).fit(X).transform(X)
         elif names is not None and self.feature_names is not None:
             X = X[check_names(list(names), self.feature_names.tolist())]
@@ -372,3 +368,9 @@ def _read_only(value, copy):
     elif isinstance(value, WideCDMMAClassifier):
         value = frozen_classifier(value, copy)
     return value
+
+
+def _is_encoded(schema, names):
+    """Return whether a table has the encoded columns rather than those of the schema."""
+    raw = set(schema.names) <= set(names)
+    return not raw and set(schema.encoded_names) <= set(names)

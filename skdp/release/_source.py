@@ -134,6 +134,7 @@ class DPSource(BaseEstimator):
 
     See Also
     --------
+    DPStatisticsSource : A release of noisy sums, which protects whole records or persons.
     Release : What it makes.
     DPTransferClassifier : Learns from a release.
 

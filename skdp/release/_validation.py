@@ -16,6 +16,7 @@ from skdp.release._part_checks import (
     require,
 )
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace
+from skdp.tabular import Schema
 
 # What each part must be.
 _PARTS = {
@@ -51,6 +52,8 @@ def check_release(release):
         _check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
     if release.bounds is not None:
         check_bounds(release.bounds, p)
+    if release.encoder is not None:
+        _check_encoder(release.encoder, release.feature_names)
     if release.alignment is not None:
         check_alignment(release.alignment, K, p)
     if release.moments is not None:
@@ -132,6 +135,12 @@ def _check_frame(release):
         require(texts, "feature_names", "must be text")
         require(len(set(names.tolist())) == p, "feature_names", "must differ from each other")
     return len(classes), p
+
+
+def _check_encoder(encoder, names):
+    require(isinstance(encoder, Schema), "encoder", "must be a Schema")
+    given = () if names is None else tuple(names.tolist())
+    require(encoder.encoded_names == given, "encoder", "must encode rows into feature_names")
 
 
 def _check_guarantee(guarantee, name, units, n_features):

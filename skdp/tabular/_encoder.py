@@ -70,12 +70,13 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns of the schema.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names; without a schema only if the columns have names.
 
     See Also
     --------
     skdp.tabular.schema_from : Drafts a schema from public rows.
+    DPStatisticsSource : Takes an encoder, and protects whole records of a table.
 
     Examples
     --------

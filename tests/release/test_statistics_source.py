@@ -22,6 +22,7 @@ from skdp import (
     TabularEncoder,
 )
 from skdp.privacy import PrivacyLedger, gaussian_delta
+from skdp.tabular import as_schema
 
 # Sources of the same seed are compared on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:.*were drawn before")
@@ -203,6 +204,21 @@ def test_tables_are_encoded_by_a_schema_that_travels(rng, tmp_path):
     assert ill[smokes == "now"].mean() > ill[smokes != "now"].mean() + 0.3
     encoded = TabularEncoder(SCHEMA).fit_transform(frame)
     assert_array_equal(release.scores(encoded), release.scores(frame))
+
+
+def test_order_of_columns_survives_a_file(rng, tmp_path):
+    schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "cab"}
+    frame = pd.DataFrame(rng.rand(500, 3), columns=list("cab"))
+    y = np.where(frame["c"] > 0.5, "ill", "well")
+    release = seeded(8.0, encoder=TabularEncoder(schema), classes=CLASSES).fit(frame, y).release_
+    release.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.encoder.names == ("c", "a", "b")
+    assert_array_equal(loaded.scores(frame), release.scores(frame))
+    with pytest.raises(ValueError, match="encode rows into feature_names"):
+        replace(release, encoder=as_schema({n: schema[n] for n in "abc"}))
+    with pytest.raises(ValueError, match="lacks the columns 'a' of the schema"):
+        release.predict(frame[["b", "c"]])
 
 
 def test_a_ledger_adds_up_records_and_noisy_rows(rows):

@@ -9,7 +9,8 @@ from skdp.release.statistics._measuring import measure_moments
 from skdp.release.statistics._principal_models import MixturesModel, RegressionModel
 from skdp.release.statistics._rows import RowGrid
 
-# Most columns for which all of them, and cosines, are used rather than a subspace.
+# Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
+# their number (rule of thumb).
 _MAX_LINEAR = 100
 
 
@@ -41,7 +42,7 @@ class LinearModel:
         radius : float or None
             By the owner; None for one that follows from the columns.
         """
-        terms = columns.terms(self._ORDERS)
+        terms = columns.terms(self._ORDERS if is_narrow(columns) else ())
         if radius is None:
             radius = self._RADIUS * np.sqrt(terms.variances.sum())
         return RowGrid(terms, np.zeros(len(terms.column)), float(radius))
@@ -96,8 +97,12 @@ def choose_model(name, columns):
     """
     if name != "auto":
         return MODELS[name]
-    few = columns.schema is not None or columns.n_features <= _MAX_LINEAR
-    return MODELS["linear" if few else "mixtures"]
+    return MODELS["linear" if is_narrow(columns) else "mixtures"]
+
+
+def is_narrow(columns):
+    """Return whether all columns, and cosines of them, are used rather than a subspace."""
+    return columns.schema is not None or columns.n_features <= _MAX_LINEAR
 
 
 def one_pass(model):

@@ -21,9 +21,10 @@ _MIN_VARIANCE = 1e-6
 _STEPS = 20
 # Power of the responsibilities' densities: what is certain too early stays wrong; rule of thumb.
 _TEMPERATURE = 0.5
-# Rows for which the source's mean of a class stands: a class that is rare in the target stays
-# where it was; rule of thumb.
-_PRIOR_ROWS = 200.0
+# Rows for which the source's mean of a class stands where it has no noise: a class that is rare
+# in the target stays where it was. On human activity at record ε = 1, 200 and 1,000 get 92.9 and
+# 93.0 % right, and 92.3 % if noise does not count.
+_PRIOR_ROWS = 500.0
 # Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points with 10
 # on average, and loses .4 with 100.
 _LABEL_ROWS = 10.0
@@ -61,8 +62,8 @@ class ClassMeans:
         far as noise allows to say, in leading directions of the target, and from a covariance
         that is the same in all of them: what matters first is which mean is nearest.
         Expectation maximisation then moves them, with one covariance of all classes,
-        responsibilities tempered by 1/2, every mean held by 200 rows where it was, and class
-        frequencies that are half uniform.
+        responsibilities tempered by 1/2, every mean held where it was by as many rows as would
+        make it as certain, 500 at most, and class frequencies that are half uniform.
 
         Columns of few values have no part in it. Where classes lie apart, rows of other people
         or devices are found again; where they overlap, means move to clusters that have nothing
@@ -81,7 +82,8 @@ class ClassMeans:
         """
         subspace = _leading_directions(X)
         Z = subspace.project(X)
-        start = ClassModel.of_moments(moments, subspace.components, subspace.variances).means
+        seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
+        start, uncertainty = seen.means, seen.uncertainty
         K, (n, d) = len(start), Z.shape
         counts, certain = np.ones((n, 1)), np.zeros((0, K))
         known = np.zeros(n, dtype=bool) if labels is None else labels >= 0
@@ -96,7 +98,8 @@ class ClassMeans:
             r[known] = certain
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
-            means = (_PRIOR_ROWS * start + sums) / (_PRIOR_ROWS + sizes)[:, np.newaxis]
+            held = 1 / (1 / _PRIOR_ROWS + uncertainty / covariance.diagonal())
+            means = (held * start + sums) / (held + sizes[:, np.newaxis])
             frequencies = _UNIFORM / K + (1 - _UNIFORM) * sizes / sizes.sum()
             cross = sums.T @ means
             covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()

@@ -14,7 +14,6 @@ from skdp.transfer.strategies._candidates import (
     Corrected,
     Pooled,
     SelfTrained,
-    log_posteriors,
 )
 from skdp.transfer.strategies._evidence import (
     AGREED,
@@ -109,8 +108,7 @@ class Candidates:
         sources = [self._pooled(self._scorers)]
         sources += self._scorers if len(self._scorers) > 1 else []
         sources = [self._corrected(scorer) for scorer in sources]
-        reference = self._pooled([reference_scorer(part, self._subspace) for part in task.parts])
-        reference = np.exp(log_posteriors(reference, task.X))
+        reference = np.exp(sources[0].base)
         means, mixtures = self._adapted(reference)
         self._weighed = [Weighed(c, -np.log(len(sources))) for c in sources]
         self._weighed += [Weighed(c, AGREED) for c in [*means, *mixtures]]

@@ -107,13 +107,13 @@ def test_tables_in_chunks_give_the_release_of_the_whole(rng, tmp_path):
 
 def test_what_a_table_row_adds_depends_on_that_row_alone(rng):
     """Rows beside it, their order and their places in memory make no difference."""
-    X, y = frame_of(rng, 80), rng.choice(CLASSES, 80)
+    X, y = frame_of(rng, 30), rng.choice(CLASSES, 30)
     layout = seeded(encoder=TabularEncoder(SCHEMA)).accumulator().layout
     whole = layout.sums(X, y)
-    order = rng.permutation(80)
+    order = rng.permutation(30)
     spread = pd.DataFrame(np.repeat(X[["age", "income", "dose"]].to_numpy(), 3, axis=0)[::3])
     spread = spread.set_axis(["age", "income", "dose"], axis=1).assign(smokes=X["smokes"])
-    one_by_one = [layout.sums(X.iloc[[i]], y[[i]]) for i in range(80)]
+    one_by_one = [layout.sums(X.iloc[[i]], y[[i]]) for i in range(30)]
     for other in (
         layout.sums(X.iloc[order], y[order]),
         layout.sums(spread, y),
@@ -396,6 +396,12 @@ def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
 def test_columns_must_be_announced(announced, message):
     with pytest.raises(ValueError, match=message):
         seeded().accumulator(**announced)
+
+
+def test_models_of_several_passes_need_rows_in_memory():
+    for settings, n_features in (({"model": "mixtures"}, 3), ({"model": "auto"}, 101)):
+        with pytest.raises(ValueError, match="several passes over the rows"):
+            seeded(**settings).accumulator(n_features)
 
 
 def test_classes_must_be_listed_for_rows_in_parts():

@@ -1,0 +1,77 @@
+"""How many rows does a release of statistics take?
+
+    python benchmarks/bench_rows_needed.py [--draws 4]
+
+patients: the table of ``examples/plot_private_statistics.py``; areas under the ROC curve on
+5,000 patients of the other hospital, by the release alone. digits: the source of
+``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics
+(for a whole digit with its label) and of one of noisy rows (for one pixel). Each draw has rows and
+noise of its own; digits have the same rows.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _report import parse, save
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+
+from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
+from skdp.datasets import load_digits_domains
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "plot_private_statistics.py"
+ROWS = (200, 500, 1000, 2000, 5000, 10_000, 50_000)
+LEVELS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf)
+DIGIT_LEVELS = (1.0, 2.0, 4.0, 8.0, np.inf)
+
+
+def made_up():
+    """Return the schema and the generator of the example, which are its first lines."""
+    names: dict = {}
+    exec(EXAMPLE.read_text().split("\nX_source, y_source =")[0], names)
+    return names["schema"], names["patients"]
+
+
+def patient_rows(draws):
+    schema, patients = made_up()
+    X_test, y_test = patients(5000, 70, seed=1)
+    for n in ROWS:
+        for epsilon in LEVELS:
+            areas = []
+            for draw in range(draws):
+                X, y = patients(n, 64, seed=100 + draw)
+                source = DPStatisticsSource(epsilon, encoder=TabularEncoder(schema)).fit(X, y)
+                died = source.release_.predict_proba(X_test)[:, 0]
+                areas.append(roc_auc_score(y_test == "died", died))
+            yield "patients", "statistics", n, epsilon, areas
+
+
+def digit_rows(draws):
+    domains, others = load_digits_domains(), load_digits()
+    X, y, test = domains.source, domains.source_target, others.data[1::2] / 16
+    for epsilon in DIGIT_LEVELS:
+        sources = {
+            "statistics": DPStatisticsSource(epsilon, classes=range(10)),
+            "rows": DPSource(epsilon),
+        }
+        for model, source in sources.items():
+            scores = [
+                source.fit(X, y).release_.score(test, others.target[1::2]) for _ in range(draws)
+            ]
+            yield "digits", model, len(X), epsilon, scores
+
+
+options = parse(__doc__, draws=4)
+warnings.simplefilter("ignore", PrivacyLeakWarning)
+rows = []
+for measured in (patient_rows, digit_rows):
+    for case, model, n, epsilon, scores in measured(options.draws):
+        row = {"case": case, "model": model, "rows": n, "epsilon": str(epsilon)}
+        rows.append(row | {"mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1))})
+        print(rows[-1], flush=True)
+save("rows_needed", vars(options), rows)
