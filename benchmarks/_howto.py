@@ -21,7 +21,7 @@ NEEDS = {
     "bench_tables_peers.py": "the six tables; interpret-core, diffprivlib, torch and opacus",
     "bench_statistics.py tables": "the six tables",
     "bench_statistics.py activity": "human activity",
-    "bench_statistics.py mnist": "MNIST; scikit-image",
+    "bench_statistics.py mnist": "MNIST",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",

@@ -11,7 +11,9 @@ NAMES = {
     "source": "source alone",
     "target": "target alone",
     "logistic regression, target": "target alone, logistic regression",
-    "samples": "random forest trained on samples of the release",
+    "forest on samples": "random forest on samples of the release",
+    "logistic regression on samples": "logistic regression on samples of the release",
+    "quadratic discriminant on samples": "quadratic discriminant on samples of the release",
 }
 
 

@@ -6,18 +6,11 @@
 
 activity: ten people are the source, the twenty others the target; each draw divides the people
 anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
-<<<<<<< HEAD
 as public oriented gradients, and 200 target digits, of which 10 are labelled, help where it says
-so; or a classifier of scikit-learn learns from 20,000 digits that are drawn from the release. Each
-draw has a source with noise of its own. A row that ``results/`` has is not computed again. Data
-are found through SKDP_DATA.
-=======
-as oriented gradients (which need scikit-image), and 200 target digits, of which 10 are labelled,
-help where it says so. tables: six of mixed columns; the target's few labels are for the transfer,
-and for the target alone, by the package or by logistic regression. Each draw has a source with
-noise of its own. A row that ``results/`` has is not computed again. Data are found through
-SKDP_DATA.
->>>>>>> main
+so; or a classifier of scikit-learn learns from 20,000 digits that are drawn from the release.
+tables: six of mixed columns; the target's few labels are for the transfer, and for the target
+alone, by the package or by logistic regression. Each draw has a source with noise of its own. A
+row that ``results/`` has is not computed again. Data are found through SKDP_DATA.
 """
 
 import os
@@ -30,19 +23,15 @@ import time
 import warnings
 
 import numpy as np
-<<<<<<< HEAD
-from _oriented_gradients import oriented_gradients
-from _store import Results
-from sklearn.base import clone
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.ensemble import RandomForestClassifier
-=======
 from _comparisons import comparisons
+from _oriented_gradients import oriented_gradients
 from _store import Results
 from _tables_data import centred, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
 from scipy.special import logit
->>>>>>> main
+from sklearn.base import clone
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder

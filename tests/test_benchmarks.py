@@ -335,7 +335,7 @@ def _statistics_rows():
             row = {**head, "level": level}
             yield {**row, "model": "source", "labels": 0, "auc": 0.8 - draw / 10}
             yield {**row, "model": "transfer", "labels": 5, "auc": 0.8 - draw / 10 + gain[draw]}
-            yield {**row, "model": "samples", "labels": 5, "auc": 1.0}
+            yield {**row, "model": "forest on samples", "labels": 5, "auc": 1.0}
 
 
 def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
