@@ -79,7 +79,7 @@ def activity_row(cell):
     source, (X, y), (X_test, y_test) = activity_split(cell["draw"])
     release = None
     if cell["model"] != "target":
-        release = make_release(*source, cell["level"], np.unique(y), "linear")
+        release = make_release(*source, cell["level"], np.unique(y), "linear", cell["draw"])
     if cell["model"] == "source":
         return {"accuracy": release.score(X_test, y_test)}
     marked = np.full(len(y), -1)
@@ -129,7 +129,7 @@ def mnist_row(cell):
 _made: dict = {}
 
 
-def make_release(X, y, epsilon, classes, model="auto", draw=None):
+def make_release(X, y, epsilon, classes, model, draw):
     """Return a release; that of the last call is kept, for rows that share it."""
     key = (id(X), epsilon, model, draw)
     if key not in _made:
