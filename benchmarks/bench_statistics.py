@@ -85,12 +85,12 @@ def activity_row(cell):
     if cell["model"] != "target":
         release = make_release(*source, cell["level"], np.unique(y), "linear", cell["draw"])
     if cell["model"] == "source":
-        return {"accuracy": release.score(X_test, y_test)}
+        return {"accuracy": 100 * release.score(X_test, y_test)}
     marked = np.full(len(y), -1)
     if cell["labels"]:
         marked = hide_labels(y, cell["labels"], random_state=cell["draw"])
     model = DPTransferClassifier(release, random_state=0).fit(X, marked)
-    return {"accuracy": model.score(X_test, y_test)}
+    return {"accuracy": 100 * model.score(X_test, y_test)}
 
 
 def mnist_cells(draw):
@@ -120,17 +120,18 @@ def mnist_row(cell):
     model = {"pixels": "mixtures", "oriented gradients": "regression"}[cell["case"]]
     release = make_release(*source, cell["level"], range(10), model, cell["draw"])
     if cell["model"] == "source":
-        return {"accuracy": release.score(X_test, y_test)}
+        return {"accuracy": 100 * release.score(X_test, y_test)}
     if cell["model"] in LEARNERS:
         rows = release.sample(N_SAMPLES, cell["draw"])
-        return {"accuracy": clone(LEARNERS[cell["model"]]).fit(*rows).score(X_test, y_test)}
+        learner = clone(LEARNERS[cell["model"]]).fit(*rows)
+        return {"accuracy": 100 * learner.score(X_test, y_test)}
     here, others = np.arange(N_SPLIT), np.arange(N_SPLIT, len(X_test))
     if cell["labels"] == N_LABELLED:
         order = np.random.RandomState(cell["draw"]).permutation(len(X_test))
         here, others = order[:N_TARGET], order[N_TARGET:]
     marked = hide_labels(y_test[here], cell["labels"] // 10, random_state=cell["draw"])
     fitted = DPTransferClassifier(release, random_state=0).fit(X_test[here], marked)
-    return {"accuracy": fitted.score(X_test[others], y_test[others])}
+    return {"accuracy": 100 * fitted.score(X_test[others], y_test[others])}
 
 
 _made: dict = {}
