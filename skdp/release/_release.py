@@ -329,10 +329,11 @@ class Release:
         return describe(self)
 
     def __repr__(self):
+        added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
         return (
             f"Release({len(self.classes)} classes, {self.n_features} features, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "
-            f"per {self.guarantee.unit})"
+            f"per {self.guarantee.unit}{added})"
         )
 
     def _repr_html_(self):

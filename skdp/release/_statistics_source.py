@@ -146,7 +146,7 @@ class DPStatisticsSource(PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
     >>> source = source.fit(domains.source, domains.source_target)
     >>> source.release_
-    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record)
+    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("digits.skdp")  # doctest: +SKIP
