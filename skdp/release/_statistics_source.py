@@ -88,7 +88,9 @@ class DPStatisticsSource(PrivateRandomness):
         the columns, in one pass; for tables. ``"mixtures"``: mixtures of normal distributions of
         each class in the principal subspace. ``"regression"``: a softmax regression by noisy
         gradient descent; for many rows and classes that a linear rule tells apart, such as those
-        of oriented gradients. ``"auto"``: "linear" for up to 100 columns, otherwise "mixtures".
+        of oriented gradients. These two measure distances between rows, so that columns must be
+        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" for up to 100
+        columns, otherwise "mixtures".
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
