@@ -224,6 +224,30 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+def fitted_encoder(schema):
+    """Return an encoder that is fitted to a schema alone, without rows.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, str or path-like
+        In any form that :class:`TabularEncoder` takes.
+
+    Returns
+    -------
+    encoder : TabularEncoder
+
+    Examples
+    --------
+    >>> from skdp.tabular import fitted_encoder
+    >>> encoder = fitted_encoder({"age": {"type": "numeric", "low": 20, "high": 100}})
+    >>> encoder.inverse_transform([[0.5]])
+        age
+    0  60.0
+    """
+    schema = as_schema(schema)
+    return TabularEncoder(schema).fit(pd.DataFrame(columns=list(schema.names)))
+
+
 def _positions(frame, columns):
     """Return the positions of all columns on their scales, (n_samples, n_columns)."""
     return np.column_stack([column.positions(frame[column.name]) for column in columns])
