@@ -260,6 +260,20 @@ def test_tables_without_an_encoder_are_told_of_it(rng, missing):
     assert "encoder" not in str(error.value)
 
 
+def test_separations_that_are_not_known_are_not_told(source, rows, tmp_path):
+    release = source.release_
+    assert "  separates:  ill and well, AUC about 0.9" in release.summary()
+    silent = replace(release, linear=replace(release.linear, separations=None))
+    assert "separates" not in silent.summary()
+    silent.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.linear.separations is None
+    assert_array_equal(loaded.scores(rows[0]), release.scores(rows[0]))
+    for part in ("coefficients", "intercepts"):
+        with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
+            replace(release, linear=replace(release.linear, **{part: None}))
+
+
 def test_only_an_accumulator_can_be_released_as_one(rows):
     for wrong in (rows[0], None):
         with pytest.raises(
