@@ -184,7 +184,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             Numbers within their bounds, and categories as text.
         """
         check_is_fitted(self)
-        index = getattr(X, "index", None)
+        index = X.index if hasattr(X, "iloc") else None
         X, values, start = check_array(X), {}, 0
         n_encoded = len(self.column_kinds_)
         if X.shape[1] != n_encoded:
