@@ -161,6 +161,8 @@ def check_linear(linear, K, p):
         ("separations", (K, K)),
     ):
         array = getattr(linear, name)
+        if array is None and name == "separations":
+            continue
         real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
         require(real, f"linear.{name}", "must be an array of real numbers")
         _check_shape(array, shape, f"linear.{name}")

@@ -5,17 +5,17 @@ from html import escape
 
 import numpy as np
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_array
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
+from skdp.release._reading import decode_rows, encode_rows
 from skdp.release._sampling import sample_rows
 from skdp.release._scoring import class_probabilities, class_scores
 from skdp.release._summary import describe
-from skdp.release._validation import WHOLE_UNITS, check_dtype, check_names, check_release
+from skdp.release._validation import WHOLE_UNITS, check_dtype, check_release
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
-from skdp.tabular import Schema, TabularEncoder
+from skdp.tabular import Schema
 from skdp.utils._labels import scorable_labels
 
 
@@ -150,6 +150,49 @@ class Release:
         if shared:
             object.__setattr__(self, "row_classifier", self.classifier)
 
+    def encode(self, X):
+        """Return rows as numbers in the columns of the release.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_columns)
+            A DataFrame is matched by name, in any order: with an ``encoder`` it has the columns
+            of its schema, or the encoded ones; without, the features. An array has the features
+            in their order, encoded already.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features)
+            float32 or float64.
+
+        Raises
+        ------
+        ValueError
+            When X lacks columns, or holds something else than finite numbers.
+
+        Warns
+        -----
+        UserWarning
+            When more than half of the values of a column lie outside its public bounds by more
+            than a tenth of their width, which other units would explain; and when a DataFrame
+            has more columns than are needed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skdp import DPStatisticsSource
+        >>> schema = {"age": {"type": "numeric", "low": 0, "high": 100}}
+        >>> table = pd.DataFrame({"age": np.arange(100)})
+        >>> source = DPStatisticsSource(encoder=schema, classes=["child", "adult"])
+        >>> release = source.fit(table, np.where(table["age"] < 18, "child", "adult")).release_
+        >>> release.encode(table[:3])
+        array([[0.  ],
+               [0.01],
+               [0.02]])
+        """
+        return encode_rows(self, X)
+
     def scores(self, X):
         """Return the score of each class by the source alone, larger is likelier.
 
@@ -159,7 +202,7 @@ class Release:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows in the source's own features. A DataFrame is matched by name.
+            Rows in the source's own features; as :meth:`encode` takes them.
 
         Returns
         -------
@@ -170,7 +213,7 @@ class Release:
         ValueError
             When the release has no part that scores, or X lacks features of the source.
         """
-        return class_scores(self, self._check_rows(X))
+        return class_scores(self, self.encode(X))
 
     def predict(self, X):
         """Return the class with the best score: what the source alone says.
@@ -201,9 +244,9 @@ class Release:
             In the order of ``classes``. See :meth:`WideCDMMAClassifier.predict_proba` for those of
             a classifier.
         """
-        return class_probabilities(self, self._check_rows(X))
+        return class_probabilities(self, self.encode(X))
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples=1, random_state=None, *, as_frame=False):
         """Return synthetic labelled rows, as private as the release is.
 
         Classes are drawn by their frequencies, rows from the normal distributions of their
@@ -217,9 +260,13 @@ class Release:
         random_state : int, RandomState instance or None, default=None
             Whatever it is, it undoes no noise: that was drawn when the release was made.
 
+        as_frame : bool, default=False
+            Whether rows are returned as a table: with an ``encoder``, decoded to values that its
+            schema allows; otherwise with ``feature_names``, or x0, x1 and so on.
+
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray of shape (n_samples, n_features), or DataFrame
             In the dtype of the source's rows.
 
         y : ndarray of shape (n_samples,)
@@ -241,7 +288,8 @@ class Release:
         >>> X.shape, y.shape
         ((100, 64), (100,))
         """
-        return sample_rows(self, n_samples, random_state)
+        rows, labels = sample_rows(self, n_samples, random_state)
+        return (decode_rows(self, rows) if as_frame else rows), labels
 
     def score(self, X, y):
         """Return the accuracy of :meth:`predict`.
@@ -268,20 +316,6 @@ class Release:
         """
         y = scorable_labels(y, "Release.score", "auto", self.classes.tolist())
         return float(accuracy_score(y, self.predict(X)))
-
-    def _check_rows(self, X):
-        names = getattr(X, "columns", None)
-        if names is not None and self.encoder is not None and not _is_encoded(self.encoder, names):
-            X = TabularEncoder(self.encoder).fit(X).transform(X)
-        elif names is not None and self.feature_names is not None:
-            X = X[check_names(list(names), self.feature_names.tolist())]
-        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        if X.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but Release is expecting {self.n_features} "
-                "features as input. Rows of another space need DPTransferClassifier."
-            )
-        return X
 
     def save(self, path):
         """Write the release to a file that holds arrays and text, and no code.
@@ -329,10 +363,11 @@ class Release:
         return describe(self)
 
     def __repr__(self):
+        added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
         return (
             f"Release({len(self.classes)} classes, {self.n_features} features, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "
-            f"per {self.guarantee.unit})"
+            f"per {self.guarantee.unit}{added})"
         )
 
     def _repr_html_(self):
@@ -368,9 +403,3 @@ def _read_only(value, copy):
     elif isinstance(value, WideCDMMAClassifier):
         value = frozen_classifier(value, copy)
     return value
-
-
-def _is_encoded(schema, names):
-    """Return whether a table has the encoded columns rather than those of the schema."""
-    raw = set(schema.names) <= set(names)
-    return not raw and set(schema.encoded_names) <= set(names)

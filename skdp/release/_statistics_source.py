@@ -1,5 +1,7 @@
 """The source's owner makes a release from perturbed statistics."""
 
+import os
+from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
 
@@ -21,9 +23,9 @@ from skdp.release.statistics import (
     encode_rows,
     is_dask,
     one_pass,
+    read_numbers,
 )
-from skdp.tabular import TabularEncoder
-from skdp.utils._private_data import validate_private_data
+from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 
@@ -72,11 +74,11 @@ class DPStatisticsSource(PrivateRandomness):
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
-        Values are clipped to them. Unused with an ``encoder``.
+        Values are clipped to them. An ``encoder`` has its own.
 
-    encoder : TabularEncoder or None, default=None
+    encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
         Turns a table of mixed columns into bounded numbers by a public schema, which travels in
-        the release.
+        the release. A schema, in any form that :class:`TabularEncoder` takes, will do.
 
     classes : array-like of shape (n_classes,) or None, default=None
         The public list of classes. Rows of other classes are left out, classes without rows
@@ -88,7 +90,9 @@ class DPStatisticsSource(PrivateRandomness):
         the columns, in one pass; for tables. ``"mixtures"``: mixtures of normal distributions of
         each class in the principal subspace. ``"regression"``: a softmax regression by noisy
         gradient descent; for many rows and classes that a linear rule tells apart, such as those
-        of oriented gradients. ``"auto"``: "linear" for up to 100 columns, otherwise "mixtures".
+        of oriented gradients. These two measure distances between rows, so that columns must be
+        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" for up to 100
+        columns, otherwise "mixtures".
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
@@ -146,7 +150,7 @@ class DPStatisticsSource(PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
     >>> source = source.fit(domains.source, domains.source_target)
     >>> source.release_
-    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record)
+    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("digits.skdp")  # doctest: +SKIP
@@ -157,7 +161,7 @@ class DPStatisticsSource(PrivateRandomness):
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "privacy_unit": [StrOptions(set(_UNITS))],
         "bounds": ["array-like"],
-        "encoder": [TabularEncoder, None],
+        "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
         "classes": ["array-like", None],
         "model": [StrOptions({"auto", *MODELS})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
@@ -320,11 +324,11 @@ class DPStatisticsSource(PrivateRandomness):
     def _validate(self, X, y, groups):
         """Return the model, what is public about the rows, and these as numbers in a layout."""
         if self.encoder is not None:
-            columns = PublicColumns.of_encoder(clone(self.encoder).fit(X))
+            columns = self._encoded_columns(X)
             X = encode_rows(columns, X)
             self._see(columns)
         else:
-            X = validate_private_data(self, X)
+            X = read_numbers(self, X)
             names = getattr(self, "feature_names_in_", None)
             columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
         y = check_labels(y, X)
@@ -345,6 +349,12 @@ class DPStatisticsSource(PrivateRandomness):
 
     def _layout_of(self, accumulator):
         """Return the model and the layout of an accumulator that was made for this source."""
+        if not isinstance(accumulator, StatisticsAccumulator):
+            raise ValueError(
+                "The 'accumulator' parameter of DPStatisticsSource.fit_accumulated must be a "
+                f"StatisticsAccumulator, got {type(accumulator).__name__}. Make one by "
+                "accumulator(), and add rows to it; rows themselves are for fit."
+            )
         known = accumulator.layout.columns
         columns = self._announced(known.n_inputs, known.input_names, known.dtype)
         model, layout = self._layout(columns, None)
@@ -355,10 +365,25 @@ class DPStatisticsSource(PrivateRandomness):
             )
         return one_pass(model), layout
 
+    def _encoded_columns(self, X):
+        """Return the columns that the encoder makes of X; without a schema X says how many."""
+        numbers = all(np.ndim(end) == 0 for end in self.bounds)
+        if not numbers or list(self.bounds) != [0, 1]:
+            raise ValueError(
+                f"The 'bounds' parameter of DPStatisticsSource is {self.bounds!r:.100} beside an "
+                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+            )
+        encoder = self.encoder
+        if not isinstance(encoder, TabularEncoder):
+            encoder = TabularEncoder(encoder)
+        if encoder.schema is None and X is not None:
+            return PublicColumns.of_encoder(clone(encoder).fit(X))
+        return PublicColumns.of_schema(encoder.schema)
+
     def _announced(self, n_features, names, dtype):
         """Return what is public about columns of which no row has been seen."""
         if self.encoder is not None:
-            return PublicColumns.of_schema(self.encoder.schema)
+            return self._encoded_columns(None)
         if names is None and n_features is None:
             raise ValueError(
                 "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "

@@ -39,12 +39,13 @@ def _about_labels(release, covered):
 
 
 def _told_apart(release):
-    """Return a line about pairs of classes, by linear scores where there are any."""
-    if release.linear is None:
+    """Return a line about pairs of classes, by linear scores that know it."""
+    expected = None if release.linear is None else release.linear.expected_auc
+    if expected is None:
         return ""
     labels = release.classes.tolist()
     pairs = np.triu_indices(len(labels), 1)
-    areas = release.linear.expected_auc[pairs]
+    areas = expected[pairs]
     if areas.max() < _LEAST_AUC:
         phrase = "nothing: noise leaves no difference between classes"
     elif len(areas) <= _MAX_PAIRS:

@@ -6,7 +6,7 @@ or categories the private rows have is private itself.
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._drafting import schema_from
-from skdp.tabular._encoder import TabularEncoder
+from skdp.tabular._encoder import TabularEncoder, fitted_encoder
 from skdp.tabular._schema import Schema, as_schema
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "Schema",
     "TabularEncoder",
     "as_schema",
+    "fitted_encoder",
     "schema_from",
 ]

@@ -184,7 +184,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             Numbers within their bounds, and categories as text.
         """
         check_is_fitted(self)
-        index = getattr(X, "index", None)
+        index = X.index if hasattr(X, "iloc") else None
         X, values, start = check_array(X), {}, 0
         n_encoded = len(self.column_kinds_)
         if X.shape[1] != n_encoded:
@@ -222,6 +222,30 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = tags.input_tags.string = self.schema is not None
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def fitted_encoder(schema):
+    """Return an encoder that is fitted to a schema alone, without rows.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, str or path-like
+        In any form that :class:`TabularEncoder` takes.
+
+    Returns
+    -------
+    encoder : TabularEncoder
+
+    Examples
+    --------
+    >>> from skdp.tabular import fitted_encoder
+    >>> encoder = fitted_encoder({"age": {"type": "numeric", "low": 20, "high": 100}})
+    >>> encoder.inverse_transform([[0.5]])
+        age
+    0  60.0
+    """
+    schema = as_schema(schema)
+    return TabularEncoder(schema).fit(pd.DataFrame(columns=list(schema.names)))
 
 
 def _positions(frame, columns):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.transfer._validation import (
     LabeledScoreMixin,
@@ -14,6 +14,7 @@ from skdp.transfer._validation import (
     check_columns,
     joint_guarantee,
     match_classes,
+    read_rows,
     validate_training,
 )
 from skdp.transfer.self_training import (
@@ -102,7 +103,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         a release: clones share it, while the clone of a fitted source is not fitted. ``None``
         learns from the target alone. Several releases are weighed by how precisely they know
         class means, and by the labelled rows ("noise_aware" only). Each must have all classes
-        of the target; without labels, all have the same classes.
+        of the target; without labels, all have the same classes. Those of tables share their
+        encoder.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
         How source and target combine. Those of the papers need a release of
@@ -198,7 +200,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         different neighbours, and have no sum, it is a tuple, and each holds for its own source.
 
     n_features_in_ : int
-        Number of features seen during :term:`fit`.
+        Number of features seen during :term:`fit`, before a table is encoded.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`, when all of them are strings.
@@ -286,7 +288,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Target rows. All of them, labelled or not, shape the subspace and the model.
+            Target rows. All of them, labelled or not, shape the subspace and the model. A
+            DataFrame of the table that a source's encoder takes is encoded, here and wherever rows
+            are asked about.
 
         y : array-like of shape (n_samples,) or None, default=None
             Labels, with unlabelled rows marked as ``unlabeled`` says. With a source that has
@@ -307,13 +311,13 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When the source is not fitted.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        releases = as_releases(self.source, self.strategy)
+        self._releases = releases = as_releases(self.source, self.strategy)
         X, self.classes_, labels = validate_training(self, releases, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
         sources = []
         for release in releases:
             sources.append((release, match_classes(self.classes_, release.classes)))
-            check_columns(self, release)
+            check_columns(self, release, X)
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
@@ -352,7 +356,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     def _validated(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return read_rows(self, self._releases, X, reset=False)
 
     @available_if(_was_fitted_with_a_source)
     def source_scores(self, X):

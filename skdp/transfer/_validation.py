@@ -12,6 +12,8 @@ from skdp.release import Release
 from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
+# Of rows that are numbers.
+_DTYPES = [np.float64, np.float32]
 # What NumPy makes of marks in a list of text.
 _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
@@ -28,12 +30,10 @@ def validate_training(estimator, releases, X, y):
     ValueError
         When rows or labels are none that can be learned from.
     """
-    dtype = [np.float64, np.float32]
-    if y is None and releases:
-        y = np.full(len(validate_data(estimator, X, dtype=dtype)), None)
-    if y is None:
-        validate_data(estimator, X, y, dtype=dtype)  # raises, as all of scikit-learn does
-    X, y = validate_data(estimator, X, dtype=dtype), column_or_1d(y, warn=True)
+    if y is None and not releases:
+        validate_data(estimator, X, y, dtype=_DTYPES)  # raises, as all of scikit-learn does
+    X = read_rows(estimator, releases, X)
+    y = np.full(len(X), None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
     classes = [label for release in releases for label in release.classes.tolist()]
@@ -43,6 +43,43 @@ def validate_training(estimator, releases, X, y):
     elif unlabelled.all() and _learn_without_labels(estimator, releases):
         return X, releases[0].classes, np.full(len(X), -1)
     return X, *encode_labels(estimator, y, unlabelled)
+
+
+def read_rows(estimator, releases, X, reset=True):
+    """Return rows of a target as numbers; tables are encoded as the releases encode theirs.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``, those of the table itself; or has them,
+        and X is compared to them.
+
+    releases : list of Release
+        Where they have an encoder, a DataFrame is matched to it by name, encoded or not.
+
+    X : array-like of shape (n_samples, n_features)
+
+    reset : bool, default=True
+
+    Returns
+    -------
+    rows : ndarray of shape (n_samples, n_encoded)
+
+    Raises
+    ------
+    ValueError
+        When rows are none that can be read, or only some of the releases have an encoder.
+    """
+    encoders = [release.encoder for release in releases]
+    if not any(encoders) or not hasattr(X, "columns"):
+        return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
+    if not all(encoders):
+        raise ValueError(
+            f"Source {encoders.index(None)} has no encoder for the table X, while others have. "
+            "Combine releases of the same encoder, or pass an array of rows that are encoded."
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return releases[0].encode(X)
 
 
 def _learn_without_labels(estimator, releases):
@@ -152,30 +189,35 @@ def match_classes(classes, source_classes):
     return [known.index(label) for label in classes.tolist()]
 
 
-def check_columns(target, release):
+def check_columns(target, release, X):
     """Raise ValueError unless the columns of a target can be carried to those of a release.
 
     Equally many columns of other names are refused, and so is a release without the alignment
-    where nothing else says how.
+    where nothing else says how. Rows in other units warn, see :meth:`Release.encode`.
     """
     names = [
         list(getattr(target, "feature_names_in_", ())),
         [] if release.feature_names is None else release.feature_names.tolist(),
     ]
-    same_number = target.n_features_in_ == release.n_features
+    encoded = release.encoder is not None and bool(
+        names[0]
+    )  # matched by name, when they were read
+    same_number = X.shape[1] == release.n_features
     if release.alignment is None and (release.moments is None or not same_number):
         raise ValueError(
             f"This release of {release.n_features} columns has no alignment, without which "
-            f"{target.n_features_in_} columns of the target cannot be carried to them. Ask its "
+            f"{X.shape[1]} columns of the target cannot be carried to them. Ask its "
             "owner for a release that has one, as all those of DPSource have."
         )
-    if same_number and all(names) and names[0] != names[1]:
+    if same_number and not encoded and all(names) and names[0] != names[1]:
         raise ValueError(
             f"Source and target both have {release.n_features} columns, but they are called "
             f"{names[1]} and {names[0]}. As many columns must be the same columns "
             "in the same order: reorder or rename those of X, or pass a plain array if they "
             "mean the same."
         )
+    if same_number:
+        release.encode(X)  # which warns of other units
 
 
 def as_releases(source, strategy):
@@ -205,6 +247,12 @@ def as_releases(source, strategy):
         raise ValueError(
             f"Several sources are weighed by their moments, which source {without[0]} does not "
             "have. Ask its owner for a release that has."
+        )
+    if len({release.encoder.columns for release in releases if release.encoder is not None}) > 1:
+        raise ValueError(
+            "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
+            "encoded by other schemas, so that the same row has several codes. Combine releases "
+            "of the same columns, bounds and categories."
         )
     return releases
 

@@ -85,7 +85,7 @@ def test_persons_are_a_unit_of_their_own(rows):
     guarantee = seeded(privacy_unit="group", classes=CLASSES).fit(X, y, groups).guarantee_
     assert guarantee.unit == "group"
     assert "person" in guarantee.covers
-    with pytest.raises(ValueError, match="privacy_unit='group' no 'groups'"):
+    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
         seeded(privacy_unit="group", classes=CLASSES).fit(X, y)
     with pytest.raises(ValueError, match="use privacy_unit='group'"):
         seeded(classes=CLASSES).fit(X, y, groups)
@@ -143,6 +143,9 @@ def test_classes_that_are_listed_are_released_and_others_left_out(rows):
         ({"bounds": (0, np.inf)}, "'bounds' parameter .* finite"),
         ({"bounds": (0, [1, 1])}, "'bounds' parameter .* pair"),
         ({"bounds": (0, 1, 2)}, "'bounds' parameter .* pair"),
+        ({"bounds": (0, 2), "encoder": SCHEMA}, r"'bounds' parameter .* \(0, 2\) beside an 'enc"),
+        ({"bounds": ([0] * 4, [1] * 4), "encoder": SCHEMA}, "Leave out 'bounds'"),
+        ({"encoder": "{}"}, "has 0 columns"),
         ({"epsilon": 1e-9}, "'epsilon' and 'delta' parameters leave"),
     ],
 )
@@ -204,6 +207,84 @@ def test_tables_are_encoded_by_a_schema_that_travels(rng, tmp_path):
     assert ill[smokes == "now"].mean() > ill[smokes != "now"].mean() + 0.3
     encoded = TabularEncoder(SCHEMA).fit_transform(frame)
     assert_array_equal(release.scores(encoded), release.scores(frame))
+
+
+def table(rng, n=200):
+    smokes = rng.choice(["never", "formerly", "now"], n)
+    return pd.DataFrame({"age": rng.uniform(0, 100, n), "smokes": smokes}), np.arange(n) % 2
+
+
+def test_an_encoder_may_be_a_schema_in_any_form(rng, tmp_path):
+    (tmp_path / "schema.json").write_text(as_schema(SCHEMA).to_json())
+    forms = [TabularEncoder(SCHEMA), SCHEMA, as_schema(SCHEMA), tmp_path / "schema.json"]
+    releases = []
+    for form in [*forms, as_schema(SCHEMA).to_json(), TabularEncoder(tmp_path / "schema.json")]:
+        source = seeded(encoder=form, classes=[0, 1])
+        assert source.get_params()["encoder"] is form
+        fitted = clone(source).set_params(random_state=np.random.RandomState(0))
+        releases.append(fitted.fit(*table(np.random.RandomState(0))).release_)
+        assert source.accumulator().layout.columns.schema == as_schema(SCHEMA)
+    for release in releases:
+        assert release.encoder == as_schema(SCHEMA)
+        assert_array_equal(release.moments.means, releases[0].moments.means)
+
+
+def test_an_extra_column_warns_once(rng):
+    X, y = table(rng)
+    X["comment"] = "none"
+    source = seeded(encoder=SCHEMA, classes=[0, 1])
+    with pytest.warns(UserWarning, match="'comment'; left out") as found:
+        source.fit(X, y)
+    assert len([w for w in found if "comment" in str(w.message)]) == 1
+    for ask in (source.release_.predict, source.release_.predict_proba):
+        with pytest.warns(UserWarning, match="'comment'; left out") as found:
+            ask(X)
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize("missing", ["text", "nan"])
+def test_tables_without_an_encoder_are_told_of_it(rng, missing):
+    X, y = table(rng)
+    if missing == "nan":
+        X = X[["age"]].where(X["age"] > 50)
+    source = seeded(classes=[0, 1])
+    remedy = r"encoder=TabularEncoder\(schema\)"
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.accumulator(feature_names=list(X.columns)).add(X, y)
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.fit(X.to_numpy(), y)
+    with pytest.raises(ValueError, match="Expected 2D array") as error:
+        source.fit(y, y)
+    assert "encoder" not in str(error.value)
+
+
+def test_separations_that_are_not_known_are_not_told(source, rows, tmp_path):
+    release = source.release_
+    assert "  separates:  ill and well, AUC about 0.9" in release.summary()
+    silent = replace(release, linear=replace(release.linear, separations=None))
+    assert "separates" not in silent.summary()
+    silent.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.linear.separations is None
+    assert_array_equal(loaded.scores(rows[0]), release.scores(rows[0]))
+    for part in ("coefficients", "intercepts"):
+        with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
+            replace(release, linear=replace(release.linear, **{part: None}))
+
+
+def test_only_an_accumulator_can_be_released_as_one(rows):
+    for wrong in (rows[0], None):
+        with pytest.raises(
+            ValueError, match=r"StatisticsAccumulator.* Make one by accumulator\(\)"
+        ):
+            seeded(classes=CLASSES).fit_accumulated(wrong)
+
+
+def test_its_name_says_which_neighbours_are_meant(source):
+    text = "Release(2 classes, 4 features, (2, 1e-05)-DP per labelled record, add/remove)"
+    assert repr(source.release_) == text
 
 
 def test_order_of_columns_survives_a_file(rng, tmp_path):

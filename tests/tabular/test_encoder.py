@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from skdp import Schema, TabularEncoder
 from skdp.datasets import load_table
+from skdp.tabular import as_schema, fitted_encoder
 
 SCHEMA = {
     "age": {"type": "numeric", "low": 20, "high": 100},
@@ -174,6 +175,22 @@ def test_inverse_of_synthetic_rows_is_valid_and_stable(rng):
     ]:
         with pytest.raises(ValueError, match=message):
             encoder.inverse_transform(bad)
+
+
+def test_rows_in_lists_are_decoded_by_a_schema_alone():
+    schema = as_schema(
+        {
+            "age": {"type": "numeric", "low": 20, "high": 100},
+            "sex": {"type": "category", "categories": ["F", "M"]},
+        }
+    )
+    encoder = fitted_encoder(schema)
+    expected = pd.DataFrame({"age": [60.0, 20.0], "sex": ["M", "F"]})
+    assert_frame_equal(encoder.inverse_transform([[0.5, 0.9], [-3, 0.2]]), expected)
+    assert_array_equal(encoder.transform(expected), [[0.5, 1], [0, 0]])
+    assert encoder.schema_ == schema
+    with pytest.raises(ValueError, match="X has 1 columns, but 2"):
+        encoder.inverse_transform([[0.5]])
 
 
 def test_columns_are_taken_by_name(rng):

@@ -19,9 +19,10 @@ class LinearScores:
 
     intercepts : ndarray of shape (n_classes,)
 
-    separations : ndarray of shape (n_classes, n_classes)
+    separations : ndarray of shape (n_classes, n_classes) or None, default=None
         Posterior estimate of d' of each pair of classes: the difference of their mean scores in
-        units of the standard deviation within a class. 0 where noise leaves nothing.
+        units of the standard deviation within a class. 0 where noise leaves nothing; None where
+        it is not known.
 
     terms : Terms or None, default=None
         Functions of the columns; None for the columns themselves.
@@ -42,7 +43,7 @@ class LinearScores:
 
     coefficients: np.ndarray
     intercepts: np.ndarray
-    separations: np.ndarray
+    separations: np.ndarray | None = None
     terms: Terms | None = None
 
     def scores(self, X):
@@ -55,6 +56,8 @@ class LinearScores:
         """Return Φ(d'/√2) of each pair of classes, (n_classes, n_classes): 0.5 is chance.
 
         It is the area under the ROC curve of normal scores of equal variance, with rows of the
-        source's own distribution.
+        source's own distribution. None where separations are not known.
         """
+        if self.separations is None:
+            return None
         return ndtr(self.separations / np.sqrt(2))

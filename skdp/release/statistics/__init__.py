@@ -13,7 +13,7 @@ from skdp.release.statistics._linear_posterior import (
 )
 from skdp.release.statistics._models import MODELS, choose_model, one_pass
 from skdp.release.statistics._noisy import NoisyStatistics
-from skdp.release.statistics._preparing import check_labels, encode_rows
+from skdp.release.statistics._preparing import check_labels, encode_rows, read_numbers
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
@@ -38,5 +38,6 @@ __all__ = [
     "one_pass",
     "positive_mean",
     "posterior_weights",
+    "read_numbers",
     "square_before_clipping",
 ]

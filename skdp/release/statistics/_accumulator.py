@@ -51,7 +51,7 @@ class StatisticsAccumulator:
     ...     X = rng.rand(250, 3)
     ...     accumulator.add(X, np.where(X[:, 0] > 0.5, "ill", "well"))
     >>> source.fit_accumulated(accumulator).release_
-    Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record)
+    Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record, add/remove)
     """
 
     def __init__(self, layout):

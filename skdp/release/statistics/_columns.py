@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from skdp.release.estimation import Terms
-from skdp.tabular import Schema, TabularEncoder, as_schema
+from skdp.tabular import Schema, fitted_encoder
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,7 @@ class PublicColumns:
     @classmethod
     def of_schema(cls, schema):
         """Return the columns that an encoder of this schema will make."""
-        schema = as_schema(schema)
-        nothing = pd.DataFrame(columns=list(schema.names))
-        return cls.of_encoder(TabularEncoder(schema).fit(nothing))
+        return cls.of_encoder(fitted_encoder(schema))
 
     @property
     def n_inputs(self):

@@ -8,6 +8,7 @@ from scipy.special import log_ndtr
 
 from skdp.release.estimation import LinearScores
 from skdp.release.statistics._clipping import square_before_clipping
+from skdp.release.statistics._separating import occurrence, separations
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
@@ -268,31 +269,12 @@ def linear_scores(statistics, terms):
     middles = population.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    apart = separations(coefficients, offsets, W)
+    present = occurrence(statistics.counts, statistics.count_sd)
+    # A class without rows has no mean, and noise makes one up.
+    apart = np.outer(present, present) * separations(coefficients, offsets, W)
     # Rows that are asked about are not clipped, and longer by this factor.
     clipped = max(statistics.second.trace() / population.n_rows, _LEAST_VARIANCE * guesses.sum())
     longer = square_before_clipping(clipped, statistics.radius, guesses.sum()) / clipped
     return LinearScores(
         coefficients / np.sqrt(longer), intercepts - intercepts.mean(), apart, terms
     )
-
-
-def separations(coefficients, offsets, covariance):
-    """Return d' of each pair of classes along the difference of their coefficients.
-
-    Parameters
-    ----------
-    coefficients, offsets : ndarray of shape (n_classes, n_terms)
-        Of the scores, and the class means, from any point.
-
-    covariance : ndarray of shape (n_terms, n_terms)
-        Within classes.
-
-    Returns
-    -------
-    separations : ndarray of shape (n_classes, n_classes)
-    """
-    v = coefficients[:, None] - coefficients
-    apart = (v * (offsets[:, None] - offsets)).sum(axis=2)
-    spread = np.sqrt(np.maximum(((v @ covariance) * v).sum(axis=2), 0))
-    return np.maximum(apart, 0) / np.maximum(spread, np.sqrt(_TINY))

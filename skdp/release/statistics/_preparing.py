@@ -5,8 +5,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from skdp.release.statistics._private_rows import PrivateRows
-from skdp.tabular import TabularEncoder
+from skdp.tabular import fitted_encoder
 from skdp.utils._private_data import validate_private_data
+
+# What labels of a dtype are; those of others, as of objects, are known by their values alone.
+_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
 
 
 def read_rows(columns, X):
@@ -31,7 +34,7 @@ def read_rows(columns, X):
     if columns.schema is not None:
         return encode_rows(columns, X)
     reader = BaseEstimator()
-    X = validate_private_data(reader, X, ensure_min_samples=0)
+    X = read_numbers(reader, X, ensure_min_samples=0)
     names = getattr(reader, "feature_names_in_", None)
     known = names is None or np.array_equal(names, columns.names)
     if X.shape[1] != columns.n_features or not known:
@@ -43,10 +46,24 @@ def read_rows(columns, X):
     return X
 
 
+def read_numbers(estimator, X, **settings):
+    """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
+    try:
+        return validate_private_data(estimator, X, **settings)
+    except (TypeError, ValueError) as error:
+        if not ("NaN" in str(error) or "of type" in str(error)):
+            raise
+        raise type(error)(
+            f"{error}\nRows of a table that has text or missing values need the 'encoder' "
+            "parameter: encoder=TabularEncoder(schema)."
+        ) from error
+
+
 def encode_rows(columns, X):
     """Return rows of a table as bounded numbers, by the schema of its columns."""
-    encoder = TabularEncoder(columns.schema).fit(X)
+    encoder = fitted_encoder(columns.schema)
     if len(X) == 0:  # which the encoder's own steps refuse
+        encoder.fit(X)
         return np.empty((0, columns.n_features))
     return encoder.transform(X).astype(np.float64, copy=False)
 
@@ -77,6 +94,7 @@ def label_rows(X, y, groups, classes, by_group):
         When they do not fit together.
     """
     y = check_labels(y, X)
+    _check_kind(y, classes)
     return PrivateRows.of_labels(X, y, classes, check_groups(groups, len(y), by_group))
 
 
@@ -89,14 +107,28 @@ def check_labels(y, X):
     return y
 
 
+def _check_kind(y, classes):
+    """Raise ValueError where labels cannot equal classes, by their types and not their values."""
+    given, listed = _KINDS.get(y.dtype.kind), _KINDS[classes.dtype.kind]
+    if len(y) and given not in (None, listed):
+        raise ValueError(
+            f"The 'y' parameter holds {given} and the 'classes' parameter of DPStatisticsSource "
+            f"{listed}, so that no label is one of the classes. Write both alike, as in "
+            "classes=[0, 1] for y = [0, 1, 0]."
+        )
+
+
 def check_groups(groups, n_samples, by_group):
     """Return groups; raise ValueError where they are lacking, or would have no effect."""
     if by_group != (groups is not None):
-        unit, given = ("group", "no") if by_group else ("record", "but also")
-        remedy = "say whose each row is" if by_group else "use privacy_unit='group'"
+        unit, but, remedy = (
+            ("group", "no 'groups' were given", "Say there whose each row is")
+            if by_group
+            else ("record", "'groups' were given", "Leave them out, or use privacy_unit='group'")
+        )
         raise ValueError(
-            f"DPStatisticsSource has privacy_unit={unit!r} {given} 'groups' parameter: {remedy}, "
-            "so that all rows of a person are protected together."
+            f"DPStatisticsSource has privacy_unit={unit!r}, but {but}. {remedy}, so that all rows "
+            "of a person are protected together."
         )
     if groups is None:
         return None

@@ -16,6 +16,12 @@ def test_scores_are_linear_in_the_terms(rng):
     assert_allclose(bare.scores(Z), expected)
 
 
+def test_nothing_is_expected_where_separations_are_not_known(rng):
+    linear = LinearScores(rng.randn(2, 3), np.zeros(2))
+    assert linear.separations is None
+    assert linear.expected_auc is None
+
+
 def test_expected_auc_is_that_of_normal_scores(rng):
     y = np.arange(100_000) % 2
     for d in (0.0, 0.7, 2.5):

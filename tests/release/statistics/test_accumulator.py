@@ -354,7 +354,7 @@ def test_a_ledger_passes_groups_on(rows):
     X, y, groups = rows
     ledger = PrivacyLedger()
     source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
-    with pytest.raises(ValueError, match="privacy_unit='group' no 'groups'"):
+    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
         ledger.release(source, X, y)
     assert ledger.entries == []
     fitted = ledger.release(source, X, y, groups=groups)

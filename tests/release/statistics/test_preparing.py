@@ -31,7 +31,10 @@ def test_groups_are_one_for_each_row(groups):
 
 @pytest.mark.parametrize(
     ("unit", "groups", "message"),
-    [("group", None, "say whose each row is"), ("record", ["x", "y"], "privacy_unit='group'")],
+    [
+        ("group", None, "='group', but no 'groups' were given. Say there whose each row is, so"),
+        ("record", ["x", "y"], "='record', but 'groups' were given. Leave them out, or use pri"),
+    ],
 )
 def test_groups_go_with_the_unit(unit, groups, message):
     with pytest.raises(ValueError, match=message):
@@ -46,6 +49,35 @@ def test_rows_and_labels_must_fit_together(rng):
         check_labels(None, np.zeros((2, 3)))
     with pytest.raises(ValueError, match="Complex"):
         check_labels([1j, 2], np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("classes", "y", "kinds"),
+    [
+        ([0, 1], ["0", "1"], "text and the 'classes' parameter .* numbers"),
+        (["0", "1"], [0, 1], "numbers and the 'classes' parameter .* text"),
+        ([0, 1], [False, True], "booleans and .* numbers"),
+        ([False, True], [0.0, 1.0], "numbers and .* booleans"),
+    ],
+)
+def test_labels_of_another_type_than_the_classes_are_refused(classes, y, kinds):
+    source = DPStatisticsSource(classes=classes)
+    for labels in (y, np.array(y)):
+        with pytest.raises(ValueError, match=f"'y' parameter holds {kinds}.* Write both alike"):
+            source.accumulator(3).add(np.zeros((len(labels), 3)), labels)
+    with pytest.raises(ValueError, match="'y' parameter holds"):
+        source.fit(np.zeros((2, 3)), y)
+    # Of objects only values could tell, and these must not.
+    sums = source.accumulator(3).layout.sums(np.zeros((2, 3)), np.array(y, dtype=object))
+    assert sums.counts.sum() == (2**31 if type(y[0]) in (bool, float) else 0)
+
+
+def test_kinds_of_numbers_and_of_text_are_no_matter():
+    for classes, y in (([0, 1], [0.0, 1.0]), ([0.0, 1.0], np.array([0, 1], dtype=np.uint8))):
+        layout_ = DPStatisticsSource(classes=classes).accumulator(3).layout
+        assert layout_.sums(np.zeros((2, 3)), y).counts.tolist() == [2**30] * 2
+    longer = np.array(["ill", "well", "a longer one"])
+    assert layout().sums(np.zeros((3, 3)), longer).counts.tolist() == [2**30] * 2
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

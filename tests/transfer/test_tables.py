@@ -1,0 +1,126 @@
+"""Tables as they come: encoded by the release's own schema, in fit and in predictions."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from skdp import DPStatisticsSource, DPTransferClassifier
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+]
+SCHEMA = {
+    "age": {"type": "numeric", "low": 0, "high": 100, "missing": True},
+    "ward": {"type": "category", "categories": ["A", "B", "C"]},
+}
+
+
+def table(n, seed):
+    rng = np.random.RandomState(seed)
+    age, ward = rng.uniform(0, 100, n), rng.choice(list("ABC"), n)
+    y = np.where(rng.rand(n) < 0.1 + 0.006 * age + 0.2 * (ward == "B"), "ill", "well")
+    age[rng.rand(n) < 0.1] = np.nan
+    return pd.DataFrame({"age": age, "ward": ward}), y
+
+
+def release_of(seed=0, encoder=SCHEMA):
+    source = DPStatisticsSource(
+        4.0, encoder=encoder, classes=["ill", "well"], random_state=np.random.RandomState(seed)
+    )
+    return source.fit(*table(2000, seed)).release_
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of()
+
+
+@pytest.fixture(scope="module")
+def target():
+    X, y = table(100, 7)
+    marked = y[:40].astype(object)
+    marked[20:] = None
+    return X[:40], marked, X[40:]
+
+
+@pytest.fixture(scope="module")
+def fitted(release, target):
+    return DPTransferClassifier(release, random_state=0).fit(*target[:2])
+
+
+def test_raw_and_encoded_rows_are_learned_from_alike(release, target, fitted):
+    X, marked, X_test = target
+    expected = fitted.predict_proba(X_test)
+    assert_array_equal(fitted.feature_names_in_, ["age", "ward"])
+    assert fitted.n_features_in_ == 2
+    rows, test = release.encode(X), release.encode(X_test)
+    named = [pd.DataFrame(part, columns=release.feature_names) for part in (rows, test)]
+    for own, asked in ((rows, test), named):
+        model = DPTransferClassifier(release, random_state=0).fit(own, marked)
+        assert model.n_features_in_ == 5
+        assert_array_equal(model.predict_proba(asked), expected)
+    assert_array_equal(model.feature_names_in_, release.feature_names)
+    for method in ("scores", "predict", "predict_proba"):
+        assert len(getattr(release, method)(X_test)) == 60
+    for method in ("predict", "decision_function", "source_scores", "target_scores"):
+        assert_array_equal(getattr(fitted, method)(X_test), getattr(model, method)(named[1]))
+    assert fitted.score(X_test, fitted.predict(X_test)) == 1
+
+
+def test_without_labels_too(release, target):
+    X, _, X_test = target
+    model = DPTransferClassifier(release, random_state=0).fit(X)
+    assert_array_equal(model.classes_, release.classes)
+    assert np.isfinite(model.predict_proba(X_test)).all()
+
+
+def test_the_release_that_was_fitted_encodes(release, target, fitted):
+    model = clone(fitted).fit(*target[:2]).set_params(source=None)
+    assert_array_equal(model.predict_proba(target[2]), fitted.predict_proba(target[2]))
+
+
+def test_a_table_of_other_columns_is_refused(release, target, fitted):
+    X, marked, X_test = target
+    with pytest.raises(ValueError, match="lacks the columns 'ward' of the schema"):
+        DPTransferClassifier(release).fit(X[["age"]], marked)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(X_test[["age"]])
+    with pytest.raises(ValueError, match=r"X has 5 features, but .* 2 features"):
+        fitted.predict(release.encode(X_test))
+
+
+def test_sources_of_tables_share_their_encoder(release, target):
+    X, marked, _ = target
+    both = DPTransferClassifier([release, release_of(1)], random_state=0).fit(X, marked)
+    assert len(both.predict(target[2])) == 60
+    older = SCHEMA | {"age": SCHEMA["age"] | {"high": 120}}
+    other = release_of(1, older)
+    for rows in (X, release.encode(X)):
+        with pytest.raises(ValueError, match=r"'source' parameter .* encoded by other schemas"):
+            DPTransferClassifier([release, other]).fit(rows, marked)
+    rows, y = table(2000, 1)
+    bare = DPStatisticsSource(4.0, classes=["ill", "well"], random_state=0)
+    bare = bare.fit(release.encode(rows), y).release_
+    with pytest.raises(ValueError, match="Source 1 has no encoder"):
+        DPTransferClassifier([release, bare]).fit(X, marked)
+    encoded = release.encode(X)
+    assert DPTransferClassifier([release, bare], random_state=0).fit(encoded, marked).model_
+
+
+def test_other_units_warn(rng, release, target):
+    X, marked, _ = target
+    with pytest.warns(UserWarning, match=r"columns \['age'\] of X .* other units"):
+        DPTransferClassifier(release, random_state=0).fit(X.assign(age=400.0), marked)
+    plain = DPStatisticsSource(4.0, bounds=(0, 9), classes=[0, 1], random_state=0)
+    plain = plain.fit(9 * rng.rand(300, 3), np.arange(300) % 2).release_
+    rows, y = rng.rand(20, 3), np.arange(20) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPTransferClassifier(plain, random_state=0).fit(rows * 9, y)
+    with pytest.warns(UserWarning, match=r"columns \['x0', 'x1', 'x2'\] of X"):
+        DPTransferClassifier(plain, random_state=0).fit(rows * 9 + 20, y)
