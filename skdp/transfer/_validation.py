@@ -23,7 +23,8 @@ def validate_training(estimator, releases, X, y):
     """Return rows, classes, and class indices with −1 for what is unlabelled.
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
-    Where all rows are unlabelled, the classes are those of the releases.
+    Where all rows are unlabelled, or a release of statistics says how frequent its classes are,
+    the classes are those of the releases; otherwise those that have a label.
 
     Raises
     ------
@@ -42,7 +43,24 @@ def validate_training(estimator, releases, X, y):
         _warn_of_marks_as_text(y[~unlabelled])
     elif unlabelled.all() and _learn_without_labels(estimator, releases):
         return X, releases[0].classes, np.full(len(X), -1)
+    elif estimator.strategy == "noise_aware" and _know_frequencies(releases):
+        return X, *_encode_known(y, unlabelled, releases[0].classes)
     return X, *encode_labels(estimator, y, unlabelled)
+
+
+def _know_frequencies(releases):
+    """Return whether all are of statistics and of the same classes, which then stay possible."""
+    lists = [release.classes.tolist() for release in releases]
+    statistics = all(r.moments is not None and r.moments.of_statistics for r in releases)
+    return statistics and all(set(found) == set(lists[0]) for found in lists)
+
+
+def _encode_known(y, unlabelled, classes):
+    """Return all classes of a source, and class indices with −1 where unlabelled."""
+    given, known = np.unique(natural_labels(y[~unlabelled]), return_inverse=True)
+    labels = np.full(len(y), -1)
+    labels[~unlabelled] = np.array(match_classes(given, classes))[known]
+    return classes, labels
 
 
 def read_rows(estimator, releases, X, reset=True):

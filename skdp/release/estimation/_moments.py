@@ -97,6 +97,11 @@ class Moments:
         return replace(self, **chosen)
 
     @property
+    def of_statistics(self):
+        """Whether noise was added to sums of rows, class counts among them, and not to rows."""
+        return self.mean_noise is not None
+
+    @property
     def frequencies(self):
         """Return the fraction of rows in each class."""
         return self.class_counts / self.class_counts.sum()

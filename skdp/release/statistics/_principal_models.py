@@ -15,7 +15,6 @@ from skdp.release.statistics._descent import (
     numbers_of_regression,
     softmax_regression,
 )
-from skdp.release.statistics._linear_posterior import separations
 from skdp.release.statistics._lloyd import N_STEPS as LLOYD_STEPS
 from skdp.release.statistics._lloyd import lloyd_mixtures, numbers_of_mixtures
 from skdp.release.statistics._locating import locate, numbers_of_location, widest_grid
@@ -151,8 +150,8 @@ class RegressionModel(PrincipalModel):
         own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
         coefficients = own @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
-        apart = separations(coefficients, moments.means, within)
-        return {"linear": LinearScores(coefficients, intercepts, apart)}
+        # Gradients know more of the classes than the moments, which would promise too little.
+        return {"linear": LinearScores(coefficients, intercepts)}
 
 
 def _discriminant(means, covariance, frequencies):

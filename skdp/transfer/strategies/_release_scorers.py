@@ -90,11 +90,12 @@ def rows_of(task, subspace):
 def reference_scorer(task, subspace):
     """Return the best view of classes that calibrated densities of the source give.
 
-    Its mixtures if it has found any structure within classes, and normal distributions if not.
+    Its mixtures, and normal distributions in their place where noise of rows has left no
+    structure within classes: the moments know these better then.
     """
-    release = task.release
-    multimodal = release.mixtures is not None and release.mixtures.is_multimodal
-    scorer = SourceMixtures(release) if multimodal else Discriminant(release.moments)
+    release, mixtures = task.release, task.release.mixtures
+    better = mixtures is not None and (release.moments.of_statistics or mixtures.is_multimodal)
+    scorer = SourceMixtures(release) if better else Discriminant(release.moments)
     return OfTarget(scorer, rows_of(task, subspace), task.class_indices)
 
 

@@ -69,7 +69,7 @@ class Task:
     def has_statistics(self):
         """Whether a release is of statistics that were perturbed, not of rows."""
         moments = [part.release.moments for part in self.parts]
-        return any(each is not None and each.mean_noise is not None for each in moments)
+        return any(each is not None and each.of_statistics for each in moments)
 
     @property
     def parts(self):

@@ -117,7 +117,8 @@ class Candidates:
             self._hear_labels(sources[0])
             # Class means that agree have been trained by the target's rows already.
             promising = (mixtures and not means) or self._alone_does_better()
-            if task.unlabelled.any() and promising:
+            every = len(np.unique(self._labels)) == len(task.class_indices)
+            if task.unlabelled.any() and every and promising:
                 scorers = [each.scorer for each in mixtures]
                 history = self._self_train(scorers, reference, schedule, tol, verbose)
         return self._result(history)

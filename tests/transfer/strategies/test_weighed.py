@@ -90,9 +90,18 @@ def test_parts_add_up(rng):
     assert scores.dtype == np.float32
     assert_allclose(model.source_scores(X) + model.target_scores(X), scores, atol=1e-5)
     assert_allclose(softmax(scores, axis=1), model.predict_proba(X), atol=1e-5)
-    few = DPTransferClassifier(release).fit(X, np.where(y < 2, y, -1))
-    assert_array_equal(few.classes_, [0, 1])
-    assert few.decision_function(X).shape == (400,)
+
+
+def test_classes_that_only_the_source_knows_stay_possible(rng):
+    release = release_of(rng, 2.0)
+    X, y = people(rng, 400, 2.0)
+    few = hide_labels(y, 10, random_state=0)
+    for known in ([0, 1], [2]):
+        model = DPTransferClassifier(release, random_state=0).fit(
+            X, np.where(np.isin(few, known), few, -1)
+        )
+        assert_array_equal(model.classes_, release.classes)
+        assert model.score(X, y) > release.score(X, y) - 0.03
 
 
 def test_a_release_of_rows_serves_without_labels_too(release, same):
