@@ -7,7 +7,8 @@
 activity: ten people are the source, the twenty others the target; each draw divides the people
 anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
 as public oriented gradients; 200 target digits help, of which one of each class is labelled, or
-9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of scikit-learn learns from 20,000 digits that are drawn from the release.
+9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of scikit-learn
+learns from 20,000 digits that are drawn from the release.
 tables: six of mixed columns; the target's few labels are for the transfer, and for the target
 alone, by the package or by logistic regression. Each draw has a source with noise of its own. A
 row that ``results/`` has is not computed again. Data are found through SKDP_DATA.

@@ -13,10 +13,32 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, RandomizedResponse, Release
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    DPTransferClassifier,
+    OptimalDPNoise,
+    RandomizedResponse,
+    Release,
+)
 
 DATA = Path(__file__).parent / "data"
 FORMATS = (4, 5)
+SCHEMA = {
+    "size": {"type": "numeric", "low": 0, "high": 3},
+    "kind": {"type": "category", "categories": ["wild", "tame"]},
+}
+# Log-posteriors of two rows, written down when releases of statistics were new.
+STATISTICS = {
+    "table": [
+        [-40.30137070463433, 8.809910052870805, 31.491460651763525],
+        [-12.93689191649333, 16.019271842963697, -3.0823799264703653],
+    ],
+    "mixtures": [
+        [-10.570544234981362, -9.405716685425247, 0.5945115896473405],
+        [-7.866851135254294, 0.5293843840528816, -2.4676672661252077],
+    ],
+}
 # Squared errors of two rows in the three classes, written down when format 4 was the present one.
 ERRORS = {
     "denoised": [
@@ -37,7 +59,20 @@ def private_rows():
     return X, np.array(["ant", "bee", "cow"])[y]
 
 
+def make_statistics(name):
+    """A release of a table, encoded by a schema, or of mixtures in two directions."""
+    X, y = private_rows()
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
+    settings = {"classes": ["cow", "bee", "ant"], "random_state": np.random.RandomState(0)}
+    if name == "mixtures":
+        return DPStatisticsSource(8.0, bounds=(0, 3), model="mixtures", **settings).fit(X, y)
+    frame = pd.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0.5, "wild", "tame")})
+    return DPStatisticsSource(8.0, encoder=SCHEMA, **settings).fit(frame, y)
+
+
 def make_release(name):
+    if name in STATISTICS:
+        return make_statistics(name).release_
     X, y = private_rows()
     source = DPSource(
         noise=OptimalDPNoise(8.0, 1e-5, random_state=np.random.RandomState(0)),
@@ -90,7 +125,7 @@ def test_a_target_learns_the_same_from_every_format(name):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("name", [*ERRORS, *STATISTICS])
 def test_the_present_format_is_still_written(name, tmp_path):
     # Not byte by byte: versions of NumPy write headers of arrays differently.
     make_release(name).save(tmp_path / "release")
@@ -101,6 +136,24 @@ def test_the_present_format_is_still_written(name, tmp_path):
             assert_allclose(new[key], old[key], rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", STATISTICS)
+def test_golden_files_of_statistics_say_what_they_said(name):
+    path = DATA / f"version5_{name}.skdp"
+    assert path.stat().st_size < 15_000
+    release = Release.load(path)
+    X = private_rows()[0][:2]
+    rows = X
+    if name == "table":
+        rows = pd.DataFrame({"kind": ["wild", "tame"], "size": X[:, 0]})
+        assert release.encoder.names == ("size", "kind")
+    assert_allclose(release.scores(rows), STATISTICS[name], rtol=1e-6)
+    assert release.classes.tolist() == ["cow", "bee", "ant"]
+    guarantee = release.guarantee
+    assert (guarantee.epsilon, guarantee.delta) == (8.0, 1e-5)
+    assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
+    assert (release.linear is not None, release.mixtures is None) == (name == "table",) * 2
+
+
 if __name__ == "__main__":
-    for name in ERRORS:
+    for name in [*ERRORS, *STATISTICS]:
         make_release(name).save(DATA / f"version5_{name}.skdp")
