@@ -12,9 +12,11 @@ from skdp.privacy import PrivacyLoss, gaussian_sigma
 
 # Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
 _CUT = 2.0**-730
-# Least standard deviation in steps of the grid: sums over the grid then are integrals to many
-# more digits than a float has.
-_LEAST_STEPS = 2.0**10
+# Least standard deviation in steps of the grid: where it is 2^16, δ exceeds that of continuous
+# noise by less than 1e-10 of it, for the answers are on the grid; larger noise by less.
+_LEAST_STEPS = 2.0**16
+# Largest one: 32 of them are whole numbers of 64 bits.
+_MOST_STEPS = 2.0**56
 # Largest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
 # Fractions of a budget may exceed 1 in sum by a rounding.
@@ -45,7 +47,7 @@ class GaussianQueries:
 
     Query i of L2 sensitivity :math:`s_i` and fraction :math:`f_i` of the budget gets noise of
     standard deviation :math:`s_i/(μ\sqrt{f_i})`. Whatever later queries were chosen from earlier
-    answers, together they are as private as one Gaussian mechanism of sensitivity/σ = μ, exactly:
+    answers, together they are as private as one Gaussian mechanism of sensitivity/σ = μ:
     :math:`μ^2 \sum_i f_i ≤ μ^2` (Dong, Roth and Su, 2022), which is (ε, δ)-private for the largest
     μ of the analytic calibration (Balle and Wang, 2018).
 
@@ -197,10 +199,12 @@ def _sampler_error(n_numbers):
 
 
 def _checked(deviation, name):
-    if deviation < _LEAST_STEPS:
+    if not _LEAST_STEPS <= deviation <= _MOST_STEPS:
+        size = "large" if deviation < _LEAST_STEPS else "small"
         raise ValueError(
-            f"The 'epsilon' parameter leaves noise of {deviation:g} steps for query {name!r}, "
-            f"fewer than {_LEAST_STEPS:g}: too large an epsilon for the grid. Use a smaller one."
+            f"The 'epsilon' parameter leaves noise of {deviation:g} steps for query {name!r}, not "
+            f"between {_LEAST_STEPS:g} and {_MOST_STEPS:g}: too {size} an epsilon for the grid. "
+            "Use a more usual one."
         )
     return float(deviation)
 

@@ -90,3 +90,16 @@ def test_what_cannot_be_kept_is_refused():
         queries(300.0, n_numbers=10).add("rest", np.zeros(1, dtype=np.int64), 2**10)
     with pytest.raises(TypeError, match="int64"):
         queries().add("rest", np.zeros(1), STEP)
+
+
+@pytest.mark.parametrize("steps", [2.0**35, 2.0**40, 2.0**50, 2.0**56])
+def test_large_noise_is_as_exact_as_small(steps):
+    asked = GaussianQueries(1.0, 1e-5, {"a": Share(1.0)}, 40_000, RandomBits(bytes(32)))
+    noise = asked.add("a", np.zeros(40_000, dtype=np.int64), steps * asked.distance * (1 - 1e-9))
+    assert stats.kstest(noise / steps, "norm").pvalue > 1e-3
+    assert np.unique(noise & 1, return_counts=True)[1] == pytest.approx(20_000, rel=0.03)
+
+
+def test_noise_that_64_bits_do_not_hold_is_refused():
+    with pytest.raises(ValueError, match="too small an epsilon for the grid"):
+        queries(0.1).add("rest", np.zeros(1, dtype=np.int64), 2.0**55)

@@ -126,7 +126,6 @@ def weighted_roots(rows, weights):
 
     The outer product of such a row with itself has at most weight · norm² as its norm.
     """
-    if (weights == WEIGHT_GRID).all():
-        return rows
-    roots = np.sqrt(weights * 2.0**-WEIGHT_BITS) * _SLACK
+    # Row by row: what is done to one must not depend on the others in its block.
+    roots = np.sqrt(weights * 2.0**-WEIGHT_BITS) * np.where(weights == WEIGHT_GRID, 1.0, _SLACK)
     return np.trunc(rows * roots[:, np.newaxis])

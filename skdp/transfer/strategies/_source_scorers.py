@@ -50,8 +50,9 @@ class AdaptedMixtureScorer:
         release = task.release
         self._subspace, self._embedding = release.subspace, embedding
         mixtures = release.mixtures.select(task.class_indices)
-        # Where noise left one normal distribution for each class, rows would lead them astray.
-        if mixtures.is_multimodal:
+        # Where noise of rows left one normal distribution for each class, which is wider than
+        # theirs, rows would lead them astray.
+        if mixtures.is_multimodal or release.moments.of_statistics:
             moments = release.moments.select(task.class_indices)
             noise = self._subspace.noise(moments.noise)
             mixtures = mixtures.adapt(self._encode(task.X), moments.effective_sizes, noise)

@@ -111,7 +111,9 @@ class Candidates:
         reference = np.exp(sources[0].base)
         means, mixtures = self._adapted(reference)
         self._weighed = [Weighed(c, -np.log(len(sources))) for c in sources]
-        self._weighed += [Weighed(c, AGREED) for c in [*means, *mixtures]]
+        self._weighed += [Weighed(c, AGREED) for c in means]
+        # Mixtures are the source's own, whose steps are few: as likely as these.
+        self._weighed += [Weighed(c, 0.0) for c in mixtures]
         history = {}
         if self._known.any():
             self._hear_labels(sources[0])

@@ -68,5 +68,13 @@ def test_the_rows_of_a_person_count_as_one(rng, k):
 
 def test_rows_without_weights_stay_as_they_are(rows):
     weights = integer_weights(None, 500)
-    assert weighted(rows, weights) is rows
-    assert weighted_roots(rows, weights) is rows
+    assert_array_equal(weighted(rows, weights), rows)
+    assert_array_equal(weighted_roots(rows, weights), rows)
+
+
+def test_a_row_of_its_own_is_weighed_alike_beside_any_other(rng):
+    rows = clipped(np.trunc(1e4 * rng.randn(5, 4)), 1.0).astype(np.float64)
+    alone, beside = np.full(5, WEIGHT_GRID), np.array([WEIGHT_GRID] * 4 + [WEIGHT_GRID // 2])
+    for weigh in (weighted, weighted_roots):
+        assert_array_equal(weigh(rows, alone), rows)
+        assert_array_equal(weigh(rows, beside)[:4], rows[:4])
