@@ -60,6 +60,15 @@ def comparisons(rows):
             if row["case"] == case and _belongs(row, level, labels):
                 measure = "auc" if "auc" in row else "accuracy"
                 values.setdefault(row["model"], {})[row["draw"]] = row[measure]
+        # On the rows that the transfer is asked about, where the source is asked about others.
+        same = {
+            row["draw"]: row["source_alone"]
+            for row in rows
+            if (row["case"], row["model"]) == (case, "transfer")
+            and _belongs(row, level, labels)
+            and "source_alone" in row
+        }
+        values["source"] = same or values.get("source", {})
         draws = values["transfer"].keys()
         alone = {
             name: mean_of([value for draw, value in found.items() if draw in draws])

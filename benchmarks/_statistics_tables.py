@@ -138,7 +138,7 @@ def _comparisons(rows, of_labels, text):
     models = [name for name in NAMES if any(name in each.values for each in found)]
     body = []
     for each in found:
-        digits = 4 if each.measure == "auc" else 1
+        digits = 4 if each.measure == "auc" else 2
         difference = each.difference
         parts = [each.values.get(name, {}).values() for name in (*models, "transfer")]
         found_difference = f"{difference.mean:+.{digits}f} ± {difference.error:.{digits}f}"
