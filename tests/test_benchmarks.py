@@ -372,7 +372,7 @@ def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
     text = tables.releases("mnist", "About.")
     assert "| some | – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
     assert "| some | 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
-    assert "| -2.0 ± 0.6 | **yes** |" in text
+    assert "| -2.00 ± 0.58 | **yes** |" in text
 
 
 def test_sections_without_results_are_left_out(load, monkeypatch):
