@@ -12,9 +12,11 @@ from skdp.privacy import PrivacyLoss, gaussian_sigma
 
 # Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
 _CUT = 2.0**-730
-# Least standard deviation in steps of the grid: where it is 2^16, δ exceeds that of continuous
-# noise by less than 1e-10 of it, for the answers are on the grid; larger noise by less.
-_LEAST_STEPS = 2.0**16
+# Least standard deviation in steps of the grid: where it is 2^12, δ exceeds that of continuous
+# noise by 3e-8 of it, for the answers are on the grid; larger noise by less ...
+_LEAST_STEPS = 2.0**12
+# ... which more noise by this factor outweighs (at δ = 1e-5 it lowers δ by 1e-6 of it).
+_GRID_MARGIN = 1 + 1e-7
 # Largest one: 32 of them are whole numbers of 64 bits.
 _MOST_STEPS = 2.0**56
 # Largest argument of exp that float64 holds, rounded down.
@@ -191,7 +193,7 @@ def _distance(epsilon, delta, n_numbers):
             f"for {n_numbers} noisy numbers, each of which costs the sampler's precision. Use a "
             "delta such as 1e-5, a larger epsilon, or fewer features."
         )
-    return 1 / gaussian_sigma(epsilon, delta)
+    return 1 / (gaussian_sigma(epsilon, delta) * _GRID_MARGIN)
 
 
 def _sampler_error(n_numbers):

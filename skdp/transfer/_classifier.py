@@ -12,9 +12,9 @@ from skdp.transfer._validation import (
     LabeledScoreMixin,
     as_releases,
     check_columns,
-    joint_guarantee,
     match_classes,
     read_rows,
+    summed_guarantee,
     validate_training,
 )
 from skdp.transfer.self_training import (
@@ -317,7 +317,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         sources = []
         for release in releases:
             sources.append((release, match_classes(self.classes_, release.classes)))
-            check_columns(self, release, X)
+            check_columns(self, release, X, (labels >= 0).any())
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
@@ -329,7 +329,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[result.labels]
         self.label_distributions_ = result.distributions
-        self.guarantee_ = joint_guarantee([release.guarantee for release in releases])
+        self.guarantee_ = summed_guarantee([release.guarantee for release in releases])
         return self
 
     def _task(self, X, labels, sources):

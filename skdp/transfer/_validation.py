@@ -96,6 +96,10 @@ def read_rows(estimator, releases, X, reset=True):
             f"Source {encoders.index(None)} has no encoder for the table X, while others have. "
             "Combine releases of the same encoder, or pass an array of rows that are encoded."
         )
+    names = list(releases[0].encoder.names)
+    if set(names) <= set(X.columns):
+        # Others may be there, such as the outcome, and in any order.
+        X = X[names]
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return releases[0].encode(X)
 
@@ -207,20 +211,26 @@ def match_classes(classes, source_classes):
     return [known.index(label) for label in classes.tolist()]
 
 
-def check_columns(target, release, X):
+def check_columns(target, release, X, labelled):
     """Raise ValueError unless the columns of a target can be carried to those of a release.
 
-    Equally many columns of other names are refused, and so is a release without the alignment
-    where nothing else says how. Rows in other units warn, see :meth:`Release.encode`.
+    Equally many columns of other names are refused, and so is a release without the alignment,
+    or a target without any label, where nothing else says how. Rows in other units warn, see
+    :meth:`Release.encode`.
     """
     names = [
         list(getattr(target, "feature_names_in_", ())),
         [] if release.feature_names is None else release.feature_names.tolist(),
     ]
-    encoded = release.encoder is not None and bool(
-        names[0]
-    )  # matched by name, when they were read
+    # Tables were matched by name when they were read.
+    encoded = release.encoder is not None and bool(names[0])
     same_number = X.shape[1] == release.n_features
+    if not same_number and not labelled:
+        raise ValueError(
+            f"The target has {X.shape[1]} columns and no labelled row, the release has "
+            f"{release.n_features}: nothing says how to carry one to the other. Label a row of "
+            "each class, or use the columns of the source."
+        )
     if release.alignment is None and (release.moments is None or not same_number):
         raise ValueError(
             f"This release of {release.n_features} columns has no alignment, without which "
@@ -275,7 +285,7 @@ def as_releases(source, strategy):
     return releases
 
 
-def joint_guarantee(guarantees):
+def summed_guarantee(guarantees):
     """Return what releases guarantee together about a person whose rows are in all of them.
 
     Parameters
@@ -317,8 +327,8 @@ def as_release(source, strategy):
     release = getattr(source, "release_", source)
     if not isinstance(release, Release):
         raise ValueError(
-            "The 'source' parameter of DPTransferClassifier must be a Release, a fitted DPSource "
-            f"or None, got {type(source).__name__}. Read the file of a release with "
+            "The 'source' parameter of DPTransferClassifier must be a Release, a fitted source, a "
+            f"list of these or None, got {type(source).__name__}. Read the file of a release with "
             "Release.load(path)."
         )
     if strategy != "noise_aware" and None in (release.row_classifier, release.alignment):

@@ -8,11 +8,10 @@ from skdp.release.statistics._dask import announced_columns, is_dask
 from skdp.release.statistics._layout import Layout
 from skdp.release.statistics._linear_posterior import (
     linear_scores,
-    positive_mean,
     posterior_weights,
 )
 from skdp.release.statistics._models import MODELS, choose_model, one_pass
-from skdp.release.statistics._noisy import NoisyStatistics
+from skdp.release.statistics._noisy import NoisyStatistics, positive_mean
 from skdp.release.statistics._preparing import check_labels, encode_rows, read_numbers
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.release.statistics._rows import RowGrid

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from skdp.release.statistics._linear_posterior import positive_mean
-from skdp.release.statistics._noisy import NoisyStatistics
+from skdp.release.statistics._noisy import NoisyStatistics, positive_mean
 from skdp.release.statistics._rows import GRID
 from skdp.release.statistics._sums import ROW
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import log_ndtr
 
 from skdp.release.estimation import LinearScores
 from skdp.release.statistics._clipping import square_before_clipping
+from skdp.release.statistics._noisy import positive_mean
 from skdp.release.statistics._separating import occurrence, separations
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
@@ -30,35 +30,6 @@ _UNIFORM_VARIANCE = 1 / 12
 _TINY = np.finfo(np.float64).tiny
 
 
-def positive_mean(estimate, sd):
-    """Return the posterior means of non-negative numbers from estimates with normal noise.
-
-    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
-    exceeds its noise.
-
-    Parameters
-    ----------
-    estimate, sd : float or array-like
-        ``sd`` may be zero.
-
-    Returns
-    -------
-    mean : ndarray
-
-    Examples
-    --------
-    >>> from skdp.release.statistics import positive_mean
-    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
-    array([  3.73,   7.98, 500.  ])
-    """
-    estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
-    # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
-    with np.errstate(over="ignore"):
-        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
-    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
-    return np.where(ratio < 40, sd * (ratio + hazard), estimate)
-
-
 @dataclass(frozen=True)
 class _Population:
     """What noisy sums say of rows before their covariance: one class against the rest."""
@@ -72,10 +43,7 @@ class _Population:
 
 
 def _population(statistics, guesses):
-    # Half a row more: an absent class keeps a frequency.
-    counts = positive_mean(statistics.counts, statistics.count_sd) + 0.5
-    # No row has a square above R²: noise can make N too small, but not beyond this.
-    counts *= max(1.0, statistics.second.trace() / statistics.radius**2 / counts.sum())
+    counts = statistics.row_counts
     n = counts.sum()
     pi = counts / n
     noise = (statistics.total_sd / n) ** 2

@@ -3,10 +3,6 @@
 import numpy as np
 
 from skdp.release.estimation import Moments
-from skdp.release.statistics._linear_posterior import positive_mean
-
-# Of a row more: the mean of an absent class is divided by something.
-_HALF = 0.5
 
 
 def measure_moments(statistics, grid):
@@ -36,7 +32,7 @@ def measure_moments(statistics, grid):
     linear = np.flatnonzero(grid.terms.order == 1)
     linear = linear[np.argsort(grid.terms.column[linear])]
     scale = grid.terms.scale[linear]
-    counts = positive_mean(statistics.counts, statistics.count_sd) + _HALF
+    counts = statistics.row_counts
     n_rows, shares = counts.sum(), counts / counts.sum()
     sums = statistics.contrast + np.outer(statistics.frequencies, statistics.total)
     means = _within(sums / counts[:, np.newaxis], statistics.radius)

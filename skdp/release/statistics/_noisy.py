@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_ndtr
+
+# Of a row more in each count: an absent class keeps a frequency.
+_HALF = 0.5
+_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -65,3 +70,43 @@ class NoisyStatistics:
     total_sd: float
     contrast_sd: float
     second_sd: float
+
+    @property
+    def row_counts(self):
+        """Return positive rows of each class, ndarray of shape (n_classes,).
+
+        No row has a square above R², so that there are no fewer than the trace of ``second``
+        says, two standard deviations of its noise apart.
+        """
+        counts = positive_mean(self.counts, self.count_sd) + _HALF
+        certain = self.second.trace() - 2 * self.second_sd * np.sqrt(len(self.second))
+        return counts * max(1.0, certain / self.radius**2 / counts.sum())
+
+
+def positive_mean(estimate, sd):
+    """Return the posterior means of non-negative numbers from estimates with normal noise.
+
+    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
+    exceeds its noise.
+
+    Parameters
+    ----------
+    estimate, sd : float or array-like
+        ``sd`` may be zero.
+
+    Returns
+    -------
+    mean : ndarray
+
+    Examples
+    --------
+    >>> from skdp.release.statistics import positive_mean
+    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
+    array([  3.73,   7.98, 500.  ])
+    """
+    estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
+    # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
+    with np.errstate(over="ignore"):
+        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
+    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
+    return np.where(ratio < 40, sd * (ratio + hazard), estimate)

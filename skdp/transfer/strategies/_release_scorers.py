@@ -9,6 +9,8 @@ from skdp.transfer.strategies._source_scorers import AdaptedMixtureScorer
 
 # Directions of a discriminant; the target's subspace has as many. Rule of thumb.
 _N_DIRECTIONS = 60
+# Target rows that class means may follow, at least; rule of thumb.
+_LEAST_ROWS = 10
 # Target rows of each class that mixtures are adapted to, at least: with 20 those of MNIST lose .1
 # points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
@@ -113,7 +115,7 @@ def class_means(task, subspace, labels=None):
     None where every column is tied.
     """
     rows, moments = rows_of(task, subspace), task.release.moments.select(task.class_indices)
-    if tied_columns(rows(task.X)).all():
+    if len(task.X) < _LEAST_ROWS or tied_columns(rows(task.X)).all():
         return None
     everyone = list(range(len(task.class_indices)))
     return OfTarget(ClassMeans.adapt(rows(task.X), moments, labels), rows, everyone)
@@ -129,3 +131,22 @@ def adapted_mixtures(task, subspace):
     if mixtures is None or few or not (release.moments.of_statistics or mixtures.is_multimodal):
         return None
     return AdaptedMixtureScorer(task, Embedding.of_means(task, subspace))
+
+
+def precision(release):
+    """Return how much a release knows, as a number of rows.
+
+    Of statistics, whatever was learned from them: noise in a mean of N rows of p features, by a
+    mechanism of sensitivity/σ = μ, leaves what N/(1 + p/(μ²N)) rows say. Of noisy rows, what their
+    moments say, see :attr:`Moments.precision`.
+
+    Parameters
+    ----------
+    release : Release
+        With moments.
+    """
+    if not release.moments.of_statistics:
+        return release.moments.precision
+    n_rows = release.moments.class_counts.sum()
+    square = sum(loss.count * loss.parameter**2 for loss in release.guarantee.losses)
+    return float(n_rows / (1 + release.n_features / (square * n_rows)))

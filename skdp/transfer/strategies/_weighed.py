@@ -28,6 +28,7 @@ from skdp.transfer.strategies._release_scorers import (
     adapted_mixtures,
     class_means,
     linear_scorer,
+    precision,
     reference_scorer,
 )
 from skdp.transfer.strategies._tight_prior import tight_variance
@@ -81,7 +82,7 @@ class Candidates:
         self._known = ~task.unlabelled
         self._labels = task.labels[self._known]
         self._scorers = [self._scorer(part) for part in task.parts]
-        self._precisions = np.array([part.release.moments.precision for part in task.parts])
+        self._precisions = np.array([precision(part.release) for part in task.parts])
         self._weighed: list = []
 
     def _scorer(self, part):
