@@ -17,6 +17,7 @@ from skdp.release.statistics import (
     PublicColumns,
     StatisticsAccumulator,
     announced_columns,
+    check_kind,
     check_labels,
     choose_model,
     class_list,
@@ -334,8 +335,10 @@ class DPStatisticsSource(PrivateRandomness):
             X = read_numbers(self, X)
             names = getattr(self, "feature_names_in_", None)
             columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
-        model, layout = self._layout(columns, check_labels(y, X))
-        return model, layout, layout.label(X, y, groups)
+        labels = check_labels(y, X)
+        model, layout = self._layout(columns, labels)
+        check_kind(y, layout.classes)
+        return model, layout, layout.label(X, labels, groups)
 
     def _see(self, columns):
         self.n_features_in_ = columns.n_inputs

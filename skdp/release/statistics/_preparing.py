@@ -91,7 +91,8 @@ def label_rows(X, y, groups, classes, by_group):
     ----------
     X : ndarray of shape (n_samples, n_features)
 
-    y : array-like of shape (n_samples,)
+    y : ndarray of shape (n_samples,)
+        From :func:`check_labels`.
 
     groups : array-like of shape (n_samples,) or None
         Whole numbers, or text.
@@ -110,9 +111,7 @@ def label_rows(X, y, groups, classes, by_group):
     ValueError
         When they do not fit together.
     """
-    labels = check_labels(y, X)
-    _check_kind(y, classes)
-    return PrivateRows.of_labels(X, labels, classes, check_groups(groups, len(labels), by_group))
+    return PrivateRows.of_labels(X, y, classes, check_groups(groups, len(y), by_group))
 
 
 def check_labels(y, X):
@@ -146,7 +145,7 @@ def _column(y):
         return None
 
 
-def _check_kind(y, classes):
+def check_kind(y, classes):
     """Raise ValueError where labels cannot equal classes, by their dtype and not their values."""
     dtype = getattr(y, "dtype", None)
     given, listed = _KINDS.get(getattr(dtype, "kind", "O")), _KINDS.get(classes.dtype.kind)

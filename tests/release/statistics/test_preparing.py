@@ -55,6 +55,10 @@ def test_rows_and_labels_must_fit_together(rng):
     for wrong in (np.zeros((2, 2)), "ab", pd.DataFrame(np.zeros((2, 2)))):
         with pytest.raises(ValueError, match="1d array: one label for each row"):
             check_labels(wrong, np.zeros((2, 3)))
+    source = DPStatisticsSource(np.inf, classes=[0, 1])
+    with pytest.warns(DataConversionWarning) as found:
+        source.fit(np.zeros((2, 3)), np.zeros((2, 1)))
+    assert len([w for w in found if w.category is DataConversionWarning]) == 1
     for column in (np.zeros((2, 1)), pd.DataFrame(np.zeros((2, 1)))):
         with pytest.warns(DataConversionWarning, match="column-vector"):
             assert check_labels(column, np.zeros((2, 3))).tolist() == [0, 0]
