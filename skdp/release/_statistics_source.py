@@ -17,6 +17,7 @@ from skdp.release.statistics import (
     PublicColumns,
     StatisticsAccumulator,
     announced_columns,
+    check_kind,
     check_labels,
     choose_model,
     class_list,
@@ -57,7 +58,9 @@ class DPStatisticsSource(PrivateRandomness):
     the class counts are protected too. :attr:`guarantee_` states it;
     :meth:`~skdp.PrivacyGuarantee.to_replace_one` says what that means for a record that may be
     another one. **What is public**: the columns, their bounds and their encoder, the list of
-    classes, and all parameters. Nothing of these may be chosen by looking at the rows.
+    classes, all parameters, the types of columns, labels and ids (float32 rows are not encoded
+    as float64 ones are), and whether the input is refused: an error is for its owner alone.
+    Nothing of these may be chosen by looking at the rows.
 
     Parameters
     ----------
@@ -209,7 +212,8 @@ class DPStatisticsSource(PrivateRandomness):
             Class labels; of Dask, with the same chunks, where X is.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is, likewise; with ``privacy_unit="group"``.
+            Whose row each one is, likewise, as whole numbers or text; with
+            ``privacy_unit="group"``.
 
         Returns
         -------
@@ -331,9 +335,10 @@ class DPStatisticsSource(PrivateRandomness):
             X = read_numbers(self, X)
             names = getattr(self, "feature_names_in_", None)
             columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
-        y = check_labels(y, X)
-        model, layout = self._layout(columns, y)
-        return model, layout, layout.label(X, y, groups)
+        labels = check_labels(y, X)
+        model, layout = self._layout(columns, labels)
+        check_kind(y, layout.classes)
+        return model, layout, layout.label(X, labels, groups)
 
     def _see(self, columns):
         self.n_features_in_ = columns.n_inputs
@@ -428,7 +433,7 @@ class DPStatisticsSource(PrivateRandomness):
         columns = layout.columns
         excludes = (
             "what is public: columns, bounds, encoder, the list of classes, parameters; "
-            "queries to the release"
+            "refusals and types of the input; queries to the release"
         )
         if self.classes is None and (columns.schema is None or columns.schema.classes is None):
             excludes += "; that each class occurs, as the list was taken from y"

@@ -109,7 +109,8 @@ class NumericColumn:
         """
         values = pd.Series(values)
         if is_numeric_dtype(values.dtype):
-            numbers = values.to_numpy(dtype=float, na_value=np.nan)
+            with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
+                numbers = values.to_numpy(dtype=float, na_value=np.nan)
         else:
             # One by one: pandas would choose a type for all rows that no row chose.
             numbers = np.array([_as_float(value) for value in values])
@@ -405,7 +406,7 @@ def _category(name, value):
 
 def _as_float(value):
     """Return a value as a float, NaN if it is no number."""
-    if isinstance(value, str | Real | Decimal):
+    if isinstance(value, str | Real | Decimal | np.bool_):
         with suppress(ValueError, OverflowError):
             return float(value)
     return np.nan

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._schema import Schema, as_schema
+from skdp.utils._elements import as_elements, check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
 
 # What stands for a missing value: the middle of the scale, wherever the rows may lie.
@@ -124,7 +126,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             When the schema is no valid one, or the frame lacks columns.
         """
         if self.schema is None:
-            n_features = validate_data(self, X, ensure_all_finite=False).shape[1]
+            n_features = _validated(self, X).shape[1]
             names = getattr(self, "feature_names_in_", range(n_features))
             columns = [n if isinstance(n, str) else f"x{n}" for n in names]
             schema = Schema(tuple(NumericColumn(name, 0.0, 1.0) for name in columns))
@@ -162,7 +164,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.schema is None:
-            X = validate_data(self, X, reset=False, ensure_all_finite=False)
+            X = _validated(self, X, reset=False)
         frame = _selected(X, self.schema_)
         single = all(dtype == np.float32 for dtype in frame.dtypes)
         encoded = self.transformer_.transform(frame)[:, _encoded_order(self.schema_)]
@@ -328,19 +330,25 @@ def _selected(X, schema):
             UserWarning,
             stacklevel=4,
         )
-    # Through NumPy, so that a frame of polars or any other library that has this method serves.
-    frame = pd.DataFrame({name: X[name].to_numpy() for name in schema.names})
-    others = [
-        name
-        for name in schema.names
-        if getattr(X[name].dtype, "kind", frame[name].dtype.kind) in "cmM"
-    ]
-    if others:
+    # By no method of pandas alone, so that a frame of polars or any other library serves.
+    columns = {name: as_elements(X[name]) for name in schema.names}
+    _refuse_others(name for name in schema.names if _is_other(X[name]))
+    return pd.DataFrame(columns)
+
+
+def _is_other(column):
+    """Return whether a column holds dates, durations or complex numbers, by its type alone."""
+    kinds = {getattr(column.dtype, "kind", "O"), column[:0].to_numpy().dtype.kind}
+    return bool(kinds & set("cmM"))
+
+
+def _refuse_others(columns):
+    names = list(columns)
+    if names:
         raise ValueError(
-            f"X has dates, durations or complex numbers in the columns {_listed(others)}. Turn "
+            f"X has dates, durations or complex numbers in the columns {_listed(names)}. Turn "
             "them into real numbers, as days since a public date."
         )
-    return frame
 
 
 def _named(X, schema):
@@ -350,13 +358,33 @@ def _named(X, schema):
             "X must be a DataFrame with named columns, because the schema has categories. Pass "
             "pandas.DataFrame(X, columns=names)."
         )
-    X = check_array(X, dtype="numeric", ensure_all_finite=False)
+    if sparse.issparse(X):
+        raise TypeError("Sparse data was passed, but dense data is required. Pass X.toarray().")
+    # No element of a list may choose the type of the others.
+    nested = isinstance(X, list | tuple)
+    X = np.asarray(X, dtype=object) if nested else np.asarray(X)
+    check_table(X, min_samples=0)
     if X.shape[1] != len(schema.columns):
         raise ValueError(
             f"X has {X.shape[1]} features, but TabularEncoder is expecting "
             f"{len(schema.columns)} features as input. Pass the columns of the schema."
         )
+    _refuse_others(schema.names if X.dtype.kind in "mM" else ())
     return pd.DataFrame(X, columns=list(schema.names))
+
+
+def _validated(encoder, X, reset=True):
+    """Return an array of numbers, as scikit-learn does, without a value in any error."""
+    check_table(X)
+    try:
+        return validate_data(encoder, X, reset=reset, ensure_all_finite=False)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise ValueError(
+        "Input X holds text that is no number, and TabularEncoder no schema. Describe the columns "
+        "in the 'schema' parameter."
+    )
 
 
 def _listed(names, shown=10):

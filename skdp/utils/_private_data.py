@@ -114,8 +114,13 @@ def _type_is_exact(dtype, values):
         return False
     if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):
         raise TypeError(
-            f"Input X is of type {dtype}, which float64 would round by more than a sensitivity "
-            "where values are large. Convert it to float64 by a rule that does not depend on "
-            "the data, such as hours since a public date."
+            f"Input X is of type {_type_name(dtype)}, which float64 would round by more than a "
+            "sensitivity where values are large. Convert it to float64 by a rule that does not "
+            "depend on the data, such as hours since a public date."
         )
     return kind in "bf" or size <= _INTEGER_BYTES
+
+
+def _type_name(dtype):
+    """Return the name of a dtype, for text without the length of the longest one."""
+    return dtype.type.__name__ if getattr(dtype, "kind", "O") in "SUV" else str(dtype)

@@ -12,7 +12,7 @@ from skdp.release.statistics._linear_posterior import (
 )
 from skdp.release.statistics._models import MODELS, choose_model, one_pass
 from skdp.release.statistics._noisy import NoisyStatistics, positive_mean
-from skdp.release.statistics._preparing import check_labels, encode_rows, read_numbers
+from skdp.release.statistics._preparing import check_kind, check_labels, encode_rows, read_numbers
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.release.statistics._rows import RowGrid
 from skdp.release.statistics._sums import ExactSums
@@ -28,6 +28,7 @@ __all__ = [
     "StatisticsAccumulator",
     "UnprotectedSums",
     "announced_columns",
+    "check_kind",
     "check_labels",
     "choose_model",
     "class_list",

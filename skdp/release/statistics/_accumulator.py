@@ -1,6 +1,6 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from skdp.release.statistics._dask import sum_dask
 from skdp.release.statistics._layout import Layout
@@ -20,6 +20,14 @@ class UnprotectedSums:
 
     layout: Layout
     sums: ExactSums
+
+    def __reduce__(self):
+        parts = [getattr(self.sums, field.name) for field in fields(ExactSums)]
+        return _unprotected, (self.layout, *parts)
+
+
+def _unprotected(layout, *parts):
+    return UnprotectedSums(layout, ExactSums(*parts))
 
 
 class StatisticsAccumulator:
@@ -72,7 +80,8 @@ class StatisticsAccumulator:
             Their classes.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is. All rows of a person must come in one chunk.
+            Whose row each one is: whole numbers in all chunks, or text in all. All rows of a
+            person must come in one chunk.
 
         Raises
         ------
@@ -142,6 +151,9 @@ class StatisticsAccumulator:
         refuse_shared_persons(self._persons, sums.persons)
         self._sums = self._sums + replace(sums, persons=frozenset())
         self._persons |= sums.persons
+
+    def __getstate__(self):
+        self.__reduce__()
 
     def __reduce__(self):
         raise TypeError(

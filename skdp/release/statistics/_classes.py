@@ -1,12 +1,12 @@
 """The public list of classes: given, or taken from y, which tells that they occur."""
 
-from numbers import Number
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.noise import warn
-from skdp.utils._labels import is_missing
+from skdp.utils._labels import is_missing, natural_labels
 
 
 def class_list(given, schema, y):
@@ -41,13 +41,14 @@ def class_list(given, schema, y):
             "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
-    if any(is_missing(label) for label in y.tolist()):
+    labels = y.tolist()
+    if not _alike(labels):
         raise ValueError(
-            "Input y contains NaN, or None. List the classes in the 'classes' parameter: rows of "
-            "no class of the list are left out."
+            "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
+            "the classes in the 'classes' parameter: rows of no class of the list are left out."
         )
-    check_classification_targets(y)
-    classes = np.unique(y)
+    check_classification_targets(natural_labels(y))
+    classes = np.array(sorted(set(labels)))
     if len(classes) < 2:
         raise ValueError(
             "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
@@ -63,11 +64,7 @@ def class_list(given, schema, y):
 
 def _listed(given):
     labels = list(given)
-    # An array of numbers and text would turn all into text, which no number in y equals.
-    alike = all(isinstance(label, str) for label in labels) or all(
-        isinstance(label, Number | np.bool_) for label in labels
-    )
-    if not alike or any(is_missing(label) for label in labels) or len(set(labels)) != len(labels):
+    if not _alike(labels) or len(set(labels)) != len(labels):
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
             f"numbers or all text, got {labels!r:.200}. None and NaN are none."
@@ -78,3 +75,13 @@ def _listed(given):
             f"{labels!r:.200}."
         )
     return np.array(labels)
+
+
+def _alike(labels):
+    """Return whether labels are all text, or all real numbers.
+
+    An array of both would turn all into text, which no number in y equals.
+    """
+    text = all(isinstance(label, str) for label in labels)
+    numbers = all(isinstance(label, Real | np.bool_) for label in labels)
+    return text or (numbers and not any(is_missing(label) for label in labels))

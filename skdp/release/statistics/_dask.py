@@ -1,8 +1,13 @@
 """Rows in a Dask collection: summed where they are, added up as a tree, and never gathered."""
 
 import sys
+from dataclasses import fields
+from functools import reduce
+from operator import add
 
 import numpy as np
+
+from skdp.release.statistics._sums import ExactSums
 
 
 def is_dask(X):
@@ -70,8 +75,8 @@ def sum_dask(layout, X, y, groups):
     parts = [_blocks(collection) for collection in given.values()]
     if len({len(blocks) for blocks in parts}) > 1:
         raise ValueError(
-            "The Dask collections X, y and groups differ in their chunks: "
-            f"{[len(blocks) for blocks in parts]} of rows. Repartition or rechunk them alike."
+            "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
+            "them alike."
         )
     # One node of the graph, which all chunks refer to.
     layout = dask.delayed(layout, traverse=False, pure=False)
@@ -80,7 +85,7 @@ def sum_dask(layout, X, y, groups):
     join = dask.delayed(_add, pure=False)
     while len(sums) > 1:
         sums = [join(sums[i : i + 2]) for i in range(0, len(sums), 2)]
-    return dask.compute(sums[0])[0]
+    return ExactSums(*dask.compute(sums[0])[0])
 
 
 def _blocks(collection):
@@ -99,8 +104,13 @@ def _chunk_sums(layout, X, y, groups=None):
             "The Dask collections X, y and groups have chunks of other rows at the same place. "
             "Take all of them from one DataFrame, or repartition or rechunk them alike."
         )
-    return layout.sums(*given)
+    return _parts(layout.sums(*given))
 
 
 def _add(parts):
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return _parts(reduce(add, (ExactSums(*part) for part in parts)))
+
+
+def _parts(sums):
+    """Return the arrays of exact sums, which themselves refuse to leave a process."""
+    return [getattr(sums, field.name) for field in fields(ExactSums)]

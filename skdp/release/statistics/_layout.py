@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.release.statistics._columns import PublicColumns
-from skdp.release.statistics._preparing import label_rows, read_rows
+from skdp.release.statistics._preparing import check_kind, check_labels, label_rows, read_rows
 from skdp.release.statistics._rows import RowGrid
 
 
@@ -51,10 +51,13 @@ class Layout:
         ValueError
             When they do not fit together, or have other columns.
         """
-        return self.label(read_rows(self.columns, X), y, groups).sums(self.grid)
+        X = read_rows(self.columns, X)
+        labels = check_labels(y, X)
+        check_kind(y, self.classes)
+        return self.label(X, labels, groups).sums(self.grid)
 
     def label(self, X, y, groups):
-        """Return :class:`PrivateRows` of rows that are numbers already."""
+        """Return :class:`PrivateRows` of numbers and labels that were checked already."""
         return label_rows(X, y, groups, self.classes, self.by_group)
 
     def is_same(self, other):

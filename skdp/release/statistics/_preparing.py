@@ -1,15 +1,30 @@
 """Rows as they come, made ready to be summed by what is public about their columns."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.exceptions import DataConversionWarning
 
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.tabular import fitted_encoder
+from skdp.utils._elements import as_elements, check_table
 from skdp.utils._private_data import validate_private_data
 
 # What labels of a dtype are; those of others, as of objects, are known by their values alone.
-_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
+_KINDS = {
+    "b": "booleans",
+    "i": "numbers",
+    "u": "numbers",
+    "f": "numbers",
+    "U": "text",
+    "S": "bytes",
+    "M": "dates",
+    "m": "durations",
+}
+# What is no person in a column of objects, besides NaN.
+_MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
 def read_rows(columns, X):
@@ -48,6 +63,7 @@ def read_rows(columns, X):
 
 def read_numbers(estimator, X, **settings):
     """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
+    check_table(X, settings.get("ensure_min_samples", 1))
     try:
         return validate_private_data(estimator, X, **settings)
     except (TypeError, ValueError) as error:
@@ -56,7 +72,7 @@ def read_numbers(estimator, X, **settings):
         raise type(error)(
             f"{error}\nRows of a table that has text or missing values need the 'encoder' "
             "parameter: encoder=TabularEncoder(schema)."
-        ) from error
+        ) from None
 
 
 def encode_rows(columns, X):
@@ -75,9 +91,11 @@ def label_rows(X, y, groups, classes, by_group):
     ----------
     X : ndarray of shape (n_samples, n_features)
 
-    y : array-like of shape (n_samples,)
+    y : ndarray of shape (n_samples,)
+        From :func:`check_labels`.
 
     groups : array-like of shape (n_samples,) or None
+        Whole numbers, or text.
 
     classes : ndarray of shape (n_classes,)
 
@@ -93,23 +111,44 @@ def label_rows(X, y, groups, classes, by_group):
     ValueError
         When they do not fit together.
     """
-    y = check_labels(y, X)
-    _check_kind(y, classes)
     return PrivateRows.of_labels(X, y, classes, check_groups(groups, len(y), by_group))
 
 
 def check_labels(y, X):
-    """Return labels, any, one for each row; raise ValueError where they are not."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "c":
+    """Return labels, any, one for each row and each by itself; raise ValueError otherwise."""
+    labels = _column(y)
+    if labels is None or labels.ndim != 1:
+        raise ValueError("y should be a 1d array: one label for each row.")
+    if labels.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels must be real numbers or text.")
-    check_consistent_length(X, y)
-    return y
+    if len(labels) != len(X):
+        raise ValueError(
+            "The 'X' and 'y' parameters have inconsistent numbers of samples. Give one label for "
+            "each row."
+        )
+    return labels
 
 
-def _check_kind(y, classes):
-    """Raise ValueError where labels cannot equal classes, by their types and not their values."""
-    given, listed = _KINDS.get(y.dtype.kind), _KINDS[classes.dtype.kind]
+def _column(y):
+    """Return labels as an array, that of a single column too; None where they are no column."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
+            "column itself.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
+    try:
+        return as_elements(y)
+    except ValueError:
+        return None
+
+
+def check_kind(y, classes):
+    """Raise ValueError where labels cannot equal classes, by their dtype and not their values."""
+    dtype = getattr(y, "dtype", None)
+    given, listed = _KINDS.get(getattr(dtype, "kind", "O")), _KINDS.get(classes.dtype.kind)
     if len(y) and given not in (None, listed):
         raise ValueError(
             f"The 'y' parameter holds {given} and the 'classes' parameter of DPStatisticsSource "
@@ -132,10 +171,31 @@ def check_groups(groups, n_samples, by_group):
         )
     if groups is None:
         return None
-    # An array of text would turn None and NaN into names.
-    groups = np.asarray(groups) if hasattr(groups, "dtype") else np.array(groups, dtype=object)
-    if groups.shape != (n_samples,):
+    persons = _column(groups)
+    if persons is None or persons.shape != (n_samples,):
         raise ValueError(
             "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
         )
-    return groups
+    _check_persons(persons)
+    return persons
+
+
+def _check_persons(persons):
+    """Raise ValueError where persons could be written in two ways that are not equal.
+
+    As dates in other units, or floats of other widths: one who comes back in a later chunk would
+    pass for another one.
+    """
+    if persons.dtype.kind == "O":
+        # NaN is a float, and missing; what is missing is refused elsewhere.
+        types = {type(p) for p in persons.tolist() if not (isinstance(p, float) and p != p)}
+        types -= _MISSING
+        text = all(issubclass(t, str) for t in types)
+        whole = all(issubclass(t, int | np.integer) and t is not bool for t in types)
+    else:
+        text, whole = persons.dtype.kind == "U", persons.dtype.kind in "iu"
+    if not (text or whole):
+        raise ValueError(
+            "The 'groups' parameter must hold whole numbers only, or text only. Convert ids to "
+            "text or whole numbers, the same way in all chunks."
+        )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.release.statistics._sums import ExactSums, chunk_rows
+from skdp.utils._elements import as_elements
 from skdp.utils._indices import as_slice
 
 # Labels that are looked up at a time (rule of thumb).
@@ -63,7 +64,7 @@ class PrivateRows:
         ValueError
             When a row has no group.
         """
-        class_indices = _positions(np.asarray(y), classes)
+        class_indices = _positions(as_elements(y), classes)
         if groups is None:
             return cls(X, class_indices, len(classes))
         sizes, persons = group_sizes(groups)
@@ -91,8 +92,15 @@ def _positions(y, classes):
     # as Python's objects, which may be many times as large.
     position = {label: c for c, label in enumerate(classes.tolist())}
     parts = (y[i : i + _LABELS].tolist() for i in range(0, len(y), _LABELS))
-    found = (position.get(label, -1) for labels in parts for label in labels)
+    found = (_position(position, label) for labels in parts for label in labels)
     return np.fromiter(found, dtype=np.int64, count=len(y))
+
+
+def _position(position, label):
+    try:
+        return position.get(label, -1)
+    except (TypeError, ValueError):  # has no hash, or cannot be compared: no class is such
+        return -1
 
 
 def group_sizes(groups):

@@ -1,6 +1,7 @@
 """Exact sums over private rows: the same whole numbers whatever the order or the chunks."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -79,6 +80,13 @@ class ExactSums:
             _whole(seconds.T @ seconds),
         )
 
+    def __reduce__(self):
+        raise TypeError(
+            "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
+            "Exchange StatisticsAccumulator.unprotected_sums() between processes of the rows' "
+            "owner."
+        )
+
     def __add__(self, other):
         """Return the sums of both sets of rows.
 
@@ -99,13 +107,24 @@ class ExactSums:
 
 
 def refuse_shared_persons(some, others):
-    """Raise ValueError where a person is in both sets."""
+    """Raise ValueError where a person is in both sets, or ids are numbers here and text there."""
+    kinds = {isinstance(person, str) for person in (*_one_of(some), *_one_of(others))}
+    if len(kinds) > 1:
+        raise ValueError(
+            "The 'groups' parameter holds text in some chunks and whole numbers in others, so "
+            "that nobody could be known again. Convert ids to text or whole numbers, the same "
+            "way in all chunks."
+        )
     if not some.isdisjoint(others):
         raise ValueError(
             "The 'groups' parameter names persons who have rows in several chunks, so that what "
             "one person adds is not bounded. Sort the rows by person, and never divide those of "
             "one person between chunks."
         )
+
+
+def _one_of(persons):
+    return list(islice(persons, 1))
 
 
 def _weighed(Q, sizes):

@@ -224,8 +224,25 @@ def rng_rows(labels):
 def test_it_is_neither_pickled_nor_copied():
     accumulator = seeded().accumulator(3)
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="without noise and cannot be pickled or copied"):
-            attempt(accumulator)
+        for private in (accumulator, accumulator.unprotected_sums().sums):
+            with pytest.raises(
+                TypeError, match=r"without noise,? and cannot be pickled or copied"
+            ):
+                attempt(private)
+    with pytest.raises(TypeError, match="without noise and cannot be pickled or copied"):
+        accumulator.__getstate__()
+
+
+def test_what_says_that_it_is_unprotected_can_be_pickled(rows):
+    X, y, groups = rows
+    accumulator = seeded(privacy_unit="group").accumulator(5)
+    accumulator.add(X, y, groups)
+    given = accumulator.unprotected_sums()
+    loaded = pickle.loads(pickle.dumps(given))
+    assert loaded.layout.is_same(given.layout)
+    assert loaded.sums.persons == given.sums.persons == set(groups.tolist())
+    for name in ("counts", "sums", "second"):
+        assert (getattr(loaded.sums, name) == getattr(given.sums, name)).all()
 
 
 def test_reprs_say_nothing_of_the_rows(rows):

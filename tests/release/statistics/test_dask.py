@@ -165,3 +165,41 @@ def test_a_ledger_takes_them(rows):
     source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
     ledger.release(source, *collections[:2], groups=collections[2])
     assert ledger.total == source.guarantee_
+
+
+def test_one_missing_label_or_value_moves_no_other_row(rows):
+    X = rows[0]
+    frame = pd.DataFrame({"age": X[:, 0], "smokes": pd.Series([1, 2] * 250, dtype="Int64")})
+    schema = {**SCHEMA, "smokes": {"type": "category", "categories": [1, 2, 3]}}
+    big = [2**53, 2**53 + 1] * 250
+    sums = []
+    for n in (500, 499):
+        more = frame.copy()
+        more.loc[n:, "smokes"] = None
+        labels = pd.Series([*big[:n], *[None] * (500 - n)], dtype="Int64")
+        source = seeded(encoder=TabularEncoder(schema), classes=big[:2])
+        accumulator = source.accumulator()
+        accumulator.add_dask(dd.from_pandas(more, 1), dd.from_pandas(labels, 1))
+        sums.append(accumulator.unprotected_sums().sums)
+    assert [(s.counts / 2**30).tolist() for s in sums] == [[250, 250], [250, 249]]
+    assert np.abs(sums[0].sums - sums[1].sums)[0].max() == 0
+
+
+def test_processes_exchange_the_sums(rows, tmp_path):
+    X, y, groups = rows
+    expected = seeded(privacy_unit="group").fit(X, y, groups=groups)
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
+    with dask.config.set(scheduler="processes", num_workers=2):
+        fitted = seeded(privacy_unit="group").fit(*collections)
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+
+
+def test_persons_in_text_and_numbers_are_refused(rows):
+    X, y, groups = rows
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y)]
+    text = np.where(np.arange(500) < 70, groups, groups.astype(str).astype(object))
+    with pytest.raises(ValueError, match="text in some chunks"):
+        seeded(privacy_unit="group").fit(*collections, groups=da.from_array(text, chunks=70))
+    dates = da.from_array(groups.astype("datetime64[s]"), chunks=70)
+    with pytest.raises(ValueError, match="Convert ids"):
+        seeded(privacy_unit="group").fit(*collections, groups=dates)
