@@ -21,25 +21,27 @@ def sample_rows(release, n_samples, random_state):
         )
     random_state = check_random_state(random_state)
     class_indices = random_state.choice(len(release.classes), n_samples, p=moments.frequencies)
-    rows = np.empty((n_samples, release.n_features))
+    rows, roots = np.empty((n_samples, release.n_features)), {}
     for c in np.unique(class_indices):
         here = np.flatnonzero(class_indices == c)
-        rows[here] = _rows_of_class(release, c, len(here), random_state)
+        k = c if len(moments.covariances) > 1 else 0  # one that all classes share
+        if k not in roots:
+            roots[k] = _root(moments.covariance(k), moments.eigenvalue_noise)
+        normal = random_state.standard_normal((len(here), release.n_features)) @ roots[k]
+        rows[here] = _with_mixture(release, c, moments.means[c] + normal, random_state)
     if release.bounds is not None:
         rows = np.clip(rows, *release.bounds)
     return rows.astype(release.dtype), release.classes[class_indices]
 
 
-def _rows_of_class(release, c, n, random_state):
-    """Return rows of one class: by its mixture in the subspace, and its normal elsewhere."""
-    moments, subspace = release.moments, release.subspace
-    rows = moments.means[c] + _normal(
-        moments.covariance(c), n, random_state, moments.eigenvalue_noise
-    )
+def _with_mixture(release, c, rows, random_state):
+    """Return rows of one class, by its mixture in the subspace and as they are elsewhere."""
+    subspace = release.subspace
     if release.mixtures is None:
         return rows
     inside = (rows - subspace.mean) @ subspace.components.T
-    codes = _codes_of_class(release.mixtures.select([c]), n, random_state) / subspace.scale
+    mixture = release.mixtures.select([c])
+    codes = _codes_of_class(mixture, len(rows), random_state) / subspace.scale
     return rows + (codes - inside) @ subspace.components
 
 
@@ -48,14 +50,18 @@ def _codes_of_class(mixture, n, random_state):
     codes = np.empty((n, mixture.means.shape[1]))
     for k in np.unique(which):
         here = np.flatnonzero(which == k)
-        codes[here] = mixture.means[k] + _normal(mixture.covariances[k], len(here), random_state)
+        normal = random_state.standard_normal((len(here), codes.shape[1]))
+        codes[here] = mixture.means[k] + normal @ _root(mixture.covariances[k])
     return codes
 
 
-def _normal(covariance, n, random_state, noise=0.0):
-    """Return rows of mean zero; what noise alone may have made of variances is averaged."""
+def _root(covariance, noise=0.0):
+    """Return what makes a covariance of independent normals.
+
+    What noise alone may have made of variances is averaged.
+    """
     values, vectors = np.linalg.eigh(covariance)
     drowned = values <= noise
     if drowned.any():
         values[drowned] = max(values[drowned].mean(), 0.0)
-    return random_state.standard_normal((n, len(values))) * np.sqrt(values) @ vectors.T
+    return np.sqrt(values)[:, np.newaxis] * vectors.T

@@ -94,8 +94,9 @@ class DPStatisticsSource(PrivateRandomness):
         each class in the principal subspace. ``"regression"``: a softmax regression by noisy
         gradient descent; for many rows and classes that a linear rule tells apart, such as those
         of oriented gradients. These two measure distances between rows, so that columns must be
-        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" for up to 100
-        columns, otherwise "mixtures".
+        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" with an
+        ``encoder`` and for up to 100 columns, otherwise "mixtures", which want tens of thousands
+        of rows. Of an array of more columns than that, "linear" uses no nonlinear functions.
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
@@ -105,8 +106,8 @@ class DPStatisticsSource(PrivateRandomness):
         Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise, and of random starts. ``None`` takes fresh entropy of the operating
-        system for each fit, and is the only private choice; an integer warns with
+        Source of the noise. ``None`` takes fresh entropy of the operating system for each fit,
+        and is the only private choice; an integer warns with
         :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     Attributes
@@ -388,7 +389,14 @@ class DPStatisticsSource(PrivateRandomness):
     def _announced(self, n_features, names, dtype):
         """Return what is public about columns of which no row has been seen."""
         if self.encoder is not None:
-            return self._encoded_columns(None)
+            columns = self._encoded_columns(None)
+            if n_features not in (None, columns.n_inputs):
+                raise ValueError(
+                    f"The 'n_features' parameter of DPStatisticsSource.accumulator is "
+                    f"{n_features!r}, but the encoder's schema has {columns.n_inputs} columns. "
+                    "Leave it out."
+                )
+            return columns
         if names is None and n_features is None:
             raise ValueError(
                 "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "

@@ -101,8 +101,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     source : Release, fitted source, list of these, or None, default=None
         The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
         a release: clones share it, while the clone of a fitted source is not fitted. ``None``
-        learns from the target alone. Several releases are weighed by how precisely they know
-        class means, and by the labelled rows ("noise_aware" only). Each must have all classes
+        learns from the target alone. Several releases are weighed by the labelled rows, those
+        of statistics by how much they know as well ("noise_aware" only). Each must have all classes
         of the target; without labels, all have the same classes. Those of tables share their
         encoder.
 

@@ -7,6 +7,10 @@ import numpy as np
 from skdp.release.estimation import Terms
 from skdp.tabular import Schema, fitted_encoder
 
+# Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
+# (rule of thumb).
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
 
 @dataclass(frozen=True)
 class PublicColumns:
@@ -56,12 +60,21 @@ class PublicColumns:
             ) from error
         bounds = np.stack(ends)
         widths = bounds[1] - bounds[0]
-        if not (np.isfinite(bounds).all() and widths.min() > 0):
+        usual = widths.min() > _SMALLEST and np.abs(bounds).max() < _LARGEST
+        if not (np.isfinite(bounds).all() and usual):
             raise ValueError(
-                "The 'bounds' parameter of DPStatisticsSource must be finite, low < high, got "
-                f"widths from {widths.min():g} to {widths.max():g}. Leave out constant columns."
+                "The 'bounds' parameter of DPStatisticsSource must be finite, low < high, of "
+                f"magnitudes below {_LARGEST:g} and widths above {_SMALLEST:g}, got widths from "
+                f"{widths.min():g} to {widths.max():g}. Leave out constant columns, and use units "
+                "in which the others are about 1."
             )
-        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, np.dtype(dtype))
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(
+                f"The 'dtype' parameter of DPStatisticsSource.accumulator must be float32 or "
+                f"float64, got {dtype}. Rows of other types become float64."
+            )
+        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
 
     @classmethod
     def of_encoder(cls, encoder):

@@ -12,6 +12,8 @@ from skdp.release.statistics._rows import RowGrid
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
 _MAX_LINEAR = 100
+# How many times what is expected of norms a radius may be, or the other way round (rule of thumb).
+_MOST_RADII = 1e6
 
 
 class LinearModel:
@@ -29,7 +31,8 @@ class LinearModel:
     # Of the radius that bounds each row: the root of its expected square, times this. On six
     # tables .7 to 1.0 do nearly as well.
     _RADIUS = 0.8
-    # Orders of the cosines of a numeric column.
+    # Orders of the cosines of a numeric column. On six tables at ε = 1 the AUC is .7588 with them,
+    # .7526 without, .7550 with order 2 alone, .7581 with order 4 too.
     _ORDERS = (2, 3)
 
     def grid(self, columns, radius):
@@ -43,8 +46,14 @@ class LinearModel:
             By the owner; None for one that follows from the columns.
         """
         terms = columns.terms(self._ORDERS if is_narrow(columns) else ())
+        expected = np.sqrt(terms.variances.sum())
         if radius is None:
-            radius = self._RADIUS * np.sqrt(terms.variances.sum())
+            radius = self._RADIUS * expected
+        elif not expected / _MOST_RADII < radius < expected * _MOST_RADII:
+            raise ValueError(
+                f"The 'radius' parameter of DPStatisticsSource is {radius!r}, for encoded rows of "
+                f"norms about {expected:.3g}. Leave it out, or bring it nearer to that."
+            )
         return RowGrid(terms, np.zeros(len(terms.column)), float(radius))
 
     def n_numbers(self, n_classes, n_terms):

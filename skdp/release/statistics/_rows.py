@@ -75,16 +75,6 @@ class RowGrid:
             np.trunc(fine, out=Q[rows])
         return Q
 
-    def norms(self, X):
-        """Return the distance of each row from the centre, in units of the radius.
-
-        Distances of elements beyond the radius count as the radius.
-        """
-        norms = np.empty(len(X))
-        for rows, _, here in self._fine(X):
-            norms[rows] = here / self._steps
-        return norms
-
     def is_same(self, other):
         """Return whether another grid has the same terms, centre and radius."""
         names = [field.name for field in fields(Terms)]

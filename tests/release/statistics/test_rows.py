@@ -73,13 +73,6 @@ def test_terms_in_any_order_are_those_of_their_columns(rng):
     assert (a.quantise(X.astype(np.float32)) == a.quantise(X.astype(np.float32) * 1.0)).all()
 
 
-def test_norms_are_those_of_the_centred_rows(rng):
-    rows = grid(orders=(), radius=5.0, centre=0.2)
-    X = rng.uniform(-1e6, 1e6, (200, 5))
-    expected = np.linalg.norm(X / 1e6 - 0.2, axis=1) / 5.0
-    assert rows.norms(X) == pytest.approx(expected, abs=1e-6)
-
-
 def test_another_centre_and_radius():
     rows = grid()
     moved = rows.at(np.ones(15), 2)
