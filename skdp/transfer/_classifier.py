@@ -102,9 +102,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
         a release: clones share it, while the clone of a fitted source is not fitted. ``None``
         learns from the target alone. Several releases are weighed by the labelled rows, those
-        of statistics by how much they know as well ("noise_aware" only). Each must have all classes
-        of the target; without labels, all have the same classes. Those of tables share their
-        encoder.
+        of statistics by how much they know as well ("noise_aware" only). Each must have all
+        classes of the target; without labels, all have the same classes. Those of tables share
+        their encoder.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
         How source and target combine. Those of the papers need a release of
