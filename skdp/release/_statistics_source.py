@@ -389,14 +389,7 @@ class DPStatisticsSource(PrivateRandomness):
     def _announced(self, n_features, names, dtype):
         """Return what is public about columns of which no row has been seen."""
         if self.encoder is not None:
-            columns = self._encoded_columns(None)
-            if n_features not in (None, columns.n_inputs):
-                raise ValueError(
-                    f"The 'n_features' parameter of DPStatisticsSource.accumulator is "
-                    f"{n_features!r}, but the encoder's schema has {columns.n_inputs} columns. "
-                    "Leave it out."
-                )
-            return columns
+            return self._encoded_columns(None)
         if names is None and n_features is None:
             raise ValueError(
                 "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "

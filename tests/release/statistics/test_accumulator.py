@@ -256,14 +256,14 @@ def test_reprs_say_nothing_of_the_rows(rows):
         assert "frozenset" not in text
 
 
-def sums_of(source, X, y, groups):
-    accumulator = source.accumulator(X.shape[1])
-    accumulator.add(X, y, groups)
-    return accumulator.unprotected_sums()
-
-
 @pytest.mark.parametrize("unit", ["record", "group"])
 def test_processes_of_the_owner_exchange_unprotected_sums(unit, rows, tmp_path):
+    # A function of this module could not be imported by the processes.
+    def sums_of(source, X, y, groups):
+        accumulator = source.accumulator(X.shape[1])
+        accumulator.add(X, y, groups)
+        return accumulator.unprotected_sums()
+
     X, y, groups = rows
     order = np.argsort(groups, kind="stable")
     cuts = [0, 300, 301, 900, 1101] if unit == "record" else [0, 300, 303, 900, 1101]
