@@ -1,6 +1,5 @@
 """What a release says of rows by itself: by its classifier, its linear scores or its mixtures."""
 
-import numpy as np
 from scipy.special import softmax
 
 
@@ -30,9 +29,8 @@ def class_scores(release, rows):
     if release.linear is not None:
         return release.linear.scores(rows)
     if release.mixtures is not None:
-        codes = _codes(release, rows)
-        likelihoods = release.mixtures.log_likelihood(codes, np.zeros(codes.shape[1]))
-        return likelihoods + np.log(release.moments.frequencies)
+        frequencies = release.moments.frequencies
+        return release.mixtures.log_posteriors(_codes(release, rows), frequencies)
     raise ValueError(
         "This release has no classifier of its own. Learn from it with DPTransferClassifier, or "
         "ask its owner for one that has."

@@ -7,9 +7,10 @@ from skdp.release.estimation._linear import LinearScores
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._subspace import Subspace
-from skdp.release.estimation._terms import Terms
+from skdp.release.estimation._terms import COSINE_ORDERS, Terms
 
 __all__ = [
+    "COSINE_ORDERS",
     "Alignment",
     "ClassModel",
     "LinearScores",

@@ -203,6 +203,19 @@ class Mixtures:
             [logsumexp(logs[:, self.class_indices == c], axis=1) for c in classes], axis=1
         )
 
+    def log_posteriors(self, Z, frequencies):
+        """Return log-posteriors of rows without noise, up to a constant for each row.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_samples, n_directions)
+            Rows.
+
+        frequencies : ndarray of shape (n_classes,)
+            Of the classes; positive.
+        """
+        return self.log_likelihood(Z, np.zeros(Z.shape[1])) + np.log(frequencies)
+
     def denoise(self, Z, labels, noise):
         """Return noisy rows of known class as what is expected behind their noise.
 

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from skdp.release.statistics._noisy import NoisyStatistics, positive_mean
+from skdp.release.statistics._noisy import NoisyStatistics, positive_counts
 from skdp.release.statistics._rows import GRID
 from skdp.release.statistics._sums import ROW
 
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
-# Of a row more: an absent class keeps a frequency.
-_HALF = 0.5
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -83,7 +81,7 @@ def frequency_steps(counts, deviation):
     >>> frequency_steps(np.array([300.0, 100.0, -5.0]), 10.0).tolist()
     [12071, 4036, 277]
     """
-    counts = positive_mean(counts, deviation) + _HALF
+    counts = positive_counts(counts, deviation)
     parts = np.maximum(np.floor(counts / counts.sum() * _FREQUENCY_STEPS), 1).astype(np.int64)
     parts[np.argmax(parts)] += _FREQUENCY_STEPS - parts.sum()
     return parts

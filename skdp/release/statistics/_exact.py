@@ -51,8 +51,8 @@ class IntegerMap:
     bits: int
 
     @classmethod
-    def nearest(cls, matrix, offset, row_norm=GRID):
-        """Return the map nearest to ``q @ matrix + offset``, for rows of a largest norm.
+    def nearest(cls, matrix, offset):
+        """Return the map nearest to ``q @ matrix + offset``, for rows of a norm of at most 2¹⁶.
 
         Examples
         --------
@@ -61,7 +61,7 @@ class IntegerMap:
         >>> half(np.array([[5.0, 7.0], [-9.0, 0.0]])).tolist()
         [[3.0], [-3.0]]
         """
-        largest = row_norm * np.sqrt((matrix**2).sum(axis=0)) + np.abs(offset) + row_norm
+        largest = GRID * np.sqrt((matrix**2).sum(axis=0)) + np.abs(offset) + GRID
         bits = _EXACT_BITS - 1 - int(np.ceil(np.log2(largest.max())))
         scale = 2.0**bits
         return cls(np.rint(scale * matrix), np.rint(scale * offset), bits)

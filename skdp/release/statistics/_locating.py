@@ -5,7 +5,7 @@ import numpy as np
 from skdp.release.statistics._exact import integer_weights, squared_norms
 from skdp.release.statistics._radius import geometric_edges, noisy_radius, norm_histogram
 from skdp.release.statistics._rows import GRID, RowGrid
-from skdp.release.statistics._sums import ROW
+from skdp.release.statistics._sums import ROW, weighed
 
 # Fraction of the rows within the radius; the others are brought to it. Rule of thumb.
 _QUANTILE = 0.95
@@ -48,9 +48,9 @@ def locate(rows, grid, queries):
     """
     total, count = np.zeros(grid.n_terms, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for Q, _, sizes in rows.chunks(grid):
-        k = np.ones(len(Q)) if sizes is None else sizes
-        total += np.trunc(Q / k[:, np.newaxis]).sum(axis=0).astype(np.int64)
-        count += np.trunc(ROW / k).sum().astype(np.int64)
+        firsts, weights = weighed(Q, sizes)
+        total += firsts.sum(axis=0).astype(np.int64)
+        count += weights.sum().astype(np.int64)
     n = max(queries.add("rows", count, ROW)[0] / ROW, 1.0)
     mean = queries.add("mean", total, GRID) * grid.step / n
     mean *= min(1.0, grid.radius / max(np.linalg.norm(mean), grid.radius * 1e-9))

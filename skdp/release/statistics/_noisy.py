@@ -78,9 +78,14 @@ class NoisyStatistics:
         No row has a square above R², so that there are no fewer than the trace of ``second``
         says, two standard deviations of its noise apart.
         """
-        counts = positive_mean(self.counts, self.count_sd) + _HALF
+        counts = positive_counts(self.counts, self.count_sd)
         certain = self.second.trace() - 2 * self.second_sd * np.sqrt(len(self.second))
         return counts * max(1.0, certain / self.radius**2 / counts.sum())
+
+
+def positive_counts(counts, deviation):
+    """Return positive numbers of rows from noisy ones, see :func:`positive_mean`."""
+    return positive_mean(counts, deviation) + _HALF
 
 
 def positive_mean(estimate, sd):

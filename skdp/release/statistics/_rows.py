@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from skdp.release.estimation import Terms
+from skdp.release.statistics._exact import GRID
 
-# Steps of the grid in the largest norm, R. Rounding costs 2^-16 of it, far less than noise.
-GRID = 2**16
 # Bits of finer steps on which the norm of a row is computed before it is clipped; fewer where many
 # squares are summed, so that their sum stays below 2^53, hence exact in any order.
 _MOST_FINE_BITS = 22

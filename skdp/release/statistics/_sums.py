@@ -71,7 +71,8 @@ class ExactSums:
         sizes : ndarray of shape (n_samples,) or None, default=None
             Rows of the person whose row this is; each counts by one over it.
         """
-        firsts, seconds, rows = _weighed(Q, sizes)
+        firsts, rows = weighed(Q, sizes)
+        seconds = _weighed_by_root(Q, sizes)
         indicators = np.zeros((len(Q), n_classes))
         indicators[np.arange(len(Q)), class_indices] = 1.0
         return cls(
@@ -127,19 +128,33 @@ def _one_of(persons):
     return list(islice(persons, 1))
 
 
-def _weighed(Q, sizes):
-    """Return rows for sums, rows for second moments and counts, each weighed towards zero.
+def weighed(Q, sizes):
+    """Return rows for sums, and counts in steps of ``ROW``, each weighed towards zero.
 
-    Of k rows of norm 1, those divided by k add up to a norm of at most 1, and so do the squares
-    of those divided by √k.
+    Of k rows of norm 1, those divided by k add up to a norm of at most 1.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (n_samples, n_terms)
+        From :meth:`RowGrid.quantise`.
+
+    sizes : ndarray of shape (n_samples,) or None
+        Rows of the person whose row this is.
     """
     if sizes is None:
-        return Q, Q, np.full(len(Q), float(ROW))
+        return Q, np.full(len(Q), float(ROW))
     sizes = np.asarray(sizes, dtype=np.float64)
-    by_root = Q / np.sqrt(sizes)[:, np.newaxis]
+    return np.trunc(Q / sizes[:, np.newaxis]), np.trunc(ROW / sizes)
+
+
+def _weighed_by_root(Q, sizes):
+    """Return rows for second moments: of k rows of norm 1, the squares of those divided by √k."""
+    if sizes is None:
+        return Q
+    by_root = Q / np.sqrt(np.asarray(sizes, dtype=np.float64))[:, np.newaxis]
     # A square root that was rounded down must not lift a norm.
     by_root *= 1 - 2.0**-50
-    return np.trunc(Q / sizes[:, np.newaxis]), np.trunc(by_root), np.trunc(ROW / sizes)
+    return np.trunc(by_root)
 
 
 def _whole(sums):

@@ -112,7 +112,7 @@ class ClassMeans:
         K, d = self.means.shape
         covariances = np.broadcast_to(self.covariance, (K, d, d))
         normals = Mixtures.single(self.means, covariances)
-        return normals.log_likelihood(Z, np.zeros(d)) + np.log(self.frequencies)
+        return normals.log_posteriors(Z, self.frequencies)
 
     def scores(self, X):
         """Return log-posteriors of rows, up to a constant for each row."""

@@ -1,4 +1,4 @@
-"""What speaks for a candidate: agreement with the source without labels, and labels left out."""
+"""Evidence for a candidate: agreement with the source without labels, and held-out labels."""
 
 import numpy as np
 from scipy.special import softmax

@@ -1,7 +1,5 @@
 """What a release of statistics says of rows by itself: log-posteriors by each of its parts."""
 
-import numpy as np
-
 from skdp.release.estimation import ClassModel, Subspace
 from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
 from skdp.transfer.strategies._embedding import Embedding
@@ -32,12 +30,11 @@ class Discriminant:
         self._subspace = Subspace.of_moments(moments, _N_DIRECTIONS)
         directions, total = self._subspace.components, self._subspace.variances
         self._normals = ClassModel.of_moments(moments, directions, total).predictive()
-        self._priors = np.log(moments.frequencies)
+        self._frequencies = moments.frequencies
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
-        Z = self._subspace.project(X)
-        return self._normals.log_likelihood(Z, np.zeros(Z.shape[1])) + self._priors
+        return self._normals.log_posteriors(self._subspace.project(X), self._frequencies)
 
 
 class SourceMixtures:
@@ -45,12 +42,11 @@ class SourceMixtures:
 
     def __init__(self, release):
         self._subspace, self._mixtures = release.subspace, release.mixtures
-        self._priors = np.log(release.moments.frequencies)
+        self._frequencies = release.moments.frequencies
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
-        codes = self._subspace.encode(X)
-        return self._mixtures.log_likelihood(codes, np.zeros(codes.shape[1])) + self._priors
+        return self._mixtures.log_posteriors(self._subspace.encode(X), self._frequencies)
 
 
 class OfTarget:

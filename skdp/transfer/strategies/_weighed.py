@@ -1,4 +1,4 @@
-"""A few candidates, weighed by evidence: what statistics of a source, and labels, speak for."""
+"""Bayesian model averaging of a few candidates: statistics of a source, and a target's labels."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +40,7 @@ _N_FOLDS = 5
 
 @dataclass
 class Weighed:
-    """A candidate, and what speaks for it.
+    """A candidate, and the evidence for it.
 
     Attributes
     ----------
