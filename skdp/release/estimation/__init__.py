@@ -2,10 +2,12 @@
 
 from skdp.release.estimation._alignment import Alignment, class_medians
 from skdp.release.estimation._denoising import denoised_codes
+from skdp.release.estimation._discriminant import linear_discriminant
 from skdp.release.estimation._empirical_bayes import ClassModel
 from skdp.release.estimation._linear import LinearScores
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
+from skdp.release.estimation._posterior import positive_mean, posterior_weights
 from skdp.release.estimation._subspace import Subspace
 from skdp.release.estimation._terms import COSINE_ORDERS, Terms
 
@@ -20,4 +22,7 @@ __all__ = [
     "Terms",
     "class_medians",
     "denoised_codes",
+    "linear_discriminant",
+    "positive_mean",
+    "posterior_weights",
 ]

@@ -135,6 +135,18 @@ class Moments:
         return float(max(total.sum(), _TINY) / max(error.mean(), _TINY))
 
     @property
+    def variance_errors(self):
+        """Return the standard errors of the variances within classes, (n_features,).
+
+        Those of N normal rows, noise included, and that of the noise of statistics.
+        """
+        spread = self.within_covariance().diagonal() + self.noise
+        square = 2 * spread**2 / self.effective_sizes.sum()
+        if self.covariance_noise is not None:
+            square = square + self._shares**2 @ self.covariance_noise
+        return np.sqrt(square)
+
+    @property
     def eigenvalue_noise(self):
         """Return how far noise moves the eigenvalues of the total covariance, at most.
 
@@ -148,9 +160,13 @@ class Moments:
             return moved
         return moved + np.sqrt(2 * p * (self._shares**2 @ self.covariance_noise).mean())
 
+    def within_covariance(self):
+        """Return the noise-corrected covariance of rows within classes, on average."""
+        return _unpack(self._shares @ self.covariances, self.means.shape[1])
+
     def total_covariance(self):
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
-        within = _unpack(self._shares @ self.covariances, self.means.shape[1])
+        within = self.within_covariance()
         centred = self.means - self.mean
         spread = (centred.T * self.frequencies) @ centred
         if self.mean_noise is not None:

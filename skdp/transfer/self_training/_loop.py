@@ -67,7 +67,7 @@ class SelfTraining:
     model: Any
 
 
-def self_train(strategy, schedule, labels, *, tol, verbose):
+def self_train(strategy, schedule, labels, *, tol, verbose, worthwhile=None):
     """Label the unlabelled rows round by round.
 
     The labelled rows alone guess first, in round 0. When hardly a guess changes in a round,
@@ -90,9 +90,13 @@ def self_train(strategy, schedule, labels, *, tol, verbose):
     verbose : int
         Above 0, print a line for each round.
 
+    worthwhile : callable or None, default=None
+        Asked after the first round, without arguments, whether to go on.
+
     Returns
     -------
-    result : SelfTraining
+    result : SelfTraining or None
+        None where it was not worthwhile.
     """
     n_unlabelled = int(np.count_nonzero(labels < 0))
     history = History(len(schedule), n_unlabelled, verbose)
@@ -110,6 +114,9 @@ def self_train(strategy, schedule, labels, *, tol, verbose):
         changed = int(np.count_nonzero(guesses != labels))
         labels = guesses
         history.add(k, settings, changed, step.details)
+        if worthwhile is not None and not worthwhile():
+            return None
+        worthwhile = None  # asked once
         if k == len(schedule):
             break
         k = len(schedule) if changed <= tol * n_unlabelled else k + 1

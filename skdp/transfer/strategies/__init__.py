@@ -1,7 +1,12 @@
 """How source and target combine: one strategy a paper, and ours."""
 
+from functools import partial
+
+import numpy as np
+
 from skdp.transfer.self_training import self_train
 from skdp.transfer.strategies._alignment import AlignmentSide
+from skdp.transfer.strategies._evidence import lie_apart
 from skdp.transfer.strategies._least_error import LeastErrorStrategy, SourceSide
 from skdp.transfer.strategies._multitask import MultiTaskSide
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
@@ -16,9 +21,9 @@ STRATEGIES = ("noise_aware", *_SIDES)
 def train(name, task, schedule, *, tol, verbose):
     """Learn a task by the strategy of that name.
 
-    "noise_aware" trains itself with releases of noisy rows. With one of statistics, or without
-    labels, candidates are weighed by evidence: where no row of the source was seen, and little
-    is known of the target, self-training has to earn its place.
+    "noise_aware" trains itself where classes lie apart. Where they overlap, or with a release of
+    statistics or of a table, or without labels, candidates are weighed by evidence instead: what
+    is guessed there confirms itself.
 
     Parameters
     ----------
@@ -33,10 +38,25 @@ def train(name, task, schedule, *, tol, verbose):
     -------
     result : SelfTraining
     """
-    if name == "noise_aware" and (task.has_statistics or task.unlabelled.all()):
-        return Candidates(task).learn(schedule, tol=tol, verbose=verbose)
-    strategy = make_strategy(name, task)
-    return self_train(strategy, schedule, task.labels, tol=tol, verbose=verbose)
+    settings = {"tol": tol, "verbose": verbose}
+    if name != "noise_aware":
+        return self_train(make_strategy(name, task), schedule, task.labels, **settings)
+    train_itself = partial(_train_itself, task, schedule, settings)
+    if task.is_calibrated or task.unlabelled.all():
+        return Candidates(task).learn(train_itself)
+    found = train_itself(make_strategy(name, task))
+    return Candidates(task).learn() if found is None else found
+
+
+def _train_itself(task, schedule, settings, strategy):
+    """Return self-training by a noise-aware strategy; None where classes overlap."""
+    return self_train(
+        strategy,
+        schedule,
+        task.labels,
+        worthwhile=lambda: lie_apart(np.exp(strategy.log_posteriors)),
+        **settings,
+    )
 
 
 def make_strategy(name, task):

@@ -1,8 +1,13 @@
 """What a release of statistics says of rows by itself: log-posteriors by each of its parts."""
 
-from skdp.release.estimation import ClassModel, Subspace
+import numpy as np
+
+from skdp.release.estimation import ClassModel, Subspace, linear_discriminant
+from skdp.transfer._columns import unseen_columns
+from skdp.transfer.strategies._candidates import log_posteriors
 from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
 from skdp.transfer.strategies._embedding import Embedding
+from skdp.transfer.strategies._evidence import agrees
 from skdp.transfer.strategies._source_scorers import AdaptedMixtureScorer
 
 # Directions of a discriminant; the target's subspace has as many. Rule of thumb.
@@ -75,6 +80,9 @@ class OfTarget:
 def rows_of(task, subspace):
     """Return a function of target rows that gives them in the columns of the source.
 
+    Where the target lies beyond what the source has seen of a column, the source's mean stands
+    for it: what noise says of such columns would decide.
+
     Parameters
     ----------
     task : Task
@@ -83,9 +91,31 @@ def rows_of(task, subspace):
     subspace : Subspace
         Of the target's rows.
     """
-    if task.release.n_features == task.X.shape[1]:
-        return lambda X: X
-    return Embedding.of_means(task, subspace).rows
+    if task.release.n_features != task.X.shape[1]:
+        return Embedding.of_means(task, subspace).rows
+    moments = task.release.moments
+    unseen = unseen_columns(moments, task.X)
+    mean = moments.mean.astype(task.X.dtype)
+    return lambda X: np.where(unseen, mean, X) if unseen.any() else X
+
+
+def source_scorer(task, subspace):
+    """Return the log-posteriors of a source, for the target.
+
+    Its linear score, if it has one. Of noisy rows it is the discriminant of their moments, unless
+    densities find the same classes and that these lie apart: where classes overlap, densities
+    are sure of what is not so.
+    """
+    release = task.release
+    if release.linear is not None:
+        return OfTarget(release.linear, rows_of(task, subspace), task.class_indices)
+    reference = reference_scorer(task, subspace)
+    if release.moments.of_statistics:
+        return reference
+    discriminant = linear_discriminant(release.moments)
+    linear = OfTarget(discriminant, rows_of(task, subspace), task.class_indices)
+    found, named = (np.exp(log_posteriors(each, task.X)) for each in (reference, linear))
+    return reference if agrees(found, named) else linear
 
 
 def reference_scorer(task, subspace):
@@ -98,11 +128,6 @@ def reference_scorer(task, subspace):
     better = mixtures is not None and (release.moments.of_statistics or mixtures.is_multimodal)
     scorer = SourceMixtures(release) if better else Discriminant(release.moments)
     return OfTarget(scorer, rows_of(task, subspace), task.class_indices)
-
-
-def linear_scorer(task, subspace):
-    """Return the linear score of a release, for the target."""
-    return OfTarget(task.release.linear, rows_of(task, subspace), task.class_indices)
 
 
 def class_means(task, subspace, labels=None):

@@ -66,10 +66,11 @@ class Task:
         return self.labels < 0
 
     @property
-    def has_statistics(self):
-        """Whether a release is of statistics that were perturbed, not of rows."""
-        moments = [part.release.moments for part in self.parts]
-        return any(each is not None and each.of_statistics for each in moments)
+    def is_calibrated(self):
+        """Whether a release has log-posteriors as they are: of noisy statistics, or of a table."""
+        releases = [part.release for part in self.parts]
+        statistics = (each.moments is not None and each.moments.of_statistics for each in releases)
+        return any(statistics) or any(each.linear is not None for each in releases)
 
     @property
     def parts(self):

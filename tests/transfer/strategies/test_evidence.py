@@ -8,6 +8,7 @@ from scipy.special import softmax
 from skdp.transfer.strategies._evidence import (
     agrees,
     entropy,
+    held_out_probabilities,
     label_tilt,
     log_evidence,
     posterior_weights,
@@ -54,8 +55,10 @@ def test_evidence_is_a_power_of_the_likelihood_of_labels_a_tenth_of_which_are_ou
     labels, tilt = np.array([0, 0]), np.log([0.5, 1.0])
     own = 0.8 * 0.5 / (0.8 * 0.5 + 0.2), 0.3 * 0.5 / (0.3 * 0.5 + 0.7)
     expected = sum(np.log(0.9 * p + 0.05) for p in own) / 3
-    assert_allclose(log_evidence(logs, labels, tilt), expected)
-    assert log_evidence(np.array([[0.0, -1e9]] * 2), np.array([1, 1]), 0 * tilt) > -7
+    probabilities = held_out_probabilities(logs, labels, tilt)
+    assert_allclose(probabilities, own)
+    assert_allclose(log_evidence(probabilities, 2), expected)
+    assert log_evidence(np.zeros(2), 2) > -7
 
 
 def test_candidates_of_little_weight_are_left_out():

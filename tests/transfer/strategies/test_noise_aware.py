@@ -30,8 +30,8 @@ def test_private_rows_of_a_whole_record_still_help(rng):
     # Means of 3,000 rows survive noise in which no row can be seen.
     means = 3 * rng.randn(4, 20)
     labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
-    rows = means[labels] + rng.randn(12_000, 20) * np.linspace(2, 8, 20)
-    X = means[y] + rng.randn(400, 20) * np.linspace(2, 8, 20)
+    rows = means[labels] + rng.randn(12_000, 20) * np.linspace(2, 7, 20)
+    X = means[y] + rng.randn(400, 20) * np.linspace(2, 7, 20)
     low, high = np.full(20, -40.0), np.full(20, 40.0)
     noise = GaussianDPNoise(
         8.0, privacy_unit="record", bounds=(low, high), random_state=np.random.RandomState(0)
