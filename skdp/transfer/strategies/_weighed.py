@@ -37,9 +37,9 @@ from skdp.utils._folds import stratified_folds
 # Folds in which labelled rows are left out; rule of thumb.
 _N_FOLDS = 5
 # Prior variances of the coefficients of standardised columns for the target alone, and their
-# log-odds. Over six tables the AUC with 10 labels a class is .698 with .01 and .02, .675 with 1 and
-# .669 with scikit-learn's default on columns in [0, 1]; with 50 labels .749, .731 and .732.
-# Pictures want 1.
+# log-odds. Over six tables the AUC with 10 labels a class is .698 with .01, .675 with 1, and .669
+# with scikit-learn's default on columns in [0, 1]; with 50 labels .749, .731 and .732. Pictures
+# want 1.
 _ALONE = ((0.02, 0.0), (1.0, -1.0))
 
 

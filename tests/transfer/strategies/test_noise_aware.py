@@ -26,26 +26,28 @@ def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, sam
     assert alone.source_weight_ == 0
 
 
-def test_private_rows_of_a_whole_record_still_help(rng):
+def test_private_rows_of_a_whole_record_still_help():
     # Means of 3,000 rows survive noise in which no row can be seen.
-    means = 3 * rng.randn(4, 20)
-    labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
-    rows = means[labels] + rng.randn(12_000, 20) * np.linspace(2, 7, 20)
-    X = means[y] + rng.randn(400, 20) * np.linspace(2, 7, 20)
-    low, high = np.full(20, -40.0), np.full(20, 40.0)
-    noise = GaussianDPNoise(
-        8.0, privacy_unit="record", bounds=(low, high), random_state=np.random.RandomState(0)
-    )
-    source = DPSource(noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
-    source.fit(rows, labels)
-    assert source.guarantee_.unit == "record"
-    marked = np.full(400, -1)
-    for c in range(4):
-        marked[np.flatnonzero(y == c)[:2]] = c
-    shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
-    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-    gain = np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y)
-    assert gain > 0.05
+    spread, gains = np.linspace(2, 7, 20), []
+    for seed in range(3):
+        rng = np.random.RandomState(seed)
+        means = 3 * rng.randn(4, 20)
+        labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
+        rows = means[labels] + rng.randn(12_000, 20) * spread
+        X = means[y] + rng.randn(400, 20) * spread
+        low, high = np.full(20, -40.0), np.full(20, 40.0)
+        noise = GaussianDPNoise(8.0, privacy_unit="record", bounds=(low, high), random_state=rng)
+        source = DPSource(noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
+        source.fit(rows, labels)
+        assert source.guarantee_.unit == "record"
+        marked = np.full(400, -1)
+        for c in range(4):
+            marked[np.flatnonzero(y == c)[:2]] = c
+        shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
+        alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+        gains.append(np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y))
+    assert np.mean(gains) > 0.05
+    assert min(gains) > -0.02
 
 
 def test_units_of_the_target_do_not_matter(same):
