@@ -211,7 +211,7 @@ def columns():
     return (
         "Area under the ROC curve, mean and standard error over draws. The target has all columns "
         "of the source, or lacks two of them (hours-per-week and race on adult, kappa and "
-        "creatinine on flchain) and has three others (capital-loss and workclass, lambda and "
+        "creatinine on flchain) and has three others (capital-loss and workclass, sample.yr and "
         "flc.grp, and noise). *Source alone* has all of its columns.\n\n"
         + table(["case", "release", "labels of a class", *names], body)
     )

@@ -45,7 +45,7 @@ OWN = {"target": LABELS[-1], "self-training": LABELS[-1], "all labels": None}
 LEAST = 1e-12
 # Columns that the target lacks, and those that the source lacks; the target has one of noise too.
 LACKING = {"adult": ("hours-per-week", "race"), "flchain": ("kappa", "creatinine")}
-EXTRA = {"adult": ("capital-loss", "workclass"), "flchain": ("lambda", "flc.grp")}
+EXTRA = {"adult": ("capital-loss", "workclass"), "flchain": ("sample.yr", "flc.grp")}
 NOISE = "noise"
 COLUMNS = ("all columns", "other columns")
 
