@@ -20,6 +20,7 @@ NEEDS = {
     "bench_human_activity.py": "human activity",
     "bench_tables_peers.py": "the six tables; interpret-core, diffprivlib, torch and opacus",
     "bench_statistics.py tables": "the six tables",
+    "bench_records.py": "the six tables",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
@@ -36,7 +37,7 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale",
+    "statistics_scale", "records", "records_columns",
 )  # fmt: skip
 
 TEXT = """\
@@ -57,8 +58,8 @@ computes only the rows that its table lacks, and writes each as it comes: after 
 repeat the command. `--list` says what is missing, `--redo` computes rows again, and `--models`,
 `--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py` says what a
 table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
-that it has, `bench_tables_peers.py` and `bench_statistics.py` their rows; the other scripts run
-as a whole. `python benchmarks/tables.py` then writes this page.
+that it has, `bench_tables_peers.py`, `bench_statistics.py` and `bench_records.py` their rows; the
+other scripts run as a whole. `python benchmarks/tables.py` then writes this page.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the

@@ -122,21 +122,29 @@ class Results:
 
     def add(self, row, redo=False):
         """Write a row, unless one with its key is there by now; say whether it was written."""
+        return bool(self.add_all([row], redo))
+
+    def add_all(self, rows, redo=False):
+        """Write rows that belong together, all or none if interrupted; return how many."""
         run = self.run or circumstances()
         with locked(self.path.parent):
             self.reload()
-            here = self.keys.get(key_of(row))
-            if here is not None and not redo:
-                return False
+            new = [row for row in rows if redo or row not in self]
+            if not new:
+                return 0
             if run not in self.record["runs"]:
                 self.record["runs"].append(run)
-            row = {**row, "commit": run["commit"], "run": self.record["runs"].index(run)}
-            if here is None:
-                self.record["rows"].append(row)
-            else:
-                self.record["superseded"].append(self.record["rows"][here])
-                self.record["rows"][here] = row
+            for row in new:
+                self._put({**row, "commit": run["commit"], "run": self.record["runs"].index(run)})
             write(self.path, self.record)
         self.run = run
         self.reload()
-        return True
+        return len(new)
+
+    def _put(self, row):
+        here = self.keys.setdefault(key_of(row), len(self.record["rows"]))
+        if here == len(self.record["rows"]):
+            self.record["rows"].append(row)
+        else:
+            self.record["superseded"].append(self.record["rows"][here])
+            self.record["rows"][here] = row

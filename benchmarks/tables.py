@@ -7,6 +7,7 @@ import _audit_tables as audits
 import _front
 import _howto
 import _model_tables as models
+import _records_tables as records
 import _statistics_tables as statistics
 import _transfer_tables as transfers
 import _variant_tables as variants
@@ -127,6 +128,8 @@ SECTIONS = [
             "draws, each with its own splits, labels and noise; δ = 1e-5."
         ),
     ),
+    ("Records of six tables, with few labels or none", "records", records.tables),
+    ("Records with other columns at the target", "records_columns", records.columns),
     (
         "Whole records of human activity, ten people to twenty",
         "statistics_activity",

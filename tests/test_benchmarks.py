@@ -315,6 +315,115 @@ def test_methods_are_measured_once_and_missing_peers_left_out(load, open_results
     assert not results.record["superseded"]
 
 
+@pytest.mark.usefixtures("small_table")
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monkeypatch):
+    bench, made = load("bench_records"), []
+    monkeypatch.setattr(bench, "LEVELS", ("record 4", "16"))
+    make = bench.make_release
+
+    def counting(*arguments):
+        made.append(make(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(bench, "make_release", counting)
+    groups, results = bench.tables_groups("flchain", 0), open_results()
+    assert [len(group) for group in groups] == [3, 3, 3]
+    for written in (9, 0):
+        assert bench.run(groups, bench.tables_rows, results) == written
+    assert len(made) == 2
+    assert [release.guarantee.unit for release in made] == ["labelled record", "element"]
+    rows = {(row["level"], row["model"], row["labels"]): row for row in results.record["rows"]}
+    assert all(0 <= row["balanced_accuracy"] <= 1 for row in rows.values())
+    assert rows["record 4", "transfer", 10]["settings"]["epsilon"] == 4
+    assert rows["-", "all labels", None]["log_loss"] > 0
+    # A row that an earlier plan lacked: all of its release are made again.
+    results.record["rows"].pop()
+    load("_store").write(results.path, results.record)
+    assert bench.run(groups, bench.tables_rows, results) == 3
+    assert len(made) == 3
+    assert len(results.record["superseded"]) == 2
+
+
+@pytest.mark.usefixtures("small_table")
+def test_target_s_columns_and_labels(load, monkeypatch):
+    bench = load("bench_records")
+    monkeypatch.setattr(bench, "LACKING", {"flchain": ("group",)})
+    monkeypatch.setattr(bench, "EXTRA", {"flchain": ("dose",)})
+    data = bench.scenario("flchain", 0)
+    schema, frames = bench.column_frames("flchain", data, 0)
+    assert set(schema["columns"]) == {"sex", "group", "count"}
+    assert set(frames["all columns"]) == set(schema["columns"])
+    assert set(frames["other columns"]) == {"sex", "count", "dose", "noise"}
+    assert len(bench.columns_groups("flchain", 0)[0]) == 5
+    assert bench.columns_groups("whas500", 0) == []
+    shown = bench.labelled(data, 1)
+    np.testing.assert_array_equal(np.sort(data.target[shown]), data.schema["classes"])
+    np.testing.assert_array_equal(bench.labelled(data, None), data.learning)
+
+
+def test_qualities_of_probabilities(load):
+    found = load("bench_records").qualities(
+        np.array([False, True, True, True]), np.array([1 / 4, 3 / 4, 3 / 4, 1 / 4])
+    )
+    assert found["auc"] == pytest.approx((1 + 1 + 0.5) / 3)
+    assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
+    assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
+
+
+def _records_rows():
+    """Two draws of one table; log losses of which the transfer's are better, alike and worse."""
+    for draw in (0, 1):
+        head = {"case": "flchain", "draw": draw, "fit_seconds": 2.0}
+        values = [("-", "target", 10, 0.6), ("-", "self-training", 10, 0.9)]
+        values += [("-", "all labels", None, 0.3), ("4", "source", 0, 0.5 + draw / 10)]
+        values += [("4", "transfer", 0, 0.4), ("4", "transfer", 10, 0.55)]
+        values += [("record 1", "source", 0, 0.5), ("record 1", "transfer", 10, 0.7 + draw / 10)]
+        for level, model, labels, value in values:
+            yield {**head, "level": level, "model": model, "labels": labels} | dict.fromkeys(
+                ("auc", "log_loss", "brier", "balanced_accuracy"), value
+            )
+
+
+def test_gains_over_the_better_part_are_counted(load, monkeypatch):
+    tables, rows = load("_records_tables"), [*_records_rows()]
+    none, few, private = tables.cells(rows, "log_loss")
+    assert (none.better, none.outcome) == ("source", "win")
+    assert none.gain.mean == pytest.approx(0.15)
+    assert none.gain.error == pytest.approx(0.05)
+    assert (few.better, few.outcome) == ("source", "tie")
+    assert few.gain.error == pytest.approx(0.05)
+    assert (private.better, private.outcome) == ("source", "loss")
+    assert private.gain.mean == pytest.approx(-0.25)
+    assert private.gain_over("target").mean == pytest.approx(-0.15)
+    [_, few, private] = tables.cells(rows, "auc")  # more is better
+    assert (few.better, few.outcome) == ("target", "loss")
+    assert (private.better, private.outcome) == ("target", "win")
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    text = tables.tables()
+    assert "| log loss | 10 | noisy statistics | 0 | 0 | 1 | -0.2500 | -0.2500 | -0.1500 |" in text
+    assert "| flchain | ε = 4 for an element | 0 | – | – | 0.300 ± 0.000 | 0.550 ± 0.050 |" in text
+    assert "| transfer | ε = 1 for a record | 10 | – | 2.00 |" in text
+
+
+def test_other_columns_are_compared_with_all_of_them(load, monkeypatch):
+    tables = load("_records_tables")
+    head = {"case": "adult", "level": "record 4"}
+    rows = [
+        {**head, "model": model, "variant": variant, "labels": 0, "draw": draw, "auc": auc + draw}
+        for draw in (0, 1)
+        for model, variant, auc in (
+            ("source", "all columns", 0.8),
+            ("transfer", "all columns", 0.82),
+            ("transfer", "other columns", 0.80),
+        )
+    ]
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    line = "| adult | ε = 4 for a record | 0 | 1.300 ± 0.500 | 1.320 ± 0.500 | 1.300 ± 0.500 |"
+    assert f"{line} -0.0200 ± 0.0000 | **no** |" in tables.columns()
+
+
 def test_qualities_of_log_odds(load):
     log_odds = np.log([1 / 3, 3, 3, 1 / 3])  # probabilities 1/4 and 3/4
     found = load("_tables_data").qualities(np.array([0, 1, 1, 1]), log_odds)

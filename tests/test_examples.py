@@ -3,6 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -41,6 +43,29 @@ def test_main_job_on_embedded_digits(tmp_path):
     assert same["transfer, noise-aware"][0] > same["no transfer (self-training)"][0] - 0.3
     assert other["transfer, noise-aware"][0] > other["transfer, alignment"][0] + 5
     assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
+
+
+def test_two_organisations_on_the_embedded_table(tmp_path):
+    short = ("--rows", "4000", "--target", "300", "--draws", "1")
+    lines = run_example(tmp_path, "plot_two_organisations.py", *short)
+    auc, accuracy, log_loss = (
+        {
+            " ".join(words[:-4]): [float(word) for word in words[-4:]]
+            for words in map(str.split, lines[start + 1 : start + 11])
+        }
+        for start in (i for i, line in enumerate(lines) if "labels    ε = ∞" in line)
+    )
+    assert len(auc) == len(accuracy) == len(log_loss) == 10
+    release = "source alone, statistics"
+    # The noise has no seed: margins are several times its spread.
+    assert min(auc[release]) > auc["target alone 20"][0]
+    assert auc[release][0] > auc[release][-1] - 0.01  # without privacy, and at ε = 0.5
+    for labels in (0, 20, 100):
+        ours = f"transfer, statistics {labels}"
+        assert np.subtract(auc[ours], auc[release]).min() > -0.03
+        assert np.subtract(log_loss[ours], log_loss[release]).max() < 0.06
+        assert min(accuracy[ours]) > 0.7
+    assert (tmp_path / "two_organisations.png").stat().st_size > 10_000
 
 
 def test_statistics_on_made_up_hospitals(tmp_path):

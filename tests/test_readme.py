@@ -1,6 +1,8 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,9 +22,26 @@ def test_first_command_names_a_file_that_exists():
     assert (ROOT / command.split()[-1]).is_file()
 
 
+def test_records_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SKDP_DATA", raising=False)
+    code, *_ = blocks("python")
+    names: dict = {}
+    exec(code, names)
+    summary = capsys.readouterr().out
+    assert "(1, 1e-05)-differential privacy per labelled record" in summary
+    adult, probabilities = names["adult"], names["probabilities"]
+    assert sum(label is not None for label in names["known"]) == 20
+    earns_more = names["y"][adult.test] == names["model"].classes_[1]
+    assert roc_auc_score(earns_more, probabilities[:, 1]) > 0.88
+    # Calibrated, where probabilities are small, middling and large.
+    for rows in np.array_split(np.argsort(probabilities[:, 1]), 3):
+        assert abs(probabilities[rows, 1].mean() - earns_more[rows].mean()) < 0.08
+
+
 def test_transfer_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    code, _, _ = blocks("python")
+    _, code, _, _ = blocks("python")
     exec(code, {})
     accuracy, summary = capsys.readouterr().out.split("\n", maxsplit=1)
     assert float(accuracy) > 0.6
@@ -31,7 +50,7 @@ def test_transfer_example_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_pipeline_example_runs(capsys):
-    _, code, _ = blocks("python")
+    _, _, code, _ = blocks("python")
     exec(code, {})
     accuracy, guarantee = capsys.readouterr().out.split("\n", maxsplit=1)
     assert float(accuracy) > 0.8
@@ -41,7 +60,7 @@ def test_pipeline_example_runs(capsys):
 def test_participants_example_runs(tmp_path, monkeypatch, capsys, digits):
     monkeypatch.chdir(tmp_path)
     X, y = digits
-    _, _, code = blocks("python")
+    *_, code = blocks("python")
     names = {"X": X, "y": y, "x": X[0], "files": ["hospital-a.model"]}
     exec("from skdp import DeepFuzzyClassifier, OptimalDPNoise\n" + code, names)
     assert "of participant 'hospital A'" in capsys.readouterr().out

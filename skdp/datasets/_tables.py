@@ -51,6 +51,10 @@ def load_table(name, *, random_state=None):
     OSError
         When the files are not there.
 
+    See Also
+    --------
+    load_adult : The first of them, which needs no files.
+
     Examples
     --------
     >>> from skdp.datasets import load_table
@@ -60,25 +64,47 @@ def load_table(name, *, random_state=None):
     """
     if name not in _NAMES:
         raise ValueError(f"The 'name' parameter of load_table is {name!r}; use one of {_NAMES}.")
+    return scenario(name, _file, random_state)
+
+
+def scenario(name, find, random_state):
+    """Return a table with its scenario of transfer.
+
+    Parameters
+    ----------
+    name : str
+        The table.
+
+    find : callable
+        Returns the path of ``"<name>.csv.gz"``, the rows, or of ``"schemas.json"``, what is public
+        about them.
+
+    random_state : int, RandomState instance or None
+        Draws the target's order, and the source where that is random.
+
+    Returns
+    -------
+    table : :class:`~sklearn.utils.Bunch`
+        See :func:`load_table`.
+    """
     rng = check_random_state(random_state)
-    scenario = json.loads(_file("schemas.json").read_text())[name]
-    frame = pd.read_csv(_file(f"{name}.csv.gz"))
-    y = frame.pop(scenario["label"]).to_numpy()
+    about = json.loads(find("schemas.json").read_text(encoding="utf-8"))[name]
+    frame = pd.read_csv(find(f"{name}.csv.gz"))
+    y = frame.pop(about["label"]).to_numpy()
     is_source = _source_rows(name, frame, rng)
     target = rng.permutation(np.flatnonzero(~is_source))
-    learning = target[: scenario["target_rows"]]
-    n_labels = scenario["labels_per_class"]
+    learning, test = np.split(target, [about["target_rows"]])
     classes = np.unique(y)
-    shown = [learning[y[learning] == label][:n_labels] for label in classes]
+    shown = [learning[y[learning] == label][: about["labels_per_class"]] for label in classes]
     return Bunch(
         data=frame,
         target=y,
-        schema={"version": 1, "columns": scenario["columns"], "classes": classes.tolist()},
+        schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
         source=np.flatnonzero(is_source),
         learning=learning,
         labelled=np.concatenate(shown),
-        test=target[scenario["target_rows"] :],
-        DESCR=scenario["note"],
+        test=test,
+        DESCR=about["note"],
     )
 
 
@@ -99,6 +125,6 @@ def _file(name):
         raise OSError(
             f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} names no folder with tabular/{name}. Set "
             "the environment variable SKDP_DATA to a folder that holds it; "
-            "skdp.datasets.load_digits_domains() needs no files."
+            "skdp.datasets.load_adult() needs no files."
         )
     return path

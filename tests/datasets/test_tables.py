@@ -1,11 +1,12 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp.datasets import load_table
+from skdp.datasets import _adult, load_adult, load_table
 
 SCENARIO = {"label": "y", "columns": {"x": {}}, "labels_per_class": 2, "target_rows": 10}
 
@@ -81,3 +82,48 @@ def test_real_tables(name):
     assert tuple(sizes) == SIZES[name]
     assert set(table.schema["columns"]) == set(table.data)
     assert table.schema["classes"] == np.unique(table.target).tolist()
+
+
+def test_adult_needs_no_files(monkeypatch):
+    monkeypatch.delenv("SKDP_DATA", raising=False)
+    adult, again, other = (load_adult(random_state=seed) for seed in (0, 0, 1))
+    sizes = map(len, (adult.data, adult.source, adult.learning, adult.labelled, adult.test))
+    assert tuple(sizes) == SIZES["adult"]
+    assert_array_equal(adult.source, again.source)
+    assert not np.array_equal(adult.source, other.source)
+    assert adult.schema["classes"] == ["<=50K", ">50K"]
+    assert (adult.target == ">50K").sum() == 7841  # as its documents say
+    missing = adult.data.isna().sum()
+    assert missing[missing > 0].to_dict() == {
+        "workclass": 1836, "occupation": 1843, "native-country": 583,
+    }  # fmt: skip
+    # Every value lies within what the schema calls public.
+    for name, column in adult.schema["columns"].items():
+        values = adult.data[name].dropna()
+        if column["type"] == "numeric":
+            assert values.between(column["low"], column["high"]).all()
+        else:
+            assert set(values) <= set(column["categories"])
+
+
+def test_adult_is_the_table_of_the_files():
+    try:
+        table = load_table("adult", random_state=3)
+    except OSError as error:
+        pytest.skip(str(error))
+    adult = load_adult(random_state=3)
+    assert set(adult) == set(table)
+    pd.testing.assert_frame_equal(adult.pop("data"), table.pop("data"))
+    for name, value in table.items():
+        if isinstance(value, np.ndarray):
+            assert_array_equal(adult[name], value)
+        else:
+            assert adult[name] == value
+
+
+def test_embedded_data_are_small_and_attributed():
+    folder = Path(_adult.__file__).parent / "data"
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 300_000
+    for text in (load_adult.__doc__, (folder / "README.md").read_text()):
+        assert "CC BY 4.0" in text
+        assert "Becker" in text

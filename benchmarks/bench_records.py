@@ -1,0 +1,234 @@
+"""Records of mixed columns: what few labels, a release, and both together are worth.
+
+    python benchmarks/bench_records.py tables
+    python benchmarks/bench_records.py columns --tables flchain --draws 3
+
+tables: six tables; a release protects whole records (noisy statistics) or single elements (noisy
+rows); the target has no label, or ten of each class. Beside the transfer stand logistic regression
+on the labelled rows, the same in scikit-learn's self-training on all rows, the same with the
+labels of all rows, and the source alone.
+columns: two tables whose targets lack two of the source's columns, and have three others.
+
+Each draw has splits, labels and noise of its own. All rows of one release are written together,
+so that what is compared comes from the same release; rows that ``results/`` has are not computed
+again. Data are found through SKDP_DATA.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import functools
+import warnings
+
+import numpy as np
+from _report import Timer
+from _store import Results
+from _tables_peers import TABLES
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.semi_supervised import SelfTrainingClassifier
+
+from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp.datasets import load_table
+
+DRAWS = 10
+# Whole records by noisy statistics; elements by noisy rows.
+LEVELS = ("record 4", "record 1", "16", "4")
+NONE = "-"
+# Labelled rows of each class.
+LABELS = (0, 10)
+# The target's own models, and how many labels each has; None: those of all its rows.
+OWN = {"target": LABELS[-1], "self-training": LABELS[-1], "all labels": None}
+# Least difference from 0 or 1 of a probability whose logarithm is taken.
+LEAST = 1e-12
+# Columns that the target lacks, and those that the source lacks; the target has one of noise too.
+LACKING = {"adult": ("hours-per-week", "race"), "flchain": ("kappa", "creatinine")}
+EXTRA = {"adult": ("capital-loss", "workclass"), "flchain": ("sample.yr", "flc.grp")}
+NOISE = "noise"
+COLUMNS = ("all columns", "other columns")
+
+
+@functools.lru_cache(maxsize=1)
+def scenario(table, draw):
+    """Return a table with its rows of the source and of the target, see ``load_table``."""
+    return load_table(table, random_state=draw)
+
+
+def labelled(data, n_labels):
+    """Return the labelled rows of the target, so many of each class; all to learn from: None."""
+    if n_labels is None:
+        return data.learning
+    of_class = [data.labelled[data.target[data.labelled] == c] for c in data.schema["classes"]]
+    return np.concatenate([rows[:n_labels] for rows in of_class])
+
+
+def qualities(truth, probabilities):
+    """Return what probabilities of the last class are worth."""
+    return {
+        "auc": roc_auc_score(truth, probabilities),
+        "log_loss": log_loss(truth, np.clip(probabilities, LEAST, 1 - LEAST)),
+        "brier": brier_score_loss(truth, probabilities),
+        "balanced_accuracy": balanced_accuracy_score(truth, probabilities > 0.5),
+    }
+
+
+def own_row(data, cell):
+    """Return what a model is worth that knows no source."""
+    Z = TabularEncoder(data.schema).fit_transform(data.data)
+    y = (data.target == data.schema["classes"][-1]).astype(int)
+    model, rows = LogisticRegression(C=1.0, max_iter=1000), labelled(data, cell["labels"])
+    known = np.full(len(y), -1)
+    known[rows] = y[rows]
+    if cell["model"] == "self-training":
+        model, rows = SelfTrainingClassifier(model), data.learning
+    with Timer() as fit:
+        model.fit(Z[rows], known[rows])
+    found = qualities(y[data.test], model.predict_proba(Z[data.test])[:, 1])
+    return {**cell, **found, "fit_seconds": fit.seconds, "settings": {"C": 1.0}}
+
+
+def make_release(level, schema, frame, y):
+    """Return the release of a source, of one kind or the other."""
+    unit, _, epsilon = level.rpartition(" ")
+    if unit:
+        return DPStatisticsSource(float(epsilon), encoder=schema).fit(frame, y).release_
+    return DPSource(float(epsilon)).fit(TabularEncoder(schema).fit_transform(frame), y).release_
+
+
+def rows_for(release, schema, frame):
+    """Return a table as a release takes it: as it is, where that has an encoder."""
+    return frame if release.encoder is not None else TabularEncoder(schema).fit_transform(frame)
+
+
+class Pair:
+    """A release, and what the source alone and transfers from it make of the target's rows."""
+
+    def __init__(self, level, data, schema):
+        source = data.data.iloc[data.source], data.target[data.source]
+        with Timer() as fit:
+            self.release = make_release(level, schema, *source)
+        self.data, self.schema, self.seconds = data, schema, fit.seconds
+        stated = self.release.guarantee
+        self.settings = {"epsilon": stated.epsilon, "delta": stated.delta, "unit": stated.unit}
+
+    def row(self, cell, frame):
+        """Return what is measured on a table of the target's columns."""
+        X, data = rows_for(self.release, self.schema, frame), self.data
+        take = X.iloc.__getitem__ if X is frame else X.__getitem__
+        model, classes, seconds = self.release, self.release.classes, self.seconds
+        if cell["model"] == "transfer":
+            model = DPTransferClassifier(self.release, random_state=0)
+            with Timer() as fit:
+                model.fit(take(data.learning), self._known(cell["labels"]))
+            classes, seconds = model.classes_, fit.seconds
+        last = data.schema["classes"][-1]
+        probabilities = model.predict_proba(take(data.test))[:, classes.tolist().index(last)]
+        found = qualities(data.target[data.test] == last, probabilities)
+        return {**cell, **found, "fit_seconds": seconds, "settings": self.settings}
+
+    def _known(self, n_labels):
+        """Return labels of the rows to learn from, or None where there are none."""
+        if not n_labels:
+            return None
+        known, rows = np.full(len(self.data.target), None), labelled(self.data, n_labels)
+        known[rows] = self.data.target[rows]
+        return known[self.data.learning]
+
+
+def tables_groups(table, draw):
+    """Return rows that are made together: by the target alone, and by one release."""
+    cell = {"case": table, "draw": draw}
+    own = [{**cell, "level": NONE, "model": model, "labels": n} for model, n in OWN.items()]
+    models = [("source", 0), *(("transfer", n) for n in LABELS)]
+    of_release = [
+        [{**cell, "level": level, "model": model, "labels": n} for model, n in models]
+        for level in LEVELS
+    ]
+    return [own, *of_release]
+
+
+def tables_rows(group):
+    data = scenario(group[0]["case"], group[0]["draw"])
+    if group[0]["level"] == NONE:
+        return [own_row(data, cell) for cell in group]
+    pair = Pair(group[0]["level"], data, data.schema)
+    return [pair.row(cell, data.data) for cell in group]
+
+
+def columns_groups(table, draw):
+    """Return rows that are made together: by one release, for targets of two kinds."""
+    if table not in LACKING:
+        return []
+    models = [("source", COLUMNS[0], 0)]
+    models += [("transfer", variant, n) for variant in COLUMNS for n in LABELS]
+    return [
+        [
+            {"case": table, "level": level, "model": model, "variant": variant, "draw": draw}
+            | {"labels": n}
+            for model, variant, n in models
+        ]
+        for level in LEVELS
+    ]
+
+
+def columns_rows(group):
+    table, draw = group[0]["case"], group[0]["draw"]
+    data = scenario(table, draw)
+    schema, frames = column_frames(table, data, draw)
+    pair = Pair(group[0]["level"], data, schema)
+    return [pair.row(cell, frames[cell["variant"]]) for cell in group]
+
+
+def column_frames(table, data, draw):
+    """Return the schema of the source, and all rows in the columns of each kind of target."""
+    columns = {k: v for k, v in data.schema["columns"].items() if k not in EXTRA[table]}
+    own = data.data[list(columns)]
+    noise = np.random.RandomState(draw).standard_normal(len(own))
+    other = data.data.drop(columns=list(LACKING[table])).assign(**{NOISE: noise})
+    return {**data.schema, "columns": columns}, dict(zip(COLUMNS, (own, other), strict=True))
+
+
+TASKS = {
+    "tables": ("records", tables_groups, tables_rows),
+    "columns": ("records_columns", columns_groups, columns_rows),
+}
+
+
+def run(groups, rows_of, results):
+    """Compute the rows of each group that is not complete; return how many were written."""
+    made = 0
+    for group in groups:
+        results.reload()
+        if all(cell in results for cell in group):
+            continue
+        rows = rows_of(group)
+        # Together, as they belong to one release; what an earlier plan had of it is superseded.
+        made += results.add_all(rows, redo=True)
+        for row in rows:
+            print({k: v for k, v in row.items() if k != "settings"}, flush=True)
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--tables", type=lambda text: text.split(","), default=TABLES)
+    parser.add_argument("--draws", type=int, default=DRAWS, help="the first so many")
+    parser.add_argument("--list", action="store_true", help="say what is missing, and stop")
+    options = parser.parse_args()
+    name, groups_of, rows_of = TASKS[options.task]
+    results = Results(name, f"python benchmarks/bench_records.py {options.task}")
+    draws = range(options.draws)
+    groups = [group for d in draws for table in options.tables for group in groups_of(table, d)]
+    missing = [cell for group in groups for cell in group if cell not in results]
+    print(f"{len(missing)} of {sum(map(len, groups))} rows to compute")
+    if options.list:
+        return print(*missing, sep="\n")
+    warnings.simplefilter("ignore", UserWarning)
+    return print(run(groups, rows_of, results), "rows")
+
+
+if __name__ == "__main__":
+    main()
