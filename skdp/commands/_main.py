@@ -13,8 +13,8 @@ _ABOUT = """Private rows in, a release out, and predictions from it.
 
 The owner of private rows drafts a schema from rows that are no secret, and makes a release; the
 release, one file, goes to the target, who describes it and predicts with it."""
-_EXIT_CODES = """exit codes: 0 done; 1 refused or failed, nothing was written; 2 the command was
-not understood. Results go to stdout, progress and errors to stderr.
+_EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written; 2 the command
+was not understood. Results go to stdout, progress and errors to stderr.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
@@ -34,7 +34,7 @@ def main(argv=None):
     Returns
     -------
     code : int
-        0 done; 1 refused or failed, nothing was written; 2 the arguments were not understood.
+        0 done; 1 refused or failed, no output was written; 2 not understood.
 
     Examples
     --------

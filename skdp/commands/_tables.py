@@ -186,7 +186,8 @@ def inferred(frame, label=None):
 
     Examples
     --------
-    >>> inferred(pd.DataFrame({"sex": ["1", "2", "1", ""], "age": ["30", "", "50", "40"]})).dtypes.tolist()
+    >>> table = pd.DataFrame({"sex": ["1", "2", "1", ""], "age": ["30", "", "50", "40"]})
+    >>> inferred(table).dtypes.tolist()
     [dtype('O'), Int64Dtype()]
     """
     return pd.DataFrame({name: _inferred(frame[name], name == label) for name in frame.columns})

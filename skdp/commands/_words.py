@@ -13,7 +13,14 @@ _PROTECTED = {
     "labelled record": "One record: all columns of one row, and its label.",
     "group": "One person: all rows of a person, with their labels.",
 }
-_HIDDEN = "Whether it is in the data at all is protected too, and so is the number of rows."
+_NOUNS = {
+    "element": "the value",
+    "record": "the row",
+    "label": "the label",
+    "labelled record": "the record",
+    "group": "the person",
+}
+_HIDDEN = "Whether {} is in the data at all is protected too, and so is the number of rows."
 _COUNTED = "The number of rows is not protected."
 
 
@@ -29,12 +36,13 @@ def statements(release):
     answers : dict of str to str
     """
     guarantee = release.guarantee
-    added = guarantee.relation == "add/remove"
+    added, noun = guarantee.relation == "add/remove", _NOUNS[guarantee.unit]
+    number = _HIDDEN.format(noun) if added else _COUNTED
     return {
         "What is in the file": _contents(release),
-        "What is protected": f"{_PROTECTED[guarantee.unit]} {_HIDDEN if added else _COUNTED}",
-        "How well": _how_well(guarantee),
-        "If it is known to be there": _replaced(guarantee) if added else "",
+        "What is protected": f"{_PROTECTED[guarantee.unit]} {number}",
+        "How well": _how_well(guarantee, noun),
+        "If it is known to be there": _replaced(guarantee, noun) if added else "",
         "A whole record": _whole_record(release),
         "Labels": _labels(release),
         "Covered": inline(guarantee.covers) + ".",
@@ -75,7 +83,7 @@ def noisy_counts(release):
     own = ", ".join(f"{inline(str(c))} {n:,}" for c, n in counts.items())
     what = "persons" if release.guarantee.unit == "group" else "rows"
     noisy = release.moments.of_statistics
-    note = "noisy, so no secret" if noisy else "as the release has them"
+    note = "noisy; these may be shown" if noisy else "as the release has them"
     return [f"{what} of each class ({note}): {own}"]
 
 
@@ -106,29 +114,30 @@ def _contents(release):
     )
 
 
-def _how_well(guarantee):
+def _how_well(guarantee, noun):
     if guarantee.epsilon == inf:
         return "Not at all: epsilon is infinite, so that no noise was added."
     slack = f", delta = {guarantee.delta:g}" if guarantee.delta else ""
     which = (
-        "whether it is in the data"
+        f"whether {noun} is in the data"
         if guarantee.relation == "add/remove"
-        else "which of two versions of it is in the data"
+        else f"which of two versions of {noun} is in the data"
     )
     return (
-        f"epsilon = {guarantee.epsilon:g}{slack}. Somebody who knows everything else, and guesses "
-        f"{which}, is right in 50 % of cases without the file, and with it in at most "
-        f"{_percent(success(guarantee))}."
+        f"epsilon = {guarantee.epsilon:g}{slack}. Somebody who knows everything else "
+        f"guesses {which}, both being equally likely: without the file this is right in 50% of "
+        f"cases, and with it in at most {_percent(success(guarantee))}."
     )
 
 
-def _replaced(guarantee):
+def _replaced(guarantee, noun):
     replaced = guarantee.to_replace_one()
     if replaced.epsilon == inf:
         return "Nothing is protected."
     return (
-        f"epsilon = {replaced.epsilon:g}, delta = {replaced.delta:g}. Who guesses which of two "
-        f"versions of it is in the data is right in at most {_percent(success(replaced))}."
+        f"epsilon = {replaced.epsilon:g}, delta = {replaced.delta:g}. The guess which of two "
+        f"versions of {noun} is in the data is right in at most {_percent(success(replaced))} of "
+        "cases."
     )
 
 
@@ -138,7 +147,7 @@ def _whole_record(release):
     record = release.guarantee.to_record()
     return (
         f"All {record.n_features} values of a row together: epsilon = {record.epsilon:g}, delta = "
-        f"{record.delta:g}, right in at most {_percent(success(record))}."
+        f"{record.delta:g}, right in at most {_percent(success(record))} of guesses."
     )
 
 
@@ -150,10 +159,10 @@ def _labels(release):
         return "Not protected: they were used as they are."
     return (
         f"Protected by themselves: epsilon = {own.epsilon:g}, delta = {own.delta:g}, right in at "
-        f"most {_percent(success(own))}."
+        f"most {_percent(success(own))} of guesses."
     )
 
 
 def _percent(share):
     """Return a share as a percentage, rounded upwards."""
-    return f"{ceil(share * 1000 - 1e-9) / 10:g} % of cases"
+    return f"{ceil(share * 1000 - 1e-9) / 10:g}%"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skdp import DPSource, DPStatisticsSource, OptimalDPNoise, PrivacyLeakWarning, Release
+from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
 
 
 def test_the_text_answers_what_an_officer_asks(hospital, run):
@@ -15,9 +15,10 @@ def test_the_text_answers_what_an_officer_asks(hospital, run):
     flat = " ".join(out.split())
     assert "4 columns (9 when encoded), and the classes died, home." in flat
     assert "One record: all columns of one row, and its label." in flat
-    assert "Whether it is in the data at all is protected too" in flat
+    assert "Whether the record is in the data at all is protected too" in flat
     right = 100 * (exp(4) + 1e-5) / (exp(4) + 1)
-    [shown] = [float(w) for w in flat.split("If it is known")[0].split() if w.startswith("98.")]
+    how_well = flat.split("How well")[1].split("If it is known")[0]
+    shown = float(how_well.split()[-1].rstrip("%."))
     assert right <= shown < right + 0.1
     assert "Labels Protected together with the columns." in flat
     assert "whole records: all features of a row and its label" in flat
@@ -47,8 +48,7 @@ def test_json_says_the_same(hospital, run):
 
 
 def test_a_release_of_noisy_rows(tmp_path, domains, run):
-    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
-    source = DPSource(noise=noise, n_components=5, n_layers=1, random_state=0)
+    source = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
     source.fit(domains.source, domains.source_target).release_.save(tmp_path / "digits.skdp")
     code, out, _ = run("describe", tmp_path / "digits.skdp")
     assert code == 0

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, Release
+from skdp import DPSource, DPTransferClassifier, Release
 
 COLUMNS = ["age", "lactate", "ward", "smoker"]
 
@@ -54,8 +54,7 @@ def test_a_release_without_a_schema(tmp_path, monkeypatch, run, domains, named):
     monkeypatch.chdir(tmp_path)
     names = [f"pixel {i}" for i in range(64)]
     source = pd.DataFrame(domains.source, columns=names)
-    noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(int(named)))
-    estimator = DPSource(noise=noise, n_components=5, n_layers=1, random_state=0)
+    estimator = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
     estimator.fit(source if named else source.to_numpy(), domains.source_target)
     estimator.release_.save("digits.skdp")
     rows = source[:: -1 if named else 1].head(200)

@@ -59,7 +59,7 @@ def test_success_says_what_may_leave(folder, run, release_command, shows_nothing
     assert code == 0
     assert "Wrote 'hospital.skdp': Release(2 classes, 9 features, (4, 1e-05)-DP" in out
     assert "Only 'hospital.skdp' may leave." in out
-    assert "noisy, so no secret" in out
+    assert "noisy; these may be shown" in out
     assert "no --ledger" in err
     assert shows_nothing_private(out, err)
 

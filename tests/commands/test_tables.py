@@ -101,8 +101,8 @@ def test_inferred_types_of_public_tables():
     found = inferred(table)
     assert found["whole"].tolist() == [1, pd.NA, 3, 7]
     assert found["real"].dtype == "Float64"
-    assert found["two"].tolist() == ["1", "0", None, "1"]
-    assert found["mixed"].tolist() == ["1", "b", None, "1"]
+    assert found["two"].fillna("missing").tolist() == ["1", "0", "missing", "1"]
+    assert found["mixed"].fillna("missing").tolist() == ["1", "b", "missing", "1"]
     assert found["flag"].tolist() == [True, False, True, True]
     assert found["empty"].isna().all()
     assert inferred(table, "two")["two"].tolist() == [1, 0, pd.NA, 1]
