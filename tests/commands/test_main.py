@@ -1,7 +1,9 @@
 import importlib.metadata
+import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -81,7 +83,9 @@ def test_warnings_are_one_line_and_those_for_programmers_none(run, monkeypatch):
 
 def test_python_m_skdp_is_the_command(tmp_path):
     command = [sys.executable, "-m", "skdp", "describe", "none.skdp"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    # Where the package is not installed, a process elsewhere has to be told where it is.
+    env = {**os.environ, "PYTHONPATH": str(Path(skdp.__file__).parents[1])}
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr == "skdp: error: 'none.skdp': No such file or directory\n"
