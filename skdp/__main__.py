@@ -1,0 +1,7 @@
+"""``python -m skdp`` is the command ``skdp``."""
+
+import sys
+
+from skdp.commands import main
+
+sys.exit(main())

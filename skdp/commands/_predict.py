@@ -1,0 +1,97 @@
+"""``skdp predict``: classes and probabilities of the target's rows, by a release."""
+
+import numpy as np
+import pandas as pd
+
+from skdp.commands._arguments import add_label, add_output
+from skdp.commands._files import check_output
+from skdp.commands._labels import class_labels
+from skdp.commands._screen import note, tell
+from skdp.commands._tables import (
+    TABLES,
+    by_schema,
+    check_columns,
+    check_ending,
+    numbers,
+    read_table,
+    write_table,
+)
+from skdp.release import Release
+from skdp.transfer import DPTransferClassifier
+
+NAME = "predict"
+HELP = """Predict the class of each row of a target's table, by a release and any labels.
+
+example:
+  skdp predict hospital.skdp target.csv -o predictions.csv
+  skdp predict hospital.skdp target.csv --label outcome -o predictions.csv
+
+Rows whose cell in the label column is empty are unlabelled; without --label all are. The
+output has one line for each row, in the same order: class, and a probability of each class."""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    parser.add_argument("table", metavar="TABLE", help="the target's rows (.csv or .parquet)")
+    add_label(parser, "column with the labels that are known; other cells are empty")
+    add_output(parser, "the predictions", ".csv or .parquet")
+
+
+def run(arguments):
+    """Learn from the release and the target's rows, and write what that predicts of these."""
+    inputs = [arguments.release, arguments.table]
+    target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
+    check_ending(target)
+    release = Release.load(arguments.release)
+    note(f"reading {arguments.table!r}")
+    frame = read_table(arguments.table)
+    labels = _labels(frame, release, arguments)
+    rows = _rows(frame, release, arguments)
+    n_labels = 0 if labels is None else int(pd.notna(labels).sum())
+    note(f"learning from the release and {len(rows):,} rows, {n_labels:,} of them labelled")
+    model = DPTransferClassifier(release, random_state=0).fit(rows, labels)
+    probabilities = model.predict_proba(rows)
+    predictions = {"class": model.classes_[probabilities.argmax(axis=1)]}
+    for label, column in zip(model.classes_.tolist(), probabilities.T, strict=True):
+        predictions[f"probability_{label}"] = column
+    write_table(pd.DataFrame(predictions), target)
+    tell(f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order.")
+
+
+def _labels(frame, release, arguments):
+    """Return the label of each row, None where it has none; None without a column of them."""
+    if arguments.label is None:
+        return None
+    check_columns(frame, [arguments.label], arguments.table, "--label")
+    labels, given = class_labels(frame[arguments.label], release.classes.tolist())
+    unknown = given & pd.isna(labels)
+    if unknown.any():
+        classes = ", ".join(f"{label!r:.50}" for label in release.classes.tolist()[:10])
+        raise ValueError(
+            f"--label {arguments.label!r} has {unknown.sum():,} cells that are no class of the "
+            f"release, whose classes are {classes}. Spell labels as the release does, and leave "
+            "the cells of unlabelled rows empty."
+        )
+    return labels
+
+
+def _rows(frame, release, arguments):
+    """Return the columns that the release knows, in the types that it expects."""
+    where = f"the release {arguments.release!r}"
+    if release.encoder is not None:
+        check_columns(frame, release.encoder.names, arguments.table, where)
+        return by_schema(frame, release.encoder)
+    if release.feature_names is None:
+        names = [name for name in frame.columns if name != arguments.label]
+    else:
+        names = release.feature_names.tolist()
+    check_columns(frame, names, arguments.table, where)
+    rows = pd.DataFrame({name: numbers(frame[name]) for name in names})
+    faulty = [name for name in names if not np.isfinite(rows[name].to_numpy(dtype=float)).all()]
+    if faulty:
+        raise ValueError(
+            f"{arguments.table!r} has cells that are no number in the column {faulty[0]!r:.100}, "
+            f"and {where} has no place for missing values. Fill or leave out such rows."
+        )
+    return rows if release.feature_names is not None else rows.to_numpy()

@@ -1,0 +1,163 @@
+"""``skdp release``: a release of noisy statistics, of whole records or persons."""
+
+from math import inf
+from pathlib import Path
+
+from skdp.commands._arguments import add_label, add_output, between
+from skdp.commands._files import check_output
+from skdp.commands._labels import class_labels
+from skdp.commands._screen import note, tell
+from skdp.commands._tables import by_schema, check_columns, read_table
+from skdp.commands._words import noisy_counts, separation
+from skdp.privacy import PrivacyLedger
+from skdp.release import DPStatisticsSource
+from skdp.tabular import Schema
+
+NAME = "release"
+HELP = """Make a release of private rows: noisy sums that protect whole records, or persons.
+
+example:
+  skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
+      --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
+
+The schema must be public. Rows of no listed class are left out without a word, and a cell that
+is no number, or no category, counts as missing: a word would tell about rows. For the same
+reason nothing of the rows, nor how many there are, is shown. Only the .skdp file may leave."""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("table", metavar="TABLE", help="private rows (.csv or .parquet)")
+    add_label(parser, "column with the labels", required=True)
+    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
+    parser.add_argument(
+        "--epsilon",
+        required=True,
+        metavar="NUMBER",
+        type=between(0, inf, "1 is a usual choice, smaller is more private"),
+        help="privacy loss of a record, or person; smaller is more private",
+    )
+    small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
+    parser.add_argument(
+        "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
+    )
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="column that says whose row it is: protects persons"
+    )
+    ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
+    ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
+    ledger.add_argument(
+        "--budget-epsilon",
+        metavar="NUMBER",
+        type=between(0, inf, "say what all releases of these rows may spend together"),
+        help="largest total epsilon; with a new ledger",
+    )
+    ledger.add_argument(
+        "--budget-delta", metavar="NUMBER", type=small, help="largest total delta; likewise"
+    )
+    add_output(parser, "the release", ".skdp")
+
+
+def run(arguments):
+    """Check everything that can be checked; charge the ledger; draw noise; write the release."""
+    stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
+    if stated and arguments.ledger is None:
+        raise ValueError(
+            "--budget-epsilon and --budget-delta need --ledger, the file that holds the account. "
+            "Name one."
+        )
+    inputs = [arguments.table, arguments.schema, *filter(None, [arguments.ledger])]
+    target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=inputs)
+    schema = _schema(arguments)
+    note(f"reading {arguments.table!r}")
+    frame, labels, groups = _rows(arguments, schema)
+    source = DPStatisticsSource(
+        arguments.epsilon,
+        arguments.delta,
+        encoder=schema,
+        privacy_unit="record" if groups is None else "group",
+    )
+    if arguments.ledger is None:
+        note("warning: no --ledger, so that nothing adds up what several releases spend")
+        note("adding noise to sums over the rows")
+        source.fit(frame, labels, groups=groups)
+    else:
+        _charge(arguments, source, frame, labels, groups)
+    release = source.release_
+    release.save(target)
+    tell(f"Wrote {str(target)!r}: {release!r}.")
+    tell("\n".join(noisy_counts(release) + separation(release)))
+    tell(
+        f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
+        "here.\nRead what it guarantees: skdp describe " + target.name
+    )
+
+
+def _schema(arguments):
+    """Return the public schema, which must list the classes and leave out the label."""
+    try:
+        schema = Schema.read(arguments.schema)
+    except ValueError as error:
+        raise ValueError(f"--schema {arguments.schema!r}: {error}") from None
+    if schema.classes is None:
+        raise ValueError(
+            f"--schema {arguments.schema!r} lists no classes. Add them by hand, as "
+            '"classes": ["alive", "dead"], or draft the schema with --label.'
+        )
+    for argument in ("label", "group"):
+        name = getattr(arguments, argument)
+        if name in schema.names:
+            raise ValueError(
+                f"--{argument} {name!r} is also a column of --schema {arguments.schema!r}. "
+                f"Delete it there: what is {'predicted' if argument == 'label' else 'an id'} is "
+                "no feature."
+            )
+    return schema
+
+
+def _rows(arguments, schema):
+    """Return the columns of the schema, labels and, where persons are protected, ids."""
+    frame = read_table(arguments.table)
+    asked = {"--label": arguments.label, "--group": arguments.group}
+    for argument, name in asked.items():
+        check_columns(frame, [name] if name else [], arguments.table, argument)
+    check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
+    labels, _ = class_labels(frame[arguments.label], schema.classes)
+    if arguments.group is None:
+        return by_schema(frame, schema), labels, None
+    groups = frame[arguments.group]
+    if (groups.isna() | groups.isin([""])).any():
+        raise ValueError(
+            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
+            "such rows out."
+        )
+    return by_schema(frame, schema), labels, groups
+
+
+def _charge(arguments, source, frame, labels, groups):
+    """Enter the release in the ledger, then make it."""
+    limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
+    if None in limits.values() and not Path(arguments.ledger).exists():
+        raise ValueError(
+            f"--ledger {arguments.ledger!r} is no file yet. If these rows have a ledger, name "
+            "it; otherwise begin one by stating --budget-epsilon and --budget-delta."
+        )
+    try:
+        ledger = PrivacyLedger(**limits, path=arguments.ledger)
+    except ValueError as error:
+        raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
+    before = len(ledger.entries)
+    note(f"charging {arguments.ledger!r}, then adding noise to sums over the rows")
+    try:
+        ledger.release(source, frame, labels, groups=groups, name=Path(arguments.output).name)
+    finally:
+        total = ledger.total
+        if len(ledger.entries) > before:
+            note(
+                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
+                f"{total.delta:g} of {_limit(ledger.delta)}"
+            )
+
+
+def _limit(value):
+    return "any" if value is None else f"{value:g}"

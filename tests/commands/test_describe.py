@@ -1,0 +1,111 @@
+import json
+import warnings
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
+
+
+def test_the_text_answers_what_an_officer_asks(hospital, run):
+    code, out, _ = run("describe", "hospital.skdp")
+    assert code == 0
+    flat = " ".join(out.split())
+    assert "4 columns (9 when encoded), and the classes died, home." in flat
+    assert "One record: all columns of one row, and its label." in flat
+    assert "Whether the record is in the data at all is protected too" in flat
+    right = 100 * (exp(4) + 1e-5) / (exp(4) + 1)
+    how_well = flat.split("How well")[1].split("If it is known")[0]
+    shown = float(how_well.split()[-1].rstrip("%."))
+    assert right <= shown < right + 0.1
+    assert "Labels Protected together with the columns." in flat
+    assert "whole records: all features of a row and its label" in flat
+    assert "what is public: columns, bounds, encoder" in flat
+    assert "'ward': category, 'surgery', 'medicine', 'cardiology'" in flat
+    assert str(Release.load("hospital.skdp").guarantee).splitlines()[1].strip() in flat
+
+
+def test_json_says_the_same(hospital, run):
+    code, out, err = run("describe", "hospital.skdp", "--json")
+    assert code == 0
+    assert err == ""
+    facts, release = json.loads(out), Release.load("hospital.skdp")
+    assert facts["classes"] == ["died", "home"]
+    assert facts["columns"] == json.loads(Path("schema.json").read_text())["columns"] | {
+        "smoker": {"type": "category", "categories": ["0", "1"], "missing": True}
+    }
+    guarantee = facts["guarantee"]
+    assert (guarantee["epsilon"], guarantee["delta"]) == (4.0, 1e-5)
+    assert guarantee["unit"] == "labelled record"
+    assert guarantee["covers"] == release.guarantee.covers
+    assert facts["replace_one"]["epsilon"] == release.guarantee.to_replace_one().epsilon
+    assert facts["class_counts"] == [round(c) for c in release.moments.class_counts]
+    assert facts["label_guarantee"] is None
+    assert facts["record_guarantee"] == guarantee
+    assert "How well" in facts["statements"]
+
+
+def test_a_release_of_noisy_rows(tmp_path, domains, run):
+    source = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
+    source.fit(domains.source, domains.source_target).release_.save(tmp_path / "digits.skdp")
+    code, out, _ = run("describe", tmp_path / "digits.skdp")
+    assert code == 0
+    flat = " ".join(out.split())
+    assert "One single value of one row. A whole row is protected far less" in flat
+    assert "All 64 values of a row together: epsilon = 512" in flat
+    assert "Not protected: they were used as they are." in flat
+    assert "64 numeric columns without names" in flat
+    assert "If it is known to be there" not in flat
+
+
+def test_a_release_without_noise(folder, run):
+    frame = pd.read_csv("draft.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        source = DPStatisticsSource(np.inf, encoder="schema.json")
+        source.fit(frame, frame.pop("outcome")).release_.save("open.skdp")
+    code, out, _ = run("describe", "open.skdp")
+    assert code == 0
+    assert "Not at all: epsilon is infinite" in out
+    code, out, _ = run("describe", "open.skdp", "--json")
+    assert code == 0
+    assert json.loads(out)["guarantee"]["epsilon"] == "infinite"
+
+
+def test_text_of_a_foreign_file_is_shown_without_effect(hospital, run):
+    release = Release.load("hospital.skdp")
+    names = np.array(["died\n\nLabels\n  \x1b[2JProtected", "home"])
+    Release(**vars(release) | {"classes": names}).save("forged.skdp")
+    code, out, _ = run("describe", "forged.skdp")
+    assert code == 0
+    assert "\x1b" not in out
+    assert out.count("\nLabels\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "'broken.skdp' is not an intact skdp file"),
+        (b"not a release", "'broken.skdp' is not an intact skdp file"),
+        (None, "'broken.skdp': No such file"),
+    ],
+)
+def test_files_that_are_no_release(folder, run, content, message):
+    if content is not None:
+        (folder / "broken.skdp").write_bytes(content)
+    code, out, err = run("describe", "broken.skdp")
+    assert code == 1
+    assert message in err
+    assert out == ""
+
+
+def test_a_damaged_release(hospital, run):
+    content = bytearray((hospital / "hospital.skdp").read_bytes())
+    content[len(content) // 2] ^= 1
+    (hospital / "hospital.skdp").write_bytes(content)
+    code, _, err = run("describe", "hospital.skdp")
+    assert code == 1
+    assert "truncated, altered, or was written by another program. Ask its owner" in err

@@ -1,0 +1,74 @@
+"""The session of the documentation, run as it is printed there."""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+
+from skdp.commands import main
+
+DOCUMENT = Path(__file__).parents[2] / "doc" / "command_line.rst"
+README = Path(__file__).parents[2] / "README.md"
+
+
+def sessions():
+    """Yield each command of the document with the lines that are printed below it."""
+    for block in DOCUMENT.read_text().split(".. code-block:: console\n")[1:]:
+        block = re.split(r"\n(?=\S)", block, maxsplit=1)[0]
+        lines = [line.removeprefix("   ") for line in block.strip("\n").split("\n")]
+        for part in "\n".join(lines).split("$ ")[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output.strip()
+
+
+def run(command):
+    """Return the exit code of a command, and what it prints, stdout and stderr together."""
+    program, *arguments = shlex.split(command, comments=True)
+    assert program == "skdp"
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        code = main(arguments)
+    return code, screen.getvalue().strip()
+
+
+def without_noise(text):
+    """Return text without the numbers that noise is in, and with single spaces."""
+    text = re.sub(r"(died|home) \d+", r"\1 #", text)
+    text = re.sub(r"(curve on rows like these:|bring epsilon to) [\d.]+", r"\1 #", text)
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_the_documented_session(folder):
+    (folder / "schema.json").unlink()
+    rows = (folder / "rows.csv").read_text()
+    (folder / "visits.csv").write_text(rows)
+    found = list(sessions())
+    assert [command.split()[1] for command, _ in found] == [
+        *("schema", "release", "release", "describe", "predict", "release")
+    ]
+    for command, expected in found:
+        _, printed = run(command)
+        printed, expected = without_noise(printed), without_noise(expected)
+        if expected[-1] == "...":
+            expected.pop()
+            printed = printed[: len(expected)]
+        assert printed == expected
+        if command.startswith("skdp schema"):
+            schema = json.loads(Path("schema.json").read_text())
+            schema["columns"]["lactate"] |= {"low": 0.3, "high": 20, "log": True}
+            Path("schema.json").write_text(json.dumps(schema))
+
+
+def test_the_readme_s_commands_run(folder):
+    text = README.read_text().split("## On the command line")[1].split("\n## ")[0]
+    commands = [line for line in text.splitlines() if line.startswith("skdp ")]
+    assert [c.split()[1] for c in commands] == ["schema", "release", "describe", "predict"]
+    (folder / "schema.json").unlink()
+    for command in commands:
+        code, printed = run(command)
+        assert code == 0, printed
+    assert len(pd.read_csv("predictions.csv")) == 150

@@ -1,0 +1,137 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPSource, DPTransferClassifier, Release
+
+COLUMNS = ["age", "lactate", "ward", "smoker"]
+
+
+@pytest.mark.parametrize("label", [[], ["--label", "outcome"]])
+def test_predictions_are_those_of_the_python_interface(hospital, run, label):
+    code, out, err = run("predict", "hospital.skdp", "target.csv", *label, "-o", "p.csv")
+    assert code == 0
+    written = pd.read_csv("p.csv")
+    frame = pd.read_csv("target.csv", keep_default_na=True)
+    y = frame["outcome"].astype(object).where(frame["outcome"].notna(), None) if label else None
+    model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0)
+    model.fit(frame[COLUMNS], y)
+    expected = model.predict_proba(frame[COLUMNS])
+    assert list(written) == ["class", "probability_died", "probability_home"]
+    np.testing.assert_allclose(written.iloc[:, 1:], expected, rtol=1e-10)
+    assert written["class"].tolist() == model.classes_[expected.argmax(axis=1)].tolist()
+    assert f"150 rows, {20 if label else 0} of them labelled" in err
+    assert "Wrote 'p.csv': class, probability_died, probability_home" in out
+
+
+def test_other_columns_and_another_order_change_nothing(hospital, run):
+    frame = pd.read_csv("target.csv")
+    frame[["ward", "outcome", "smoker", "age", "lactate"]].assign(more=1).to_csv(
+        "other.csv", index=False
+    )
+    for table in ("target", "other"):
+        code, _, _ = run("predict", "hospital.skdp", f"{table}.csv", "-o", f"p_{table}.csv")
+        assert code == 0
+    assert Path("p_target.csv").read_text() == Path("p_other.csv").read_text()
+
+
+def test_parquet_in_and_out(hospital, run):
+    pytest.importorskip("pyarrow")
+    pd.read_csv("target.csv").to_parquet("target.parquet")
+    arguments = ("--label", "outcome", "-o")
+    assert run("predict", "hospital.skdp", "target.csv", *arguments, "p.csv")[0] == 0
+    assert run("predict", "hospital.skdp", "target.parquet", *arguments, "p.parquet")[0] == 0
+    pd.testing.assert_frame_equal(
+        pd.read_parquet("p.parquet"), pd.read_csv("p.csv"), check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_release_without_a_schema(tmp_path, monkeypatch, run, domains, named):
+    monkeypatch.chdir(tmp_path)
+    names = [f"pixel {i}" for i in range(64)]
+    source = pd.DataFrame(domains.source, columns=names)
+    estimator = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
+    estimator.fit(source if named else source.to_numpy(), domains.source_target)
+    estimator.release_.save("digits.skdp")
+    rows = source[:: -1 if named else 1].head(200)
+    rows.to_csv("target.csv", index=False)
+    code, _, err = run("predict", "digits.skdp", "target.csv", "-o", "p.csv")
+    assert code == 0, err
+    given = rows if named else rows.to_numpy()
+    model = DPTransferClassifier(estimator.release_, random_state=0).fit(given)
+    np.testing.assert_allclose(pd.read_csv("p.csv").iloc[:, 1:], model.predict_proba(given))
+    rows.astype(object).replace(rows.iloc[3, 10], "x").to_csv("target.csv", index=False)
+    code, _, err = run("predict", "digits.skdp", "target.csv", "-o", "p.csv", "--force")
+    assert code == 1
+    assert "has cells that are no number in the column 'pixel" in err
+
+
+def test_rows_in_other_units_are_warned_of(hospital, run):
+    frame = pd.read_csv("target.csv")
+    frame["age"] *= 365
+    frame.to_csv("days.csv", index=False)
+    code, _, err = run("predict", "hospital.skdp", "days.csv", "-o", "p.csv")
+    assert code == 0
+    assert "skdp: warning: Most values of the columns ['age'] of X lie outside" in err
+
+
+def lacking(folder, path):
+    pd.read_csv(path).drop(columns=["ward"]).to_csv(path, index=False)
+
+
+def other_labels(folder, path):
+    frame = pd.read_csv(path)
+    frame["outcome"] = frame["outcome"].str.upper()
+    frame.to_csv(path, index=False)
+
+
+def no_release(folder, path):
+    (folder / "hospital.skdp").write_bytes(b"PK")
+
+
+def an_output_that_is_there(folder, path):
+    (folder / "p.csv").write_text("mine")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "arguments", "message"),
+    [
+        (lacking, [], "'target.csv' lacks the column 'ward' of the release 'hospital.skdp'"),
+        (other_labels, [], "--label 'outcome' has 20 cells that are no class of the release"),
+        (no_release, [], "'hospital.skdp' is not an intact skdp file"),
+        (an_output_that_is_there, [], "--output 'p.csv' is there already"),
+        (None, ["--label", "name"], "--label 'name' has 150 cells that are no class"),
+        (None, ["--label", "otcome"], "lacks the column 'otcome' of --label"),
+        (None, ["-o", "p.xlsx"], "--output 'p.xlsx' must end in .csv or .parquet"),
+        (None, ["-o", "target.csv", "--force"], "is also a file that is read"),
+    ],
+)
+def test_mistakes_are_refused(hospital, run, prepare, arguments, message):
+    if prepare is not None:
+        prepare(hospital, "target.csv")
+    before = {path.name: path.read_bytes() for path in hospital.iterdir()}
+    command = ["predict", "hospital.skdp", "target.csv", "--label", "outcome", "-o", "p.csv"]
+    code, out, err = run(*command, *arguments)
+    assert code == 1
+    assert message in err
+    assert out == ""
+    assert "patient" not in err
+    assert {path.name: path.read_bytes() for path in hospital.iterdir()} == before
+
+
+def test_parquet_out_without_pyarrow_is_refused_at_once(hospital, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    code, _, err = run("predict", "hospital.skdp", "target.csv", "-o", "p.parquet")
+    assert code == 1
+    assert "needs the package pyarrow" in err
+    assert "learning" not in err
+
+
+def test_the_wrong_way_round(hospital, run):
+    code, _, err = run("predict", "target.csv", "hospital.skdp", "-o", "p.csv")
+    assert code == 1
+    assert "'target.csv' is not an intact skdp file" in err

@@ -1,0 +1,108 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import Schema, TabularEncoder
+from skdp.commands._tables import by_schema, inferred, numbers, read_table, spelt_alike
+
+SCHEMA = Schema.from_mapping(
+    {
+        "x": {"type": "numeric", "low": 0, "high": 10, "missing": True},
+        "code": {"type": "category", "categories": [0, 1, 2], "missing": True},
+        "flag": {"type": "category", "categories": [False, True], "missing": True},
+    }
+)
+
+
+def write(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def encoded(table):
+    return TabularEncoder(SCHEMA).fit_transform(by_schema(table, SCHEMA))
+
+
+def test_cells_are_text_whatever_stands_around_them(tmp_path):
+    table = read_table(write(tmp_path / "t.csv", "a,b\n01,NA\n\n2.0,\n"))
+    assert table.to_numpy().tolist() == [["01", "NA"], ["2.0", ""]]
+
+
+def test_a_mark_of_byte_order_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t.csv").write_bytes("a,b\n1,2\n".encode("utf-8-sig"))
+    assert list(read_table(str(tmp_path / "t.csv"))) == ["a", "b"]
+
+
+def test_no_cell_depends_on_others(tmp_path):
+    """A row is encoded alone as it is among others: pandas would choose other types."""
+    cells = ["x,code,flag", "1,1.0,TRUE", "?,2,false", "12,,True", "1e1,7,no", "nan,0.0,"]
+    together = encoded(read_table(write(tmp_path / "t.csv", "\n".join(cells))))
+    for i, row in enumerate(cells[1:]):
+        alone = encoded(read_table(write(tmp_path / "one.csv", f"{cells[0]}\n{row}\n")))
+        np.testing.assert_array_equal(alone[0], together[i])
+
+
+def test_text_counts_as_the_same_number_or_truth_value(tmp_path):
+    text = "x,code,flag\n1.5,1.0,TRUE\n3,2,false\nmany,,\n"
+    frame = pd.DataFrame(
+        {"x": [1.5, 3, np.nan], "code": [1, 2, np.nan], "flag": [True, False, None]}
+    )
+    np.testing.assert_array_equal(
+        encoded(read_table(write(tmp_path / "t.csv", text))),
+        TabularEncoder(SCHEMA).fit_transform(frame),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "spelt"),
+    [
+        ("1.0", {"1"}, "1"),
+        ("1.50", {"1.5"}, "1.5"),
+        ("01", {"1"}, "1"),
+        ("01", {"01", "1"}, "01"),
+        ("TRUE", {"True"}, "True"),
+        ("male", {"Male"}, "male"),
+        ("1e999", {"1"}, "1e999"),
+        ("", {"1"}, ""),
+    ],
+)
+def test_spelling(text, known, spelt):
+    values = pd.Series([text], dtype=object)
+    assert list(spelt_alike(values, known)) == [spelt]
+
+
+def test_numbers_of_each_type():
+    nan = np.nan
+    for values, expected in [
+        (pd.Series([1, None], dtype="Int64"), [1, nan]),
+        (pd.Series(["2", None, pd.NA, "x", [1]], dtype=object), [2, nan, nan, nan, nan]),
+        (pd.Series([True, False]), [1, 0]),
+    ]:
+        np.testing.assert_array_equal(numbers(values), expected)
+
+
+def test_dates_are_left_to_the_encoder_which_refuses_them():
+    table = pd.DataFrame({"x": pd.to_datetime(["2020-01-01"]), "code": ["1"], "flag": [True]})
+    with pytest.raises(ValueError, match="dates, durations or complex numbers in the columns 'x'"):
+        encoded(table)
+
+
+def test_inferred_types_of_public_tables():
+    table = pd.DataFrame(
+        {
+            "whole": ["1", "NA", "3", "7"],
+            "real": ["1.5", "", "3", "1e2"],
+            "two": ["1.0", "0", "", "1"],
+            "mixed": ["1", "b", "", "1"],
+            "flag": [True, False, True, True],
+            "empty": ["", "", "NA", ""],
+        }
+    )
+    found = inferred(table)
+    assert found["whole"].tolist() == [1, pd.NA, 3, 7]
+    assert found["real"].dtype == "Float64"
+    assert found["two"].fillna("missing").tolist() == ["1", "0", "missing", "1"]
+    assert found["mixed"].fillna("missing").tolist() == ["1", "b", "missing", "1"]
+    assert found["flag"].tolist() == [True, False, True, True]
+    assert found["empty"].isna().all()
+    assert inferred(table, "two")["two"].tolist() == [1, 0, pd.NA, 1]
