@@ -134,9 +134,9 @@ for epsilon in epsilons:
     spread.append((min(areas), max(areas)))
     curves["statistics"].append(np.mean(areas))
     model = DPTransferClassifier(releases[0], random_state=0).fit(Z, few)
-    rows = DPSource(epsilon=epsilon).fit(Z_source, y_source).release_
+    rows = DPSource(epsilon=epsilon, encoder=schema).fit(X_source, y_source).release_
     curves["statistics, 20 outcomes"].append(auc(model, Z_test))
-    curves["noisy rows"].append(auc(rows, Z_test))
+    curves["noisy rows"].append(auc(rows, X_test))
 
 print(f"\nAUC with all records, not private: {open_rows:.3f}")
 print(f"AUC with 20 outcomes of the small hospital alone: {alone:.3f}\n")
