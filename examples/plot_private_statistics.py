@@ -151,7 +151,7 @@ for k, epsilon in enumerate(epsilons):
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 axes.axhline(open_rows, color="0.5", linestyle="--", label="all records, not private")
 for (name, curve), marker in zip(curves.items(), "osD", strict=True):
-    unit = "one value" if name == "noisy rows" else "a whole record"
+    unit = "one encoded value" if name == "noisy rows" else "a whole record"
     axes.plot(epsilons, curve, marker=marker, label=f"{name}: ε of {unit}")
 axes.fill_between(epsilons, *np.transpose(spread), alpha=0.2)
 axes.axhline(alone, color="0.5", linestyle=":", label="20 outcomes alone")

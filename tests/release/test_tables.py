@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,3 +177,17 @@ def test_rows_within_bounds_of_unit_width_get_the_noise_that_they_got(small):
 def test_what_are_no_bounds_is_refused(small, bounds):
     with pytest.raises(ValueError, match="'bounds' parameter of DPSource"):
         DPSource(bounds=bounds).fit(*small)
+
+
+def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
+    source = DPSource(8.0, bounds=(0, 1), **SETTINGS)
+    release = source.fit(domains.source, domains.source_target).release_
+    X, y = domains.target[:200], np.where(np.arange(200) < 60, domains.target_target[:200], -1)
+    model = DPTransferClassifier(release, n_components=(1, 2), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert model.fit(X, y).predict(X).shape == (200,)
+    # Of the same columns, other units still warn.
+    rows = 255 * domains.source[:200]
+    with pytest.warns(UserWarning, match="outside the public bounds"):
+        model.fit(rows, np.where(np.arange(200) < 60, domains.source_target[:200], -1))
