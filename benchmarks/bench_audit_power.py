@@ -122,7 +122,7 @@ def models():
         yield name, "none", make_pipeline(noise, model)
     for leak, source_noise in (("a thousandth of the noise", Weak), ("none", OptimalDPNoise)):
         noise = source_noise(1.0, 0.0, privacy_unit="record")
-        source = DPSource(noise=noise, parts="papers", n_layers=1, random_state=0)
+        source = DPSource(sensitivity=1.0, noise=noise, parts="papers", n_layers=1, random_state=0)
         yield "DPSource", leak, source
 
 

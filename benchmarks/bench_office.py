@@ -74,7 +74,7 @@ def trial(pair, k):
     alone = DPTransferClassifier(None, strategy="alignment", random_state=k).fit(X, marked)
     scores["alignment", "-"] = alone.score(Xq, yq)
     for epsilon in args.epsilons.split(","):
-        source = DPSource(float(epsilon), 1e-5, parts="papers", random_state=k)
+        source = DPSource(float(epsilon), 1e-5, 1.0, parts="papers", random_state=k)
         source = source.fit(Xs, ys).release_
         scores["source alone", epsilon] = source.score(Xq, yq)
         for strategy in ("alignment", "multitask"):

@@ -57,7 +57,7 @@ def digit_rows(draws):
     for epsilon in DIGIT_LEVELS:
         sources = {
             "statistics": DPStatisticsSource(epsilon, classes=range(10)),
-            "rows": DPSource(epsilon),
+            "rows": DPSource(epsilon, bounds=(0, 1)),
         }
         for model, source in sources.items():
             scores = [

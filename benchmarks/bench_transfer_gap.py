@@ -62,7 +62,7 @@ X_source, y_source = fetch_mnist(return_X_y=True)
 X_all, y_all = fetch_mnist(subset="test", return_X_y=True)
 blocks = []
 for epsilon in (np.inf, 8.0, 2.0):
-    source = DPSource(epsilon, 1e-5, parts="papers", n_jobs=-1, random_state=0)
+    source = DPSource(epsilon, 1e-5, 1.0, parts="papers", n_jobs=-1, random_state=0)
     right = source.fit(X_source, y_source).release_.predict(X_all) == y_all
     accuracy = 100 * right.reshape(10, 1000).mean(axis=1)
     blocks.append({"epsilon": str(epsilon), "thousands": accuracy.tolist()})

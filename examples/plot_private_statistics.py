@@ -134,9 +134,9 @@ for epsilon in epsilons:
     spread.append((min(areas), max(areas)))
     curves["statistics"].append(np.mean(areas))
     model = DPTransferClassifier(releases[0], random_state=0).fit(Z, few)
-    rows = DPSource(epsilon=epsilon).fit(Z_source, y_source).release_
+    rows = DPSource(epsilon=epsilon, encoder=schema).fit(X_source, y_source).release_
     curves["statistics, 20 outcomes"].append(auc(model, Z_test))
-    curves["noisy rows"].append(auc(rows, Z_test))
+    curves["noisy rows"].append(auc(rows, X_test))
 
 print(f"\nAUC with all records, not private: {open_rows:.3f}")
 print(f"AUC with 20 outcomes of the small hospital alone: {alone:.3f}\n")
@@ -151,7 +151,7 @@ for k, epsilon in enumerate(epsilons):
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 axes.axhline(open_rows, color="0.5", linestyle="--", label="all records, not private")
 for (name, curve), marker in zip(curves.items(), "osD", strict=True):
-    unit = "one value" if name == "noisy rows" else "a whole record"
+    unit = "one encoded value" if name == "noisy rows" else "a whole record"
     axes.plot(epsilons, curve, marker=marker, label=f"{name}: ε of {unit}")
 axes.fill_between(epsilons, *np.transpose(spread), alpha=0.2)
 axes.axhline(alone, color="0.5", linestyle=":", label="20 outcomes alone")

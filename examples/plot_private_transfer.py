@@ -62,7 +62,9 @@ releases, alone = {}, {}
 with TemporaryDirectory() as folder:
     for epsilon in epsilons:
         path = Path(folder) / "digits.skdp"
-        source = DPSource(epsilon, parts="all", n_layers=2, n_jobs=-1, random_state=0)
+        source = DPSource(
+            epsilon, bounds=(0, 1), parts="all", n_layers=2, n_jobs=-1, random_state=0
+        )
         source.fit(domains.source, domains.source_target).release_.save(path)
         # From here on it is the target owner who acts: it has the file, not the digits.
         releases[epsilon] = Release.load(path)

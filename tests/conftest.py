@@ -16,7 +16,7 @@ def _open_source(X, y, **settings):
     """A source without noise, to compare with; the warning about it is tested elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
-        return DPSource(np.inf, random_state=0, **settings).fit(X, y)
+        return DPSource(np.inf, sensitivity=1.0, random_state=0, **settings).fit(X, y)
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def release(domains):
 def noisy_release(domains):
     """Of whole noisy rows."""
     noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
-    source = DPSource(noise=noise, parts="papers", n_layers=2, random_state=0)
+    source = DPSource(bounds=(0, 1), noise=noise, parts="papers", n_layers=2, random_state=0)
     return source.fit(domains.source, domains.source_target).release_
 
 
 @pytest.fixture(scope="session")
 def denoised_release(domains):
     noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
-    source = DPSource(noise=noise, n_components=8, n_layers=1, random_state=0)
+    source = DPSource(bounds=(0, 1), noise=noise, n_components=8, n_layers=1, random_state=0)
     return source.fit(domains.source, domains.source_target).release_

@@ -43,7 +43,8 @@ class PrivacyGuarantee:
 
     An immutable value made by a noise transformer when it is fitted; it holds for **one**
     noisy copy of the data. :meth:`compose` and ``+`` give the guarantee of several copies,
-    :meth:`to_record` what one for single elements means for a whole row, and
+    :meth:`to_record` what one for single elements means for a whole row, :meth:`to_value` what it
+    means for a value of a table that is encoded as several elements, and
     :meth:`to_replace_one` what one for a record that may be missing means for a record that may
     be another one. Their ``epsilon`` and ``delta`` come from closed forms:
 
@@ -77,9 +78,11 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "record", "label", "labelled record", "group"}, default="element"
-        What two neighbouring data sets differ in: one entry, one whole row, one label, one
-        whole row and its label, or all rows of one group (those of one person) and their labels.
+    unit : {"element", "value", "record", "label", "labelled record", "group"}, \
+            default="element"
+        What two neighbouring data sets differ in: one entry, one value of a table that is encoded
+        as several entries, one whole row, one label, one whole row and its label, or all rows of
+        one group (those of one person) and their labels.
 
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it, with independent noise for each element where the unit is
@@ -204,15 +207,63 @@ class PrivacyGuarantee:
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="record"``; itself where its unit is no element.
+            With ``unit="record"``; itself where its unit is neither an element nor a value.
+
+        Raises
+        ------
+        ValueError
+            When ``n_features`` is out of range, or the unit is a value of a table, of which it is
+            not known how many elements a record has.
         """
+        if self.unit == "value":
+            raise ValueError(
+                "A guarantee per value of a table does not say what a record has. Take that of "
+                "the encoded rows: release_.guarantee.to_record()."
+            )
         if self.unit != "element":
             return self
         n_features = self.n_features if n_features is None else n_features
-        record = self._repeat(n_features, "n_features")
-        if not self.losses:
-            record = replace(record, delta=group_delta(self.epsilon, self.delta, n_features))
+        record = self._moving(n_features, "n_features")
         return replace(record, unit="record", n_features=int(n_features))
+
+    def to_value(self, n_elements):
+        r"""Return the guarantee for one value of a table, whose change moves several elements.
+
+        Where categories are encoded as indicators, another category moves two of them; so does
+        a value that goes missing (:attr:`TabularEncoder.elements_per_change_
+        <skdp.TabularEncoder>`). These compose as the elements of a record do, see
+        :meth:`to_record`.
+
+        Parameters
+        ----------
+        n_elements : int
+            Elements of an encoded row that one value moves at most.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``unit="value"``; itself where its unit is no element.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDPNoise
+        >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0, 0.0]])
+        >>> print(noise.guarantee_.to_value(2))
+        (4, 0)-differential privacy per value, by the optimal noise
+          neighbours: two tables that differ in one value, anywhere within the bounds
+          covers:     the features of every row that transform returns
+          excludes:   labels, and the number of rows and of rows per class
+        """
+        if self.unit != "element":
+            return self
+        return replace(self._moving(n_elements, "n_elements"), unit="value")
+
+    def _moving(self, k, name):
+        """Return the guarantee for k elements of a row that move at once."""
+        moving = self._repeat(k, name)
+        if self.losses:
+            return moving
+        return replace(moving, delta=group_delta(self.epsilon, self.delta, k))
 
     def to_replace_one(self):
         r"""Return the guarantee between data sets in which one unit is replaced by another.
@@ -402,7 +453,7 @@ class PrivacyGuarantee:
 
     @property
     def _means(self):
-        features = self.unit in {"element", "record"}
+        features = self.unit in {"element", "value", "record"}
         return f"the {self.mechanism} noise" if features else self.mechanism
 
     def __str__(self):

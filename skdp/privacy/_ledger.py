@@ -25,8 +25,11 @@ class PrivacyLedger:
     before it perturbs, or enter guarantees by :meth:`spend`. Where some entries are about records
     that are replaced and others about records that are added or removed, the total is about the
     former (:meth:`PrivacyGuarantee.to_replace_one`). Copying or cloning whatever
-    holds a ledger hands on the same one, and a process that was forked from the one that made
-    it needs a file to go on: a budget cannot be copied.
+    holds a ledger hands on the same one, and other processes need a file to go on, which is all
+    that a pickle holds: a budget cannot be copied.
+
+    A source that has a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``) enters
+    each of its fits by itself, and so does every clone of it that a search makes.
 
     Parameters
     ----------
@@ -97,6 +100,36 @@ class PrivacyLedger:
         if self._file is not None:
             with self._file.lock():
                 self._open(self._file)
+
+    @classmethod
+    def open(cls, path):
+        """Return the ledger of a file that exists, with the limits that the file has.
+
+        Parameters
+        ----------
+        path : str or path-like
+            JSON file of a ledger.
+
+        Returns
+        -------
+        ledger : PrivacyLedger
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is no such file: one without limits would refuse nothing.
+
+        ValueError
+            When it is damaged, or ``path`` names none.
+        """
+        path = LedgerFile(path).path
+        if not path.exists():
+            raise FileNotFoundError(
+                f"There is no ledger {str(path)!r}. Make it once, with the limits of its data: "
+                "PrivacyLedger(epsilon=..., path=...). One that was there has to be restored: "
+                "what it held remains spent."
+            )
+        return cls(path=path)
 
     def _open(self, file):
         """Take over the account that is on file, or begin one."""
@@ -233,7 +266,8 @@ class PrivacyLedger:
             When the total would exceed the budget; nothing is entered and nothing perturbed.
 
         ValueError
-            When the estimator cannot say what it costs, or as for :meth:`spend`.
+            When the estimator cannot say what it costs, has a ledger of its own, or as for
+            :meth:`spend`.
         """
         state = getattr(estimator, "guarantee_for", None)
         if state is None:
@@ -241,6 +275,12 @@ class PrivacyLedger:
                 "The 'estimator' parameter of PrivacyLedger.release, a "
                 f"{type(estimator).__name__}, has no guarantee_for(X, y): it cannot say what it "
                 "costs before noise is drawn. Enter its guarantee by spend() before you fit it."
+            )
+        if getattr(estimator, "ledger", None) is not None:
+            raise ValueError(
+                "The 'estimator' parameter of PrivacyLedger.release, a "
+                f"{type(estimator).__name__}, has a 'ledger' of its own, in which it enters each "
+                "fit: it would be entered twice. Call its fit, or leave that 'ledger' out."
             )
         if isinstance(y, str):
             raise ValueError(
@@ -360,6 +400,8 @@ class PrivacyLedger:
         return self
 
     def __reduce__(self):
+        if self._file is not None:
+            return PrivacyLedger.open, (str(self._file.path),)
         raise TypeError(
             "A PrivacyLedger cannot be pickled: the copy would spend the same budget again. Use "
             "path= to keep it between processes."

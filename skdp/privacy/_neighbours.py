@@ -4,7 +4,7 @@ from math import expm1
 
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-UNITS = ("element", "record", "label", "labelled record", "group")
+UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
 # Units that hold all of a record, its label too, each with its name in a sentence. Only these can
 # be added or removed: what is left without one of the others is no data set.
@@ -62,13 +62,14 @@ def describe_neighbours(guarantee):
         return "two lists of labels that differ in one label"
     if unit == "group":
         return f"two data sets that differ in {WHOLE[unit]}, in its labels too"
-    where = "one element" if unit == "element" else "one record"
+    where = unit if unit in {"element", "value"} else "record"
     if d is None:
         how = ", anywhere within the bounds"
     else:
         how = f"{'' if unit == 'element' else ', each element'} by at most {d:g}"
     label = ", and in its label" if unit == "labelled record" else ""
-    return f"two data matrices that differ in {where}{how}{label}"
+    what = "tables" if unit == "value" else "data matrices"
+    return f"two {what} that differ in one {where}{how}{label}"
 
 
 def describe_replaced(guarantee, replaced):

@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise, perturb_training_rows
+from skdp.noise import (
+    GaussianDPNoise,
+    OptimalDPNoise,
+    StaircaseDPNoise,
+    perturb_training_rows,
+    warn,
+)
 from skdp.privacy import PrivacyGuarantee
+from skdp.release._values import elements_per_value
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -16,6 +23,10 @@ NOISES = {
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
 BUDGET = ("epsilon", "delta", "sensitivity")
+# Sensitivity of a noise of which nobody said one.
+_DEFAULT_SENSITIVITY = 1.0
+# Public bounds of every column that an encoder makes.
+_ENCODED = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -70,13 +81,20 @@ def make_noise(estimator):
     ----------
     estimator : DPSource
         Has ``noise``, and the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
-        where the noise, or its default, is to say it.
+        where the noise, or its default, is to say it; and ``bounds`` and ``encoder``.
+
+    Returns
+    -------
+    noise : transformer
+        With the bounds of the source, where it has some.
 
     Raises
     ------
     ValueError
-        When the noise has another budget than the source asks for.
+        When the noise has another budget than the source asks for, or bounds contradict each
+        other or a sensitivity.
     """
+    bounds = _public_bounds(estimator)
     if isinstance(estimator.noise, type):
         raise ValueError(
             f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
@@ -85,7 +103,7 @@ def make_noise(estimator):
     own = {name: getattr(estimator, name) for name in BUDGET}
     own = {name: value for name, value in own.items() if value is not None}
     if isinstance(estimator.noise, str):
-        return NOISES[estimator.noise](**own)
+        return NOISES[estimator.noise](**own, bounds=bounds)
     theirs = estimator.noise.get_params(deep=False)
     for name, value in own.items():
         if theirs.get(name, value) != value:
@@ -93,10 +111,65 @@ def make_noise(estimator):
                 f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
                 f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
             )
-    return estimator.noise
+    return estimator.noise if bounds is None else _bounded(estimator.noise, theirs, bounds)
 
 
-def perturb_rows(noise, X, *, needs_variance):
+def _public_bounds(estimator):
+    """Return the bounds of the rows that get the noise, or None."""
+    if estimator.encoder is not None and estimator.bounds is not None:
+        raise ValueError(
+            f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
+            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+        )
+    bounds = estimator.bounds if estimator.encoder is None else _ENCODED
+    if bounds is not None and estimator.sensitivity is not None:
+        given = "bounds" if estimator.encoder is None else "encoder"
+        raise ValueError(
+            f"The 'sensitivity' parameter of DPSource is {estimator.sensitivity!r} beside "
+            f"{given!r}, which says how far a value can move. Leave out 'sensitivity'."
+        )
+    return bounds
+
+
+def _bounded(noise, theirs, bounds):
+    """Return a noise transformer with the bounds of the source."""
+    if "bounds" not in theirs or theirs["bounds"] is not None:
+        has = "none to set" if "bounds" not in theirs else "bounds of its own"
+        raise ValueError(
+            f"The 'noise' parameter of DPSource, {noise!r:.100}, has {has}, while DPSource has "
+            "'bounds' or an 'encoder'. Use a noise transformer of skdp without bounds."
+        )
+    noise = clone(noise).set_params(bounds=bounds)
+    if "random_state" in theirs:  # a generator must go on, not be copied
+        noise.set_params(random_state=theirs["random_state"])
+    return noise
+
+
+def warn_of_unstated_range(estimator):
+    """Warn where nobody said how far a value can move; parameters alone decide, never rows.
+
+    Parameters
+    ----------
+    estimator : DPSource
+    """
+    stated = (estimator.bounds, estimator.encoder, estimator.sensitivity)
+    if any(parameter is not None for parameter in stated):
+        return
+    if not isinstance(estimator.noise, str):
+        theirs = estimator.noise.get_params(deep=False)
+        own = theirs.get("sensitivity") != _DEFAULT_SENSITIVITY
+        if own or theirs.get("bounds") is not None:
+            return
+    warn(
+        "DPSource without 'bounds', 'encoder' or 'sensitivity' hides changes of one value by at "
+        "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
+        "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
+        "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
+        "change to be hidden."
+    )
+
+
+def perturb_rows(noise, X, *, needs_variance, schema=None):
     """Return the noisy copy of private rows.
 
     Parameters
@@ -109,6 +182,9 @@ def perturb_rows(noise, X, *, needs_variance):
 
     needs_variance : bool
         Whether something is to be learned that allows for the noise.
+
+    schema : Schema or None, default=None
+        By which X was encoded.
 
     Returns
     -------
@@ -144,14 +220,35 @@ def perturb_rows(noise, X, *, needs_variance):
         )
     if needs_variance:
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
-    return NoisyRows(noisy, variance if needs_variance else None, about_release(guarantee))
+    guarantee = about_release(guarantee, schema)
+    return NoisyRows(noisy, variance if needs_variance else None, guarantee)
 
 
-def about_release(guarantee):
-    """Return the guarantee of a noisy copy as that of what is learned from it."""
+def about_release(guarantee, schema=None):
+    """Return the guarantee of a noisy copy as that of what is learned from it.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        Of the noise.
+
+    schema : Schema or None, default=None
+        By which a table was encoded before the noise.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee
+        For the rows as they are when they get the noise; see also :func:`value_guarantee`.
+    """
+    covers = "the features of the rows that the source was fitted to"
+    if schema is not None:
+        covers += ", as encoded"
+        if guarantee.unit == "element":
+            k = elements_per_value(schema)
+            covers += f": one value of the table moves {k} element{'s' * (k > 1)} at most"
     return replace(
         guarantee,
-        covers="the features of the rows that the source was fitted to",
+        covers=covers,
         excludes="labels, the number of rows and of rows per class; queries to the release",
     )
 
@@ -163,13 +260,34 @@ def _is_variance(value, n_features):
     return bool(np.isfinite(array).all() and array.min() >= 0)
 
 
+def make_response(label_noise, schema):
+    """Return how labels are randomised: among the classes of a schema, if nothing else is said.
+
+    Parameters
+    ----------
+    label_noise : RandomizedResponse or None
+        Of a source.
+
+    schema : Schema or None
+        Of its table.
+
+    Returns
+    -------
+    response : RandomizedResponse or None
+    """
+    listed = None if schema is None else schema.classes
+    if label_noise is None or listed is None or label_noise.classes is not None:
+        return label_noise
+    return clone(label_noise).set_params(classes=listed)
+
+
 def perturb_labels(label_noise, y):
     """Return labels as they may be learned from.
 
     Parameters
     ----------
     label_noise : RandomizedResponse or None
-        How labels are randomised.
+        How labels are randomised, from :func:`make_response`.
 
     y : ndarray of shape (n_samples,)
         Labels.

@@ -98,7 +98,7 @@ class Release:
     >>> from skdp import DPSource
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
-    >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
+    >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> release = source.fit(domains.source, domains.source_target).release_
     >>> release
     Release(10 classes, 64 features, (8, 0)-DP per element)

@@ -1,5 +1,7 @@
 """The source's owner makes a release from perturbed rows."""
 
+import os
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, clone
@@ -8,16 +10,23 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
-from skdp.privacy import record_guarantee
+from skdp.privacy import PrivacyLedger, record_guarantee
+from skdp.release._booking import book
 from skdp.release._perturbation import (
     NOISES,
     about_release,
     make_noise,
+    make_response,
     perturb_labels,
     perturb_rows,
+    warn_of_unstated_range,
 )
 from skdp.release._release import Release
+from skdp.release._tables import encode_table, encoded_columns
+from skdp.release._values import value_guarantee
 from skdp.release.estimation import Alignment, Moments, denoised_codes
+from skdp.release.statistics import PublicColumns
+from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._clusters import COUNT_OR_FRACTION
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
@@ -43,33 +52,56 @@ class DPSource(BaseEstimator):
 
     **What is guaranteed.** What the noise guarantees for the *features* of the training
     rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighbours
-    have as many rows (replace-one). Anything computed from the noisy copy and the public
+    have as many rows (replace-one). An element may move anywhere within public ``bounds``, or by
+    ``sensitivity`` where nothing bounds it. In a table that an ``encoder`` turns into numbers,
+    ε and δ are for an element of the encoded rows; another category, or a value that goes missing,
+    moves two of these, and :attr:`guarantee_` says what that comes to for a value of the table
+    (2ε, but less under Gaussian noise). Anything computed from the noisy copy and the public
     distribution of its noise, by anybody, keeps it, so ``parts`` costs no privacy.
     **What is treated as public**: the labels (hence the classes and their numbers of rows),
-    the number and names of the columns, and their dtype. With ``label_noise`` each label is
-    protected too, as :attr:`label_guarantee_` says; classes and number of rows stay public.
+    the number and names of the columns, their dtype, and their bounds or encoder. With
+    ``label_noise`` each label is protected too, as :attr:`label_guarantee_` says; classes and
+    number of rows stay public.
 
     Parameters
     ----------
     epsilon : float or None, default=None
-        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` releases
-        a model of the data as they are, and warns. None: that of ``noise`` where this is a
-        transformer, otherwise 1.
+        Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
+        ``encoder``; smaller is more private. ``inf`` releases a model of the data as they are,
+        and warns. None: that of ``noise`` where this is a transformer, otherwise 1.
 
     delta : float or None, default=None
         Slack δ in [0, 1) for one element. None: that of ``noise``, or its default, which is
         0, and 1e-5 for "gaussian".
 
     sensitivity : float or None, default=None
-        Largest change of one element that must be hidden, in the units of the data: scale
-        columns to [0, 1] by bounds that are known without looking at the data. None: that of
-        ``noise``, otherwise 1.
+        Largest change of one element that must be hidden, in the units of the data. Nothing is
+        clipped to it: a value that moves further is protected less. Prefer ``bounds``, beside
+        which it has to be left out. None: that of ``noise``, otherwise 1, whatever units the
+        columns have, and :meth:`fit` warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
         The noise by name, drawn from fresh entropy of the operating system. Or a noise
         transformer (with ``privacy_unit="record"`` or ``bounds``, say), which must state a
         ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must be the
         same as its own. A pickled fitted source leaves it out, and a release never has it.
+
+    bounds : pair (low, high) or None, default=None
+        Publicly known bounds of the columns, each a number or an array of shape (n_features,).
+        Values are clipped to them, and an element may move from one end to the other. None: those
+        of ``noise``. An ``encoder`` has its own.
+
+    encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
+        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
+        the release. A schema, in any form that :class:`TabularEncoder` takes, will do. Where it
+        lists the classes, rows of others are left out, or refused with ``label_noise``, as the
+        number of rows is public; classes without rows are not in the release.
+
+    ledger : PrivacyLedger, str, path-like or None, default=None
+        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
+        before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
+        ``n_jobs``, need one with a file. A pickled fitted source leaves it out.
 
     label_noise : RandomizedResponse or None, default=None
         Randomises the labels before anything is learned from them. By default they are
@@ -117,7 +149,8 @@ class DPSource(BaseEstimator):
         What may leave: immutable, checked, and all that a target needs.
 
     guarantee_ : PrivacyGuarantee
-        What the release guarantees about features.
+        What the release guarantees about features: about each element, or each value of the
+        table where there is an ``encoder``. ``release_.guarantee`` is about encoded elements.
 
     label_guarantee_ : PrivacyGuarantee or None
         What it guarantees about labels; None where they are used as they are.
@@ -126,7 +159,7 @@ class DPSource(BaseEstimator):
         Class labels.
 
     n_features_in_ : int
-        Number of features p seen during :term:`fit`.
+        Number of features seen during :term:`fit`, before encoding.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`. Defined only when `X` has feature names
@@ -141,8 +174,9 @@ class DPSource(BaseEstimator):
     Notes
     -----
     Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
-    a parameter search over a source. A clone is not fitted, as everywhere in scikit-learn:
-    where a search clones, pass ``release_``, which is shared and never copied.
+    a parameter search over a source, which a ``ledger`` stops. A clone is not fitted, as
+    everywhere in scikit-learn: where a search clones, pass ``release_``, which is shared and
+    never copied.
 
     References
     ----------
@@ -154,13 +188,37 @@ class DPSource(BaseEstimator):
     >>> from skdp import DPSource
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
-    >>> source = DPSource(epsilon=8.0, n_layers=1, random_state=0)
+    >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> source = source.fit(domains.source, domains.source_target)
     >>> source.release_
     Release(10 classes, 64 features, (8, 0)-DP per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
     >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+
+    A table, whose schema says what is public about it:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> schema = {
+    ...     "columns": {
+    ...         "age": {"type": "numeric", "low": 0, "high": 100},
+    ...         "ward": {"type": "category", "categories": ["A", "B", "C"]},
+    ...     },
+    ...     "classes": ["dead", "alive"],
+    ...     "version": 1,
+    ... }
+    >>> age = np.random.RandomState(0).randint(0, 100, 300)
+    >>> table = pd.DataFrame({"age": age, "ward": np.resize(["A", "B", "C"], 300)})
+    >>> source = DPSource(epsilon=4.0, encoder=schema, n_layers=1, random_state=0)
+    >>> source = source.fit(table, np.where(age > 50, "dead", "alive"))
+    >>> print(source.guarantee_)
+    (8, 0)-differential privacy per value, by the optimal noise
+      neighbours: two tables that differ in one value, anywhere within the bounds
+      covers:     the values of the table that the source was fitted to
+      excludes:   labels, the number of rows and of rows per class; queries to the release
+    >>> source.release_.predict(table[:3]).shape
+    (3,)
     """
 
     _parameter_constraints: dict = {
@@ -168,6 +226,9 @@ class DPSource(BaseEstimator):
         "delta": [Interval(Real, 0, 1, closed="left"), None],
         "sensitivity": [Interval(Real, 0, None, closed="neither"), None],
         "noise": [StrOptions(set(NOISES)), HasMethods(["fit_transform", "get_params"])],
+        "bounds": ["array-like", None],
+        "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
+        "ledger": [PrivacyLedger, str, os.PathLike, None],
         "label_noise": [RandomizedResponse, None],
         "parts": [StrOptions({"noise_aware", "papers", "all"})],
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -187,6 +248,9 @@ class DPSource(BaseEstimator):
         sensitivity=None,
         *,
         noise="optimal",
+        bounds=None,
+        encoder=None,
+        ledger=None,
         label_noise=None,
         parts="noise_aware",
         n_components=20,
@@ -202,6 +266,9 @@ class DPSource(BaseEstimator):
         self.delta = delta
         self.sensitivity = sensitivity
         self.noise = noise
+        self.bounds = bounds
+        self.encoder = encoder
+        self.ledger = ledger
         self.label_noise = label_noise
         self.parts = parts
         self.n_components = n_components
@@ -220,7 +287,8 @@ class DPSource(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Private rows. Nothing computed from them is kept.
+            Private rows: a DataFrame with an ``encoder``, otherwise numbers. Nothing computed
+            from them is kept.
 
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones; not protected without ``label_noise``.
@@ -236,27 +304,30 @@ class DPSource(BaseEstimator):
             When the noise transformer contradicts this object's parameters, changes the
             shape of the rows or states no guarantee, or the largest magnitude of the
             noisy rows is not between 1e-12 and 1e12.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        X, y = validate_private_data(self, X, y)
-        check_classification_targets(y)
-        noise = make_noise(self)
-        labels = perturb_labels(self.label_noise, y)
-        noisy = perturb_rows(noise, X, needs_variance=self.parts != "papers")
+        warn_of_unstated_range(self)
+        noisy, labels, columns = self._perturb(X, y)
         del X, y  # from here on there is only the noisy copy
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
         release = Release(
             classes=labels.classes,
-            n_features=self.n_features_in_,
+            n_features=noisy.rows.shape[1],
             dtype=noisy.rows.dtype,
             guarantee=noisy.guarantee,
             label_guarantee=labels.guarantee,
-            feature_names=getattr(self, "feature_names_in_", None),
+            feature_names=self._names() if columns is None else columns.names,
+            bounds=None if columns is None else columns.bounds,
+            encoder=None if columns is None else columns.schema,
             alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
             **self._learn(noisy, labels),
         )
         self.classes_ = release.classes
-        self.guarantee_, self.label_guarantee_ = release.guarantee, release.label_guarantee
+        self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
+        self.label_guarantee_ = release.label_guarantee
         self.release_ = release
         return self
 
@@ -276,8 +347,8 @@ class DPSource(BaseEstimator):
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``label_noise``, that of a record with its label; without, that of the
-            features, beside labels that count as public.
+            With ``label_noise``, that of a record with its label, ``release_.record_guarantee``;
+            without, that of the features, ``guarantee_``, beside labels that count as public.
 
         Raises
         ------
@@ -286,21 +357,40 @@ class DPSource(BaseEstimator):
             it will guarantee.
         """
         self._validate_params()
-        X, y = validate_private_data(clone(self), X, y)
-        check_classification_targets(y)
-        noise = clone(make_noise(self))
-        if not hasattr(noise, "guarantee_for"):
-            raise ValueError(
-                f"The 'noise' parameter of DPSource, {noise!r}, has no guarantee_for(X): it "
-                "cannot say what it costs before noise is drawn. Use a noise transformer of skdp."
-            )
-        if "perturb" in noise.get_params(deep=False):
-            noise.set_params(perturb="fit")  # as when it is fitted
-        guarantee = about_release(noise.guarantee_for(X))
-        if self.label_noise is None:
-            perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
-            return guarantee
-        return record_guarantee(guarantee, self.label_noise.guarantee_for(y))
+        noise = make_noise(self)
+        X, y, columns = clone(self)._read(X, y)
+        schema = None if columns is None else columns.schema
+        return _stated(noise, make_response(self.label_noise, schema), X, y, schema)
+
+    def _read(self, X, y):
+        """Return rows as numbers, labels, and what is public about bounded columns, or None."""
+        if self.encoder is None:
+            X, y = validate_private_data(self, X, y)
+            check_classification_targets(y)
+            if self.bounds is None:
+                return X, y, None
+            public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
+            return X, y, PublicColumns.of_array(*public)
+        columns = encoded_columns(self.encoder, X)
+        rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
+        rows, labels = validate_private_data(BaseEstimator(), rows, labels)
+        check_classification_targets(labels)
+        self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
+        return rows, labels, columns
+
+    def _perturb(self, X, y):
+        """Return noisy rows and labels, and what is public about bounded columns, or None."""
+        noise = make_noise(self)
+        X, y, columns = self._read(X, y)
+        schema = None if columns is None else columns.schema
+        response = make_response(self.label_noise, schema)
+        book(self, lambda: _stated(noise, response, X, y, schema))
+        labels = perturb_labels(response, y)
+        noisy = perturb_rows(noise, X, needs_variance=self.parts != "papers", schema=schema)
+        return noisy, labels, columns
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
 
     def _learn(self, noisy, labels):
         """Return the parts of the release that ``parts`` asks for."""
@@ -312,7 +402,7 @@ class DPSource(BaseEstimator):
                     noisy.rows,
                     labels.indices,
                     learned["moments"],
-                    min(_DIRECTIONS_PER_COMPONENT * self.n_components, self.n_features_in_),
+                    min(_DIRECTIONS_PER_COMPONENT * self.n_components, noisy.rows.shape[1]),
                     check_random_state(self.random_state),
                     labels_exact=self.label_noise is None,
                 )
@@ -342,10 +432,10 @@ class DPSource(BaseEstimator):
 
     def __getstate__(self):
         # Whoever gets a pickle of a fitted source must not get what made its noise: no noise,
-        # and no generator, which may have drawn for the noise too.
+        # and no generator, which may have drawn for the noise too; nor the account of the owner.
         state = super().__getstate__().copy()
         if "release_" in state:
-            state["label_noise"] = state["random_state"] = None
+            state["label_noise"] = state["random_state"] = state["ledger"] = None
             if not isinstance(self.noise, str):
                 state["noise"] = None
         return state
@@ -354,4 +444,22 @@ class DPSource(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.encoder is not None
         return tags
+
+
+def _stated(noise, response, X, y, schema):
+    """Return what a fit will guarantee; draws no noise."""
+    noise = clone(noise)
+    if not hasattr(noise, "guarantee_for"):
+        raise ValueError(
+            f"The 'noise' parameter of DPSource, {noise!r}, has no guarantee_for(X): it "
+            "cannot say what it costs before noise is drawn. Use a noise transformer of skdp."
+        )
+    if "perturb" in noise.get_params(deep=False):
+        noise.set_params(perturb="fit")  # as when it is fitted
+    guarantee = about_release(noise.guarantee_for(X), schema)
+    if response is None:
+        perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
+        return value_guarantee(guarantee, schema)
+    return record_guarantee(guarantee, response.guarantee_for(y))

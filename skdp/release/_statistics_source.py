@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger
+from skdp.release._booking import book
 from skdp.release._release import Release
+from skdp.release._tables import encoded_columns
 from skdp.release.statistics import (
     MODELS,
     Layout,
@@ -102,6 +104,12 @@ class DPStatisticsSource(PrivateRandomness):
         R, in units of encoded columns, for sums in one pass; public. None: from the number
         and kinds of the columns.
 
+    ledger : PrivacyLedger, str, path-like or None, default=None
+        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
+        before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
+        ``n_jobs``, need one with a file. A pickled fitted source leaves it out.
+
     verbose : int, default=0
         Above 0, :meth:`fit` prints each query that it perturbs.
 
@@ -136,7 +144,7 @@ class DPStatisticsSource(PrivateRandomness):
 
     Notes
     -----
-    Every :meth:`fit` draws noise anew and spends ε and δ again.
+    Every :meth:`fit` draws noise anew and spends ε and δ again; a ``ledger`` keeps the account.
 
     References
     ----------
@@ -169,6 +177,7 @@ class DPStatisticsSource(PrivateRandomness):
         "classes": ["array-like", None],
         "model": [StrOptions({"auto", *MODELS})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "ledger": [PrivacyLedger, str, os.PathLike, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -184,6 +193,7 @@ class DPStatisticsSource(PrivateRandomness):
         classes=None,
         model="auto",
         radius=None,
+        ledger=None,
         verbose=0,
         random_state=None,
     ):
@@ -195,6 +205,7 @@ class DPStatisticsSource(PrivateRandomness):
         self.classes = classes
         self.model = model
         self.radius = radius
+        self.ledger = ledger
         self.verbose = verbose
         self.random_state = random_state
 
@@ -225,6 +236,9 @@ class DPStatisticsSource(PrivateRandomness):
         ------
         ValueError
             When rows, bounds, classes or groups are none that sums can be computed of.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
         if is_dask(X):
@@ -233,6 +247,7 @@ class DPStatisticsSource(PrivateRandomness):
             return self.fit_accumulated(accumulator)
         model, layout, rows = self._validate(X, y, groups)
         queries = self._queries(model, layout)
+        book(self, lambda: self._guarantee(layout, queries))
         return self._publish(model.learn(rows, layout.grid, queries), layout, queries)
 
     def guarantee_for(self, X, y=None, groups=None):
@@ -318,11 +333,15 @@ class DPStatisticsSource(PrivateRandomness):
         ------
         ValueError
             When it was made by a source of other parameters.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)
         model, layout = self._layout_of(accumulator)
         sums = accumulator.unprotected_sums().sums
         queries = self._queries(model, layout)
+        book(self, lambda: self._guarantee(layout, queries))
         self._see(layout.columns)
         return self._publish(model.from_sums(sums, layout.grid, queries), layout, queries)
 
@@ -379,12 +398,7 @@ class DPStatisticsSource(PrivateRandomness):
                 f"The 'bounds' parameter of DPStatisticsSource is {self.bounds!r:.100} beside an "
                 "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
             )
-        encoder = self.encoder
-        if not isinstance(encoder, TabularEncoder):
-            encoder = TabularEncoder(encoder)
-        if encoder.schema is None and X is not None:
-            return PublicColumns.of_encoder(clone(encoder).fit(X))
-        return PublicColumns.of_schema(encoder.schema)
+        return encoded_columns(self.encoder, X)
 
     def _announced(self, n_features, names, dtype):
         """Return what is public about columns of which no row has been seen."""
@@ -453,6 +467,12 @@ class DPStatisticsSource(PrivateRandomness):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "release_")
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "release_" in state:
+            state["ledger"] = None  # the account is the owner's
+        return state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

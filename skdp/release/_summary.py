@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skdp.release._values import elements_per_value, value_guarantee
+
 # Area under the curve below which two classes are not told apart: the scores of two random rows,
 # one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
 _LEAST_AUC = 0.55
@@ -27,6 +29,7 @@ def describe(release):
         f"  holds:      {contents}\n"
         f"{_told_apart(release)}"
         f"  guarantee:  {release.guarantee}\n"
+        f"{_about_values(release)}"
         f"  labels:     {_about_labels(release, covered)}\n"
         f"  together:   {together}"
     )
@@ -36,6 +39,19 @@ def _about_labels(release, covered):
     if covered:
         return "protected together with the features"
     return release.label_guarantee or "not protected"
+
+
+def _about_values(release):
+    """Return a line about one value of the table, where its encoding takes several elements."""
+    value = value_guarantee(release.guarantee, release.encoder)
+    if value is release.guarantee:
+        return ""
+    k = elements_per_value(release.encoder)
+    moves = f"{k} encoded element{'s' * (k > 1)}"
+    return (
+        f"  a value:    ({value.epsilon:g}, {value.delta:g})-differential privacy per value of "
+        f"the table, which moves {moves} at most\n"
+    )
 
 
 def _told_apart(release):

@@ -227,7 +227,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     >>> from skdp import DPSource, DPTransferClassifier
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
-    >>> source = DPSource(epsilon=16.0, n_components=5, n_layers=1, random_state=0)
+    >>> source = DPSource(
+    ...     epsilon=16.0, bounds=(0, 1), n_components=5, n_layers=1, random_state=0
+    ... )
     >>> release = source.fit(domains.source, domains.source_target).release_
     >>> X, y = domains.target[:700], domains.target_target[:700].copy()
     >>> y[100:] = -1  # the labels of most rows are unknown

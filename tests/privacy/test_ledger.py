@@ -96,6 +96,33 @@ def test_copies_are_the_same_ledger(X):
         pickle.dumps(ledger)
 
 
+def test_a_pickle_of_a_ledger_with_a_file_is_the_same_account(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(epsilon=1.0, path=path)
+    text = pickle.dumps(ledger)
+    ledger.release(OptimalDPNoise(0.75), X)
+    again = pickle.loads(text)
+    assert (again.epsilon, again.total) == (1.0, ledger.total)
+    with pytest.raises(BudgetExceededError):
+        again.release(OptimalDPNoise(0.75), X)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="There is no ledger"):
+        pickle.loads(text)  # a new one would have no limits
+    assert not path.exists()
+
+
+def test_a_ledger_is_opened_only_where_there_is_one(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    with pytest.raises(FileNotFoundError, match=r"PrivacyLedger\(epsilon=..., path=...\)"):
+        PrivacyLedger.open(path)
+    assert list(tmp_path.iterdir()) == []
+    PrivacyLedger(epsilon=2.0, delta=1e-5, path=path).release(OptimalDPNoise(0.75), X)
+    ledger = PrivacyLedger.open(str(path))
+    assert (ledger.epsilon, ledger.delta, len(ledger.entries)) == (2.0, 1e-5, 1)
+    with pytest.raises(ValueError, match="'path' parameter"):
+        PrivacyLedger.open(3)
+
+
 def test_a_file_continues_the_account(X, tmp_path):
     path = tmp_path / "ledger.json"
     PrivacyLedger(epsilon=1.0, path=path).release(

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -5,9 +7,22 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
+from skdp import (
+    DPSource,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+)
 from skdp.noise import perturb_training_rows
-from skdp.release._perturbation import make_noise, perturb_labels, perturb_rows
+from skdp.release._perturbation import (
+    make_noise,
+    make_response,
+    perturb_labels,
+    perturb_rows,
+    warn_of_unstated_range,
+)
+from skdp.tabular import as_schema
 
 
 def test_a_generator_gives_every_data_set_noise_of_its_own(rng):
@@ -164,3 +179,84 @@ def test_one_class_is_not_enough():
 def test_a_class_in_place_of_a_noise_is_named():
     with pytest.raises(ValueError, match=r"is the class OptimalDPNoise\. .*OptimalDPNoise\(\)"):
         make_noise(DPSource(noise=OptimalDPNoise))
+
+
+AGE = {"age": {"type": "numeric", "low": 0, "high": 100}}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DPSource(),
+        DPSource(8.0, noise="gaussian"),
+        DPSource(noise=OptimalDPNoise(8.0)),
+        DPSource(noise=OptimalDPNoise(8.0, privacy_unit="record")),
+    ],
+)
+def test_a_range_that_nobody_stated_warns(source):
+    with pytest.warns(PrivacyLeakWarning, match=r"'bounds', 'encoder' or 'sensitivity' hides"):
+        warn_of_unstated_range(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DPSource(sensitivity=1.0),
+        DPSource(bounds=(0, 1)),
+        DPSource(encoder=AGE),
+        DPSource(sensitivity=1.0, noise=OptimalDPNoise()),
+        DPSource(noise=OptimalDPNoise(sensitivity=2.0)),
+        DPSource(noise=OptimalDPNoise(bounds=(0, 9))),
+        DPSource(noise=Silent()),
+    ],
+)
+def test_a_range_that_somebody_stated_does_not(source):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_unstated_range(source)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_rows_do_not_decide_whether_it_warns(small, unit):
+    X, y = small
+    settings = {"n_components": 1, "n_layers": 1}
+    with pytest.warns(PrivacyLeakWarning, match="by at most 1, whatever the units"):
+        DPSource(**settings).fit(unit * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        DPSource(sensitivity=1.0, **settings).fit(unit * X, y)
+
+
+def test_the_noise_gets_the_bounds_of_the_source():
+    assert make_noise(DPSource(2.0, bounds=(0, 9))).bounds == (0, 9)
+    assert make_noise(DPSource(2.0, encoder=AGE)).bounds == (0, 1)
+    own = OptimalDPNoise(2.0, random_state=np.random.RandomState(0))
+    noise = make_noise(DPSource(bounds=(0, 9), noise=own))
+    assert (noise.bounds, own.bounds) == ((0, 9), None)
+    assert noise.random_state is own.random_state  # goes on, and never draws the same twice
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"bounds": (0, 1), "encoder": AGE}, "'bounds' parameter .* beside an 'encoder'"),
+        ({"bounds": (0, 1), "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'bounds'"),
+        ({"encoder": AGE, "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'encoder'"),
+        ({"bounds": (0, 1), "noise": OptimalDPNoise(bounds=(0, 9))}, "has bounds of its own"),
+        ({"bounds": (0, 1), "noise": Silent()}, "has none to set"),
+    ],
+)
+def test_bounds_that_contradict_are_refused(small, settings, problem):
+    with pytest.raises(ValueError, match=problem):
+        DPSource(**settings).fit(*small)
+
+
+def test_a_response_takes_the_classes_of_the_schema():
+    listed = as_schema({"version": 1, "columns": AGE, "classes": ["a", "b", "c"]})
+    own = RandomizedResponse(1.0, classes=["a", "b"])
+    plain = RandomizedResponse(1.0)
+    assert make_response(plain, listed).classes == ("a", "b", "c")
+    assert plain.classes is None
+    assert make_response(own, listed) is own
+    assert make_response(plain, as_schema(AGE)) is plain
+    assert make_response(None, listed) is None

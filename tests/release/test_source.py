@@ -69,7 +69,9 @@ def test_a_seed_fixes_k_means_but_never_the_noise(small):
     X, y = small
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyLeakWarning)
-        first, second = (DPSource(random_state=0).fit(X, y).release_ for _ in range(2))
+        first, second = (
+            DPSource(bounds=(0, 1), random_state=0).fit(X, y).release_ for _ in range(2)
+        )
     assert not np.allclose(first.alignment.class_medians, second.alignment.class_medians)
 
 

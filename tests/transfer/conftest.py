@@ -26,7 +26,7 @@ def release_of(domains):
     def make(parts):
         noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
         settings = {"n_components": 8, "n_layers": 1, "random_state": 0}
-        source = DPSource(noise=noise, parts=parts, **settings)
+        source = DPSource(bounds=(0, 1), noise=noise, parts=parts, **settings)
         return source.fit(domains.source, domains.source_target).release_
 
     return make

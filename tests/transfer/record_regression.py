@@ -29,7 +29,7 @@ from skdp.datasets import hide_labels, load_digits_domains
 def make_source(domains, epsilon, parts, label_noise=None):
     noise = OptimalDPNoise(epsilon, 1e-5, random_state=np.random.RandomState(0))
     settings = {"n_layers": 2, "n_components": 10, "random_state": 0, "label_noise": label_noise}
-    source = DPSource(noise=noise, parts=parts, **settings)
+    source = DPSource(bounds=(0, 1), noise=noise, parts=parts, **settings)
     return source.fit(domains.source, domains.source_target).release_
 
 

@@ -39,8 +39,10 @@ class PublicColumns:
     schema: Schema | None = None
 
     @classmethod
-    def of_array(cls, n_features, bounds, names=None, dtype=np.float64):
-        """Return numeric columns between public bounds.
+    def of_array(
+        cls, n_features, bounds, names=None, dtype=np.float64, owner="DPStatisticsSource"
+    ):
+        """Return numeric columns between public bounds; errors name the owner of the parameter.
 
         Raises
         ------
@@ -54,7 +56,7 @@ class PublicColumns:
             ]
         except (TypeError, ValueError) as error:
             raise ValueError(
-                "The 'bounds' parameter of DPStatisticsSource must be a pair (low, high) of "
+                f"The 'bounds' parameter of {owner} must be a pair (low, high) of "
                 f"numbers, or of one number for each of {n_features} features. Say what is "
                 "publicly known of the columns, such as bounds=(0, 255)."
             ) from error
@@ -63,7 +65,7 @@ class PublicColumns:
         usual = widths.min() > _SMALLEST and np.abs(bounds).max() < _LARGEST
         if not (np.isfinite(bounds).all() and usual):
             raise ValueError(
-                "The 'bounds' parameter of DPStatisticsSource must be finite, low < high, of "
+                f"The 'bounds' parameter of {owner} must be finite, low < high, of "
                 f"magnitudes below {_LARGEST:g} and widths above {_SMALLEST:g}, got widths from "
                 f"{widths.min():g} to {widths.max():g}. Leave out constant columns, and use units "
                 "in which the others are about 1."

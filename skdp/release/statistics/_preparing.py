@@ -151,7 +151,7 @@ def check_kind(y, classes):
     given, listed = _KINDS.get(getattr(dtype, "kind", "O")), _KINDS.get(classes.dtype.kind)
     if len(y) and given not in (None, listed):
         raise ValueError(
-            f"The 'y' parameter holds {given} and the 'classes' parameter of DPStatisticsSource "
+            f"The 'y' parameter holds {given} and the 'classes' parameter or schema "
             f"{listed}, so that no label is one of the classes. Write both alike, as in "
             "classes=[0, 1] for y = [0, 1, 0]."
         )

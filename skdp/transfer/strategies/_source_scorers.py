@@ -1,5 +1,7 @@
 """What a release says of target rows: one score for each row and class, by each of its parts."""
 
+import warnings
+
 import numpy as np
 
 from skdp.release.estimation import ClassModel, Subspace
@@ -76,7 +78,12 @@ class ClassifierScorer:
 
     def scores(self, X):
         """Return minus the squared reconstruction errors."""
-        return self._release.scores(self._embedding.rows(X))[:, self._class_indices]
+        rows = self._embedding.rows(X)
+        with warnings.catch_warnings():
+            # Carried over from other columns, or moved, they are in the public units no longer;
+            # whether they were was asked when they came.
+            warnings.filterwarnings("ignore", message="Most values of the columns")
+            return self._release.scores(rows)[:, self._class_indices]
 
 
 def source_scorers(task, subspace):

@@ -1,0 +1,43 @@
+"""What one value of a table is guaranteed, whose encoding takes several elements."""
+
+from dataclasses import replace
+
+from skdp.tabular import fitted_encoder
+
+
+def value_guarantee(guarantee, schema):
+    """Return what one value of a table is guaranteed, by the guarantee for its encoded rows.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        For elements of the encoded rows, or for whole records.
+
+    schema : Schema or None
+        By which the table was encoded.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee
+        With ``unit="value"``; the given one where it is about whole records, or there is no
+        schema.
+
+    Examples
+    --------
+    >>> from skdp.noise import OptimalDPNoise
+    >>> from skdp.release._values import value_guarantee
+    >>> from skdp.tabular import as_schema
+    >>> schema = as_schema({"ward": {"type": "category", "categories": ["A", "B", "C"]}})
+    >>> guarantee = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0, 0.0]]).guarantee_
+    >>> value_guarantee(guarantee, schema).epsilon
+    4.0
+    """
+    if schema is None or guarantee.unit != "element":
+        return guarantee
+    of_value = guarantee.to_value(elements_per_value(schema))
+    return replace(of_value, covers="the values of the table that the source was fitted to")
+
+
+def elements_per_value(schema):
+    """Return how many elements of an encoded row one value of the table moves at most."""
+    return fitted_encoder(schema).elements_per_change_

@@ -1,0 +1,193 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    OptimalDPNoise,
+    RandomizedResponse,
+    Release,
+    TabularEncoder,
+)
+from skdp.tabular import Schema, fitted_encoder
+
+COLUMNS = {
+    "age": {"type": "numeric", "low": 0, "high": 100, "missing": True},
+    "ward": {"type": "category", "categories": ["A", "B", "C"]},
+    "smokes": {"type": "category", "categories": ["no", "yes"]},
+}
+SCHEMA = {"version": 1, "columns": COLUMNS, "classes": ["well", "ill"]}
+SETTINGS = {"n_components": 1, "n_layers": 1, "random_state": 0}
+
+
+@pytest.fixture
+def table(rng):
+    age = rng.uniform(0, 100, 400)
+    X = pd.DataFrame(
+        {
+            "smokes": rng.choice(["no", "yes"], 400),
+            "age": np.where(rng.rand(400) < 0.1, np.nan, age),
+            "ward": rng.choice(["A", "B", "C"], 400),
+        }
+    )
+    return X, np.where(age > 50, "ill", "well")
+
+
+def seeded(epsilon=8.0):
+    return OptimalDPNoise(epsilon, random_state=np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("form", ["mapping", "schema", "encoder", "path"])
+def test_a_table_is_encoded_and_then_perturbed(table, tmp_path, form):
+    X, y = table
+    path = tmp_path / "schema.json"
+    path.write_text(Schema.from_mapping(SCHEMA).to_json())
+    encoder = {
+        "mapping": SCHEMA,
+        "schema": Schema.from_mapping(SCHEMA),
+        "encoder": TabularEncoder(SCHEMA),
+        "path": path,
+    }[form]
+    release = DPSource(encoder=encoder, noise=seeded(), **SETTINGS).fit(X, y).release_
+    rows = fitted_encoder(SCHEMA).transform(X)
+    plain = DPSource(bounds=(0, 1), noise=seeded(), **SETTINGS).fit(rows, y).release_
+    assert_array_equal(release.moments.means, plain.moments.means)
+    assert_array_equal(release.bounds, np.repeat([[0.0], [1.0]], rows.shape[1], axis=1))
+    assert release.encoder == Schema.from_mapping(SCHEMA)
+    assert tuple(release.feature_names) == release.encoder.encoded_names
+
+
+def test_the_release_reads_raw_tables(table, tmp_path):
+    X, y = table
+    source = DPSource(40.0, encoder=SCHEMA, **SETTINGS).fit(X, y)
+    assert source.n_features_in_ == 3
+    assert source.feature_names_in_.tolist() == ["age", "ward", "smokes"]
+    source.release_.save(tmp_path / "rows.skdp")
+    release = Release.load(tmp_path / "rows.skdp")
+    scores = release.scores(fitted_encoder(SCHEMA).transform(X))
+    assert_array_equal(release.scores(X), scores)
+    assert_array_equal(release.scores(X[["ward", "age", "smokes"]]), scores)
+    assert release.score(X, y) == np.mean(release.predict(X) == y)
+    some = np.where(np.arange(400) < 40, y, None)
+    model = DPTransferClassifier(release, n_components=(1, 2), random_state=0).fit(
+        X[:150], some[:150]
+    )
+    assert model.feature_names_in_.tolist() == ["age", "ward", "smokes"]
+    assert_array_equal(
+        model.predict_proba(X[150:]), model.predict_proba(X[150:][["ward", "age", "smokes"]])
+    )
+    assert set(release.sample(20, 0, as_frame=True)[0]["ward"]) <= {"A", "B", "C"}
+
+
+def test_values_outside_the_bounds_are_clipped(table):
+    X, y = table
+    far = X.assign(age=X["age"].where(X["age"] < 99, 1e6).where(X["age"] > 1, -1e6))
+    clipped = X.assign(age=far["age"].clip(0, 100))
+    first, second = (
+        DPSource(encoder=SCHEMA, noise=seeded(), **SETTINGS).fit(rows, y).release_.moments
+        for rows in (far, clipped)
+    )
+    assert_array_equal(first.means, second.means)
+
+
+def test_rows_of_other_classes_are_left_out(table):
+    X, y = table
+    listed = np.arange(400) % 4 != 0
+    other = np.where(listed, y, np.resize(np.array(["moved", None, np.nan], dtype=object), 400))
+    release = DPSource(encoder=SCHEMA, noise=seeded(), **SETTINGS).fit(X, other).release_
+    expected = DPSource(encoder=SCHEMA, noise=seeded(), **SETTINGS).fit(X[listed], y[listed])
+    assert release.classes.tolist() == ["ill", "well"]
+    assert_array_equal(release.moments.means, expected.release_.moments.means)
+    assert release.moments.class_counts.sum() == 300
+    # Where the schema lists none, they are those of y.
+    three = DPSource(encoder=COLUMNS, noise=seeded(), **SETTINGS)
+    assert len(three.fit(X, np.where(listed, y, "moved")).classes_) == 3
+    with pytest.raises(ValueError, match="NaN"):
+        three.fit(X, np.where(listed, y == "ill", np.nan))
+
+
+def test_randomised_labels_are_among_the_classes_of_the_schema(table):
+    X, y = table
+    wide = SCHEMA | {"classes": ["dead", "ill", "well"]}
+    source = DPSource(8.0, encoder=wide, label_noise=RandomizedResponse(1.0), **SETTINGS)
+    release = source.fit(X, y).release_
+    assert release.classes.tolist() == ["dead", "ill", "well"]  # that none is dead is private
+    assert source.guarantee_for(X, y) == release.record_guarantee
+    assert source.label_noise.classes is None
+    with pytest.raises(ValueError, match="not among the classes"):
+        source.fit(X, np.where(np.arange(400) % 4, y, "moved"))
+
+
+@pytest.mark.parametrize("noise", ["optimal", "gaussian", OptimalDPNoise(privacy_unit="record")])
+def test_what_is_stated_before_is_stated_after(table, noise):
+    source = DPSource(noise=noise, encoder=SCHEMA, **SETTINGS)
+    stated = source.guarantee_for(*table)
+    assert not hasattr(source, "n_features_in_")
+    assert stated == source.fit(*table).guarantee_
+    unit = "value" if isinstance(noise, str) else "record"
+    assert (stated.unit, stated.n_features) == (unit, 6)
+    assert source.release_.guarantee.epsilon == 1.0
+
+
+def test_labels_that_can_be_no_class_are_refused(table):
+    X, y = table
+    with pytest.raises(ValueError, match="Write both alike"):
+        DPSource(encoder=SCHEMA).fit(X, (y == "ill").astype(int))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        DPSource(encoder=SCHEMA).fit(X, y[:-1])
+    with pytest.raises(ValueError, match="lacks the columns"):
+        DPSource(encoder=SCHEMA).fit(X[["age"]], y)
+
+
+def test_bounds_scale_the_noise_of_each_column(rng):
+    low, high = np.array([20.0, 0.0]), np.array([100.0, 2000.0])
+    X, y = rng.uniform(low, high, (400, 2)), np.arange(400) % 2
+    source = DPSource(bounds=(low, high), noise=seeded(4.0), **SETTINGS).fit(X, y)
+    moments = source.release_.moments
+    assert_allclose(moments.noise, 2 * ((high - low) / 4.0) ** 2, rtol=1e-6)
+    found = np.abs(moments.means - X.reshape(-1, 2, 2).mean(axis=0)) / np.sqrt(moments.noise / 200)
+    assert found.max() < 4
+    assert_array_equal(source.release_.bounds, [low, high])
+    assert source.guarantee_.sensitivity is None
+    assert "anywhere within the bounds" in str(source.guarantee_)
+    # Beyond the bounds nothing counts.
+    outside = DPSource(bounds=(low, high), noise=seeded(), **SETTINGS).fit(X * [1, 1e6], y)
+    ends = np.column_stack([X[:, 0], np.full(400, 2000.0)])
+    at_them = DPSource(bounds=(low, high), noise=seeded(), **SETTINGS).fit(ends, y)
+    assert_array_equal(outside.release_.moments.means, at_them.release_.moments.means)
+
+
+def test_rows_within_bounds_of_unit_width_get_the_noise_that_they_got(small):
+    first, second = (
+        DPSource(noise=seeded(), parts="all", **SETTINGS, **given).fit(*small).release_
+        for given in ({"sensitivity": 1.0}, {"bounds": (0, 1)})
+    )
+    assert_array_equal(first.scores(small[0]), second.scores(small[0]))
+    assert_array_equal(first.moments.covariances, second.moments.covariances)
+    assert_array_equal(
+        first.row_classifier.predict_proba(small[0]), second.row_classifier.predict_proba(small[0])
+    )
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, np.inf), (0,), ([0, 0], [1, 1]), (0, 1e-13)])
+def test_what_are_no_bounds_is_refused(small, bounds):
+    with pytest.raises(ValueError, match="'bounds' parameter of DPSource"):
+        DPSource(bounds=bounds).fit(*small)
+
+
+def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
+    source = DPSource(8.0, bounds=(0, 1), **SETTINGS)
+    release = source.fit(domains.source, domains.source_target).release_
+    X, y = domains.target[:200], np.where(np.arange(200) < 60, domains.target_target[:200], -1)
+    model = DPTransferClassifier(release, n_components=(1, 2), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert model.fit(X, y).predict(X).shape == (200,)
+    # Of the same columns, other units still warn.
+    rows = 255 * domains.source[:200]
+    with pytest.warns(UserWarning, match="outside the public bounds"):
+        model.fit(rows, np.where(np.arange(200) < 60, domains.source_target[:200], -1))

@@ -1,0 +1,90 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from skdp import DPSource, GaussianDPNoise, OptimalDPNoise
+from skdp.privacy import PrivacyGuarantee, gaussian_delta
+from skdp.release._values import elements_per_value, value_guarantee
+from skdp.tabular import as_schema, fitted_encoder
+
+AGE = {"type": "numeric", "low": 0, "high": 100}
+WARD = {"type": "category", "categories": ["A", "B", "C"]}
+
+
+def of_noise(noise, schema):
+    return noise.set_params(bounds=(0, 1)).fit(np.zeros((1, len(schema.encoded_names)))).guarantee_
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "moved"),
+    [
+        (AGE, [0, 30, 100], 1),
+        (AGE | {"missing": True}, [0, 100, None], 2),
+        (WARD, ["A", "B", "C"], 2),
+        (WARD | {"missing": True}, ["A", "B", "C", None], 2),
+        ({"type": "category", "categories": ["no", "yes"]}, ["no", "yes"], 1),
+    ],
+)
+def test_no_change_of_a_value_loses_more_than_is_stated(column, values, moved):
+    schema = as_schema({"column": column})
+    guarantee = of_noise(OptimalDPNoise(2.0), schema)
+    stated = value_guarantee(guarantee, schema)
+    assert stated.unit == "value"
+    assert elements_per_value(schema) == moved
+    assert_allclose(stated.epsilon, 2.0 * moved)
+    rows = fitted_encoder(schema).transform(pd.DataFrame({"column": values}))
+    # Laplace noise of scale 1/ε: greatest log ratio of densities over all outputs, which are at
+    # the corners, and over all pairs of values.
+    corners = np.array(list(product([-1.0, 2.0], repeat=rows.shape[1])))
+    exponents = -2.0 * np.abs(corners[:, np.newaxis] - rows).sum(axis=2)
+    losses = exponents[:, :, np.newaxis] - exponents[:, np.newaxis]
+    if column.get("missing") and column["type"] == "numeric":
+        assert losses.max() < stated.epsilon  # missing is in the middle, half as far
+    else:
+        assert_allclose(losses.max(), stated.epsilon)
+
+
+def test_two_elements_under_gaussian_noise_are_further_by_the_root_of_two():
+    schema = as_schema({"ward": WARD})
+    noise = GaussianDPNoise(1.0, 1e-5)
+    stated = value_guarantee(of_noise(noise, schema), schema)
+    sigma = np.sqrt(noise.variance_)
+    assert stated.delta == 1e-5
+    assert_allclose(gaussian_delta(sigma, stated.epsilon, np.sqrt(2)), 1e-5, rtol=1e-5)
+    assert 1.0 < stated.epsilon < 2.0
+
+
+def test_a_mechanism_of_which_nothing_is_known_has_group_privacy():
+    known = PrivacyGuarantee("any", 1.0, 1e-6, None, 4, "features", "labels")
+    value = known.to_value(2)
+    assert_allclose([value.epsilon, value.delta], [2.0, 1e-6 * (1 + np.e)])
+
+
+def test_whole_records_and_plain_rows_need_no_line():
+    schema = as_schema({"ward": WARD})
+    record = of_noise(OptimalDPNoise(2.0, privacy_unit="record"), schema)
+    assert value_guarantee(record, schema) is record
+    element = of_noise(OptimalDPNoise(2.0), schema)
+    assert value_guarantee(element, None) is element
+
+
+def test_a_value_does_not_say_what_a_record_has():
+    value = of_noise(OptimalDPNoise(2.0), as_schema({"ward": WARD})).to_value(2)
+    with pytest.raises(ValueError, match=r"release_\.guarantee\.to_record\(\)"):
+        value.to_record()
+    with pytest.raises(ValueError, match="'n_elements' parameter"):
+        of_noise(OptimalDPNoise(2.0), as_schema({"ward": WARD})).to_value(0)
+
+
+def test_summary_says_both(rng):
+    table = pd.DataFrame({"ward": np.resize(["A", "B", "C"], 90), "age": rng.randint(0, 99, 90)})
+    source = DPSource(3.0, encoder={"ward": WARD, "age": AGE}, n_components=1, n_layers=1)
+    text = source.fit(table, np.arange(90) % 2).release_.summary()
+    assert "(3, 0)-differential privacy per element" in text
+    assert "as encoded: one value of the table moves 2 elements at most" in text
+    assert "a value:    (6, 0)-differential privacy per value of the table" in text
+    plain = DPSource(3.0, bounds=(0, 99), n_components=1, n_layers=1)
+    assert "a value:" not in plain.fit(table[["age"]], np.arange(90) % 2).release_.summary()
