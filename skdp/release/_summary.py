@@ -25,6 +25,7 @@ def describe(release):
         f"Release of a private source: {len(release.classes)} classes ({labels}), "
         f"{release.n_features} features\n"
         f"  holds:      {contents}\n"
+        f"{_left_out(release)}"
         f"{_told_apart(release)}"
         f"  guarantee:  {release.guarantee}\n"
         f"  labels:     {_about_labels(release, covered)}\n"
@@ -36,6 +37,17 @@ def _about_labels(release, covered):
     if covered:
         return "protected together with the features"
     return release.label_guarantee or "not protected"
+
+
+def _left_out(release):
+    """Return a line about features that a guarantee is about and the release is not."""
+    n_left_out = release.guarantee.n_features - release.n_features
+    if not n_left_out:
+        return ""
+    return (
+        f"  restricted: {n_left_out} other features were left out, which the guarantee is about "
+        "too\n"
+    )
 
 
 def _told_apart(release):

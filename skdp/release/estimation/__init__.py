@@ -4,6 +4,8 @@ from skdp.release.estimation._alignment import Alignment, class_medians
 from skdp.release.estimation._denoising import denoised_codes
 from skdp.release.estimation._empirical_bayes import ClassModel
 from skdp.release.estimation._linear import LinearScores
+from skdp.release.estimation._linear_marginal import restrict_linear
+from skdp.release.estimation._mixture_marginal import normals_of_moments, restrict_mixtures
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._subspace import Subspace
@@ -20,4 +22,7 @@ __all__ = [
     "Terms",
     "class_medians",
     "denoised_codes",
+    "normals_of_moments",
+    "restrict_linear",
+    "restrict_mixtures",
 ]
