@@ -74,6 +74,7 @@ def restrict_linear(linear, moments, columns):
     expected = _halfway(inputs.means[:, gone] - inputs.means[:, left] @ A.T)
     intercepts = linear.intercepts + (missing * expected).sum(axis=1)
     lost = _squares(missing, _unexplained(inputs.within, A, left, gone))
+    of_all = _squares(linear.coefficients[:, inputs.places], _positive(inputs.within))
     remaining = columns
     if terms is not None:
         curved = np.flatnonzero((terms.order > 1) & ~stays[terms.column])
@@ -81,10 +82,13 @@ def restrict_linear(linear, moments, columns):
         expected = _halfway(_cosine_means(terms, moments, curved))
         intercepts = intercepts + (missing * expected).sum(axis=1)
         lost = lost + _squares(missing, np.diag(terms.variances[curved]))
+        cosines = terms.order > 1
+        of_all = of_all + _squares(linear.coefficients[:, cosines], np.diag(terms.variances[cosines]))
         terms, remaining = terms.restrict(columns)
     separations = linear.separations
     if separations is not None:
-        separations = np.sqrt(np.maximum(separations**2 - lost, 0))
+        share = 1 - lost / np.maximum(of_all, _TINY)
+        separations = separations * np.sqrt(np.clip(share, 0, 1))
     intercepts = intercepts - intercepts.mean()
     return LinearScores(coefficients[:, remaining], intercepts, separations, terms)
 
@@ -208,9 +212,12 @@ def _unexplained(covariance, A, left, gone):
     """Return the covariance of some columns about what others let expect."""
     cross = A @ covariance[np.ix_(left, gone)]
     own = covariance[np.ix_(gone, gone)]
-    values, vectors = np.linalg.eigh(
-        own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T
-    )
+    return _positive(own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T)
+
+
+def _positive(covariance):
+    """Return a covariance without the negative variances that noise may have made."""
+    values, vectors = np.linalg.eigh(covariance)
     return (vectors * np.maximum(values, 0)) @ vectors.T
 
 
