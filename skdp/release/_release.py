@@ -47,7 +47,7 @@ class Release:
 
     guarantee : PrivacyGuarantee
         What is guaranteed about the source's features; of statistics, about whole records with
-        their labels, or about persons.
+        their labels, or about persons. After :meth:`restrict` it is about those left out too.
 
     label_guarantee : PrivacyGuarantee or None, default=None
         What is guaranteed about its labels beside that; None where they were used as they are,

@@ -1,5 +1,7 @@
 """Columns that are chosen by their names."""
 
+from collections.abc import Iterable
+
 
 def checked_subset(caller, names, known):
     """Return chosen names as a tuple.
@@ -30,10 +32,10 @@ def checked_subset(caller, names, known):
     >>> checked_subset("f", ["b", "a"], ["a", "b", "c"])
     ('b', 'a')
     """
-    if isinstance(names, str):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise ValueError(
-            f"The 'names' parameter of {caller} must be a list of names, got the text "
-            f"{names!r:.100}. Pass [{names!r:.100}]."
+            f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
+            f"Pass [{names!r:.100}]."
         )
     chosen = tuple(names)
     if not chosen:

@@ -83,7 +83,9 @@ def restrict_linear(linear, moments, columns):
         intercepts = intercepts + (missing * expected).sum(axis=1)
         lost = lost + _squares(missing, np.diag(terms.variances[curved]))
         cosines = terms.order > 1
-        of_all = of_all + _squares(linear.coefficients[:, cosines], np.diag(terms.variances[cosines]))
+        of_all = of_all + _squares(
+            linear.coefficients[:, cosines], np.diag(terms.variances[cosines])
+        )
         terms, remaining = terms.restrict(columns)
     separations = linear.separations
     if separations is not None:

@@ -143,7 +143,7 @@ class Moments:
         The square of a distance is too large by the variance of its noise. Without noise of
         sums they are the means.
         """
-        if not self.of_statistics or not self.mean_noise.any():
+        if self.mean_noise is None or not self.mean_noise.any():
             return self.means
         units = self.mean_noise.mean(axis=0)  # as comparable as the noise makes columns
         units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
