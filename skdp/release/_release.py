@@ -329,7 +329,7 @@ class Release:
         >>> rng = np.random.RandomState(0)
         >>> table = pd.DataFrame(rng.rand(1000, 3), columns=list("abc"))
         >>> source = DPStatisticsSource(encoder=schema, classes=[0, 1])
-        >>> release = source.fit(table, table["a"] + table["b"] > 1).release_
+        >>> release = source.fit(table, (table["a"] + table["b"] > 1).astype(int)).release_
         >>> release.restrict(["b", "a"])
         Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
         """
