@@ -66,7 +66,7 @@ def _scorers(release, columns):
     if not all_remain or release.subspace is None:
         # Codes of all columns do not depend on the order of these; rows do.
         if classifier is not None and linear is None and mixtures is None:
-            subspace, mixtures = normals_of_moments(moments.restrict(columns), len(columns))
+            subspace, mixtures = normals_of_moments(moments, columns, len(columns))
         classifier = None
     return {
         "linear": linear,

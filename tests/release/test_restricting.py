@@ -280,3 +280,23 @@ def test_what_cannot_be_restricted_is_refused(statistics, of_rows):
     )
     with pytest.raises(ValueError, match=r"has no moments.*Ask its owner"):
         papers.restrict(["age"])
+
+
+@pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
+@pytest.mark.parametrize(
+    "model", ["linear", "mixtures", "regression", "rows", "rows without noise"]
+)
+def test_constant_columns_and_noise_above_all_leave_a_sound_release(model):
+    rng = random_state()
+    X, y = pd.DataFrame(rng.rand(60, 4), columns=list("abcd")), np.arange(60) % 3
+    X["a"] = 0.0
+    settings = {"n_components": 2, "n_inducing": 5, "n_layers": 1, "random_state": 0}
+    source = {
+        "rows": DPSource(0.1, **settings),
+        "rows without noise": DPSource(np.inf, **settings),
+    }.get(model) or DPStatisticsSource(0.1, model=model, classes=range(3))
+    release = source.fit(X, y).release_
+    for names in (["a"], ["c", "a"], ["b", "c", "d"]):
+        part = release.restrict(names)
+        assert np.isfinite(part.predict_proba(X[names])).all()
+        assert np.isfinite(part.sample(5)[0]).all()

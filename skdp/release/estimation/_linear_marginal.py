@@ -177,7 +177,8 @@ class _Inputs:
             places, centre, scale = np.arange(p), np.zeros(p), np.ones(p)
             # Noise is equal in units that the owner found comparable.
             units = noise**-0.25 if noise.all() else np.ones(p)
-            units = units / np.sqrt(max(np.mean(within.diagonal() * units**2), _TINY))
+            variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
+            units = units / (np.sqrt(variances.mean()) or 1.0)
         else:
             places = np.flatnonzero(terms.order == 1)
             places = places[np.argsort(terms.column[places])]

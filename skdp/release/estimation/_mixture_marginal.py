@@ -11,6 +11,7 @@ from skdp.release.estimation._subspace import Subspace
 
 # Ratio of variances of a component below which floating point does not tell them from none.
 _PRECISION = 1e-9
+_FLOAT32 = np.finfo(np.float32)
 
 
 def restrict_mixtures(subspace, mixtures, moments, columns):
@@ -65,10 +66,10 @@ def restrict_mixtures(subspace, mixtures, moments, columns):
     if len(columns) == V.shape[1]:
         same = replace(subspace, mean=subspace.mean[columns], components=V[:, columns])
         return same, mixtures
-    remaining, d = moments.restrict(columns), min(len(V), len(columns))
+    d = min(len(V), len(columns))
     if mixtures is not None and moments.noise.any():
-        return normals_of_moments(remaining, d)
-    new = Subspace.of_moments(remaining, d)
+        return normals_of_moments(moments, columns, d)
+    new = _subspace(moments, columns, d)
     if mixtures is None:
         return new, None
     inside = new.components @ V[:, columns].T
@@ -83,8 +84,8 @@ def restrict_mixtures(subspace, mixtures, moments, columns):
     return new, Mixtures(own, mixtures.weights, means, np.stack(covariances))
 
 
-def normals_of_moments(moments: Moments, n_directions):
-    """Return a subspace, and a normal distribution of each class in it, by empirical Bayes.
+def normals_of_moments(moments: Moments, columns, n_directions):
+    """Return a subspace of some columns, and normal distributions in it, by empirical Bayes.
 
     Of columns of noisy rows that remain they do better than marginals of mixtures of all
     columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4 for
@@ -94,6 +95,10 @@ def normals_of_moments(moments: Moments, n_directions):
     Parameters
     ----------
     moments : Moments
+        Of all columns.
+
+    columns : ndarray of shape (n_remaining,)
+        Numbers of those that remain, each once, in their new order.
 
     n_directions : int
         Of the subspace.
@@ -103,14 +108,21 @@ def normals_of_moments(moments: Moments, n_directions):
     subspace : Subspace
 
     mixtures : Mixtures
-        See :meth:`ClassModel.of_moments`.
+        One component for each class, see :meth:`ClassModel.of_moments`.
     """
-    subspace = Subspace.of_moments(moments, n_directions)
+    subspace = _subspace(moments, columns, n_directions)
     directions = subspace.components * subspace.scale
     variances = subspace.variances * subspace.scale**2
     # Both are centred at the mean of all rows.
-    model = ClassModel.of_moments(moments, directions, variances)
+    model = ClassModel.of_moments(moments.restrict(columns), directions, variances)
     return subspace, Mixtures.single(model.means, model.covariances)
+
+
+def _subspace(moments, columns, n_directions):
+    """Return the leading principal directions of some columns, which may all be constant."""
+    new = Subspace.of_moments(moments.restrict(columns), n_directions)
+    least = _FLOAT32.eps * max(moments.total_covariance().diagonal().max(), 0)
+    return replace(new, variances=np.maximum(new.variances, max(least, _FLOAT32.tiny)))
 
 
 def _credible_means(moments, directions):
