@@ -28,10 +28,13 @@ def restrict_linear(linear, moments, columns):
 
     in place of the others, M. Here :math:`r_c` is the average, for class c, of
     :math:`μ_{c,M} - A μ_{c,R}` and of its mean over the classes: two classes have their midpoint.
-    What cannot be predicted by R lessens the separation d' of two classes: d'² loses the variance
-    of the difference of their scores that R leaves unexplained. W is known of the columns
-    only, hence for linear terms; other terms are put where normal columns have them. See
-    :func:`regress` for the noise in W.
+    The separation d' of two classes lessens: d'² loses the share of the variance of the difference
+    of their scores that R leaves unexplained. W is known of the columns only, hence for linear
+    terms; other terms of M are put where normal columns have them on average. On adult with
+    two columns left out the AUC is .8955 so (mean of five pairs, ε = 4 and 1), .8936 if their
+    terms are left out, .8959 with noisy second moments of all terms, which no release has. See
+    :func:`regress` for the noise in W: with the plain inverse of a W that was made positive
+    definite it is .8946, and on flchain .7990 in place of .8020.
 
     Parameters
     ----------
@@ -49,7 +52,8 @@ def restrict_linear(linear, moments, columns):
 
     Examples
     --------
-    The second column is the first one and noise; without the first it stands for half of it:
+    The second column tells only what in the first one has nothing to do with the classes, so that
+    it counts for nothing alone:
 
     >>> import numpy as np
     >>> from skdp.release.estimation import LinearScores, Moments, restrict_linear
