@@ -30,11 +30,13 @@ def restrict_linear(linear, moments, columns):
     :math:`μ_{c,M} - A μ_{c,R}` and of its mean over the classes: two classes have their midpoint.
     The separation d' of two classes lessens: d'² loses the share of the variance of the difference
     of their scores that R leaves unexplained. W is known of the columns only, hence for linear
-    terms; other terms of M are put where normal columns have them on average. On adult with
-    two columns left out the AUC is .8955 so (mean of five pairs, ε = 4 and 1), .8936 if their
-    terms are left out, .8959 with noisy second moments of all terms, which no release has. See
+    terms; other terms of M are put where normal columns have them on average.
+
+    On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the
+    AUC is .8959 and .8015 so; .8934 and .7983 if their terms are left out; .8965 and .8014 if the
+    scores are learned again from noisy second moments of all terms, which no release has. See
     :func:`regress` for the noise in W: with the plain inverse of a W that was made positive
-    definite it is .8946, and on flchain .7990 in place of .8020.
+    definite it is .8954 and .7954.
 
     Parameters
     ----------
