@@ -10,6 +10,7 @@ from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._io import read_release, write_release
 from skdp.release._reading import decode_rows, encode_rows
+from skdp.release._restricting import restrict_release
 from skdp.release._sampling import sample_rows
 from skdp.release._scoring import class_probabilities, class_scores
 from skdp.release._summary import describe
@@ -46,7 +47,7 @@ class Release:
 
     guarantee : PrivacyGuarantee
         What is guaranteed about the source's features; of statistics, about whole records with
-        their labels, or about persons.
+        their labels, or about persons. After :meth:`restrict` it is about those left out too.
 
     label_guarantee : PrivacyGuarantee or None, default=None
         What is guaranteed about its labels beside that; None where they were used as they are,
@@ -290,6 +291,49 @@ class Release:
         """
         rows, labels = sample_rows(self, n_samples, random_state)
         return (decode_rows(self, rows) if as_frame else rows), labels
+
+    def restrict(self, names):
+        """Return the release of some of the columns: the marginal of what it knows of all.
+
+        For rows that lack the others. It is computed from this release alone, so that nothing
+        is spent; the guarantee stays that of this release, about all its columns, since noisy
+        values of those that are left out had a say in it. Linear scores put what the remaining
+        columns let expect in place of the others, mixtures become marginal ones. A
+        classifier of all columns has no marginal: mixtures score in its place, or the normal
+        distributions of the moments where there are none. Neither has the alignment, so that the
+        papers' strategies cannot use a release of fewer columns.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of the columns that remain, each once; they are in this order then. With
+            an ``encoder`` those of the table, otherwise some of ``feature_names``.
+
+        Returns
+        -------
+        release : Release
+            This one where all columns remain in their order.
+
+        Raises
+        ------
+        ValueError
+            When names are unknown or repeated, or there are none; when the columns have no names;
+            when the release has no moments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skdp import DPStatisticsSource
+        >>> schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
+        >>> rng = np.random.RandomState(0)
+        >>> table = pd.DataFrame(rng.rand(1000, 3), columns=list("abc"))
+        >>> source = DPStatisticsSource(encoder=schema, classes=[0, 1])
+        >>> release = source.fit(table, (table["a"] + table["b"] > 1).astype(int)).release_
+        >>> release.restrict(["b", "a"])
+        Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
+        """
+        return restrict_release(self, names)
 
     def score(self, X, y):
         """Return the accuracy of :meth:`predict`.

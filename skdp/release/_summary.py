@@ -27,6 +27,7 @@ def describe(release):
         f"Release of a private source: {len(release.classes)} classes ({labels}), "
         f"{release.n_features} features\n"
         f"  holds:      {contents}\n"
+        f"{_left_out(release)}"
         f"{_told_apart(release)}"
         f"  guarantee:  {release.guarantee}\n"
         f"{_about_values(release)}"
@@ -51,6 +52,17 @@ def _about_values(release):
     return (
         f"  a value:    ({value.epsilon:g}, {value.delta:g})-differential privacy per value of "
         f"the table, which moves {moves} at most\n"
+    )
+
+
+def _left_out(release):
+    """Return a line about features that a guarantee is about and the release is not."""
+    n_left_out = release.guarantee.n_features - release.n_features
+    if not n_left_out:
+        return ""
+    return (
+        f"  restricted: {n_left_out} other features were left out, which the guarantee is about "
+        "too\n"
     )
 
 

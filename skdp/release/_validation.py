@@ -45,7 +45,9 @@ def check_release(release):
     for name, kind in _PARTS.items():
         known = isinstance(getattr(release, name), kind | None)
         require(known, name, f"must be {kind.__name__} or None")
-    _check_guarantee(release.guarantee, "guarantee", _FEATURE_UNITS | WHOLE_UNITS, p)
+    units = _FEATURE_UNITS | WHOLE_UNITS
+    # Of columns that were left out, what remains may tell nevertheless.
+    _check_guarantee(release.guarantee, "guarantee", units, p, at_least=True)
     if release.label_guarantee is not None:
         own = release.guarantee.unit in _FEATURE_UNITS
         require(own, "label_guarantee", "must be None where the guarantee is about labels too")
@@ -143,12 +145,14 @@ def _check_encoder(encoder, names):
     require(encoder.encoded_names == given, "encoder", "must encode rows into feature_names")
 
 
-def _check_guarantee(guarantee, name, units, n_features):
+def _check_guarantee(guarantee, name, units, n_features, *, at_least=False):
     require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
     require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
     require(guarantee.delta < 1, name, "must have a delta below 1")
     require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
-    require(guarantee.n_features == n_features, name, f"must be about {n_features} features")
+    about = guarantee.n_features == n_features or (at_least and guarantee.n_features > n_features)
+    more = " or more" * at_least
+    require(about, name, f"must be about {n_features} features{more}")
     try:
         guarantee.check_losses()
     except ValueError as error:

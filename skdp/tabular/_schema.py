@@ -16,6 +16,7 @@ from skdp.tabular._columns import (
     description_of,
     is_text,
 )
+from skdp.utils._names import checked_subset
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
 _VERSION = 1
@@ -191,6 +192,35 @@ class Schema:
             return cls.from_json(content.decode())
         except UnicodeDecodeError:
             raise ValueError("The schema's file is not in UTF-8; save it as UTF-8.") from None
+
+    def restrict(self, names):
+        """Return the schema of some of the columns, with the same classes.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of the columns that remain, each once, in their new order.
+
+        Returns
+        -------
+        schema : Schema
+            Its columns are encoded as they were.
+
+        Raises
+        ------
+        ValueError
+            When there are none, or unknown or repeated ones; it names them.
+
+        Examples
+        --------
+        >>> from skdp.tabular import Schema
+        >>> columns = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
+        >>> Schema.from_mapping(columns).restrict(["c", "a"]).names
+        ('c', 'a')
+        """
+        chosen = checked_subset("Schema.restrict", names, self.names)
+        of_name = {column.name: column for column in self.columns}
+        return Schema(tuple(of_name[name] for name in chosen), self.classes)
 
     def to_mapping(self):
         """Return the schema as a mapping of version, columns and classes, of JSON's types."""

@@ -180,3 +180,12 @@ def test_only_columns_make_a_schema():
             ValueError, match="must be a tuple of NumericColumn and CategoryColumn"
         ):
             Schema(columns)
+
+
+def test_a_schema_of_some_columns_keeps_these_and_the_classes(schema):
+    part = schema.restrict(["ward <b>", "age"])
+    assert part.columns == (schema.columns[2], schema.columns[0])
+    assert part.classes == schema.classes
+    assert schema.restrict(schema.names) == schema
+    with pytest.raises(ValueError, match=r"Schema.restrict has unknown columns, \['weight'\]"):
+        schema.restrict(["age", "weight"])

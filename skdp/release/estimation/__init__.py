@@ -5,6 +5,8 @@ from skdp.release.estimation._denoising import denoised_codes
 from skdp.release.estimation._discriminant import linear_discriminant
 from skdp.release.estimation._empirical_bayes import ClassModel
 from skdp.release.estimation._linear import LinearScores
+from skdp.release.estimation._linear_marginal import restrict_linear
+from skdp.release.estimation._mixture_marginal import normals_of_moments, restrict_mixtures
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._posterior import positive_mean, posterior_weights
@@ -23,6 +25,9 @@ __all__ = [
     "class_medians",
     "denoised_codes",
     "linear_discriminant",
+    "normals_of_moments",
     "positive_mean",
     "posterior_weights",
+    "restrict_linear",
+    "restrict_mixtures",
 ]

@@ -96,6 +96,18 @@ class Moments:
         chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
         return replace(self, **chosen)
 
+    def restrict(self, columns):
+        """Return the moments of some of the columns, in the order of their numbers."""
+        p = self.means.shape[1]
+        upper = np.triu_indices(p)
+        places = np.zeros((p, p), dtype=np.intp)
+        places[upper] = places.T[upper] = np.arange(len(upper[0]))
+        chosen = places[np.ix_(columns, columns)][np.triu_indices(len(columns))]
+        of_columns = ["means", "noise", "mean_noise", "covariance_noise"]
+        parts = {name: getattr(self, name) for name in of_columns}
+        parts = {k: a[..., columns] for k, a in parts.items() if a is not None}
+        return replace(self, covariances=self.covariances[:, chosen], **parts)
+
     @property
     def of_statistics(self):
         """Whether noise was added to sums of rows, class counts among them, and not to rows."""
@@ -112,14 +124,33 @@ class Moments:
         return self.frequencies @ self.means
 
     @property
-    def _shares(self):
-        """Return how much each covariance counts in that within classes."""
+    def shares(self):
+        """Return how much each covariance counts in that within classes, of sum 1."""
         return self.frequencies if len(self.covariances) > 1 else np.ones(1)
 
     def covariance(self, class_index):
         """Return the covariance of rows of a class, (n_features, n_features), noise included."""
         own = self.covariances[class_index if len(self.covariances) > 1 else 0]
         return _unpack(own, self.means.shape[1])
+
+    def within_covariance(self):
+        """Return the noise-corrected covariance within classes, (n_features, n_features)."""
+        return _unpack(self.shares @ self.covariances, self.means.shape[1])
+
+    def shrunken_means(self):
+        """Return class means, each as far from that of all rows as noise leaves credible.
+
+        The square of a distance is too large by the variance of its noise. Without noise of
+        sums they are the means.
+        """
+        if self.mean_noise is None or not self.mean_noise.any():
+            return self.means
+        units = self.mean_noise.mean(axis=0)  # as comparable as the noise makes columns
+        units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
+        apart = self.means - self.mean
+        squares = np.maximum((apart**2 / units).sum(axis=1), _TINY)
+        credible = np.maximum(1 - (self.mean_noise / units).sum(axis=1) / squares, 0)
+        return self.mean + credible[:, np.newaxis] * apart
 
     @property
     def precision(self):
@@ -143,7 +174,7 @@ class Moments:
         spread = self.within_covariance().diagonal() + self.noise
         square = 2 * spread**2 / self.effective_sizes.sum()
         if self.covariance_noise is not None:
-            square = square + self._shares**2 @ self.covariance_noise
+            square = square + self.shares**2 @ self.covariance_noise
         return np.sqrt(square)
 
     @property
@@ -158,11 +189,7 @@ class Moments:
         moved = self.noise.mean() * np.sqrt(p / self.effective_sizes.sum())
         if self.covariance_noise is None:
             return moved
-        return moved + np.sqrt(2 * p * (self._shares**2 @ self.covariance_noise).mean())
-
-    def within_covariance(self):
-        """Return the noise-corrected covariance of rows within classes, on average."""
-        return _unpack(self._shares @ self.covariances, self.means.shape[1])
+        return moved + np.sqrt(2 * p * (self.shares**2 @ self.covariance_noise).mean())
 
     def total_covariance(self):
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""

@@ -106,6 +106,29 @@ class Terms:
             np.where(cosine, 1 / (2 * order), (scale**2 * spread)[column]),
         )
 
+    def restrict(self, columns):
+        """Return the terms of some of the columns, numbered anew, and where they were.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_remaining,)
+            Numbers of those that remain, each once, in their new order.
+
+        Returns
+        -------
+        terms : Terms
+            By order, and of one order by column.
+
+        places : ndarray of shape (n_terms,)
+            Numbers of these terms here.
+        """
+        new = np.full(max(self.column.max(), columns.max()) + 1, -1)
+        new[columns] = np.arange(len(columns))
+        places = np.flatnonzero(new[self.column] >= 0)
+        places = places[np.lexsort((new[self.column[places]], self.order[places]))]
+        parts = {name: array[places] for name, array in vars(self).items()}
+        return Terms(**{**parts, "column": new[parts["column"]]}), places
+
     def encode(self, X):
         """Return the terms of rows, of shape (n_samples, n_terms)."""
         Z = np.empty((len(X), len(self.column)))

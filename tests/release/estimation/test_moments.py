@@ -184,3 +184,17 @@ def test_precision_is_the_number_of_rows_that_would_tell_as_much(rng, population
     assert_allclose(noisy.precision, exact.precision / (1 + 1 / ratio), rtol=1e-3)
     drowned = replace(exact, mean_noise=np.full((3, 5), 0.1 * trace / 5))
     assert_allclose(drowned.precision, 10, rtol=0.15)
+
+
+def test_moments_of_some_columns_are_those_of_the_smaller_rows(population, rng):
+    X, labels = population(rng)
+    weights, noise, columns = np.eye(3)[labels], np.linspace(0.1, 0.5, 5), np.array([3, 0, 4])
+    whole = Moments.measure(X, weights, noise)
+    statistics = {"mean_noise": rng.rand(3, 5), "covariance_noise": rng.rand(3, 5)}
+    part = replace(whole, **statistics).restrict(columns)
+    alone = Moments.measure(X[:, columns], weights, noise[columns])
+    for name in ("class_counts", "effective_sizes", "means", "covariances", "noise"):
+        assert_allclose(getattr(part, name), getattr(alone, name), rtol=1e-6)
+    for name, array in statistics.items():
+        assert_allclose(getattr(part, name), array[:, columns])
+    assert part.covariances.dtype == np.float32

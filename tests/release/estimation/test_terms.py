@@ -58,3 +58,14 @@ def test_no_numeric_column_has_no_cosine():
     terms = Terms.of_columns([1, 2, 2])
     assert terms.encode(np.zeros((4, 3))).shape == (4, 3)
     assert (terms.order == 1).all()
+
+
+def test_terms_of_some_columns_are_the_same_functions(rng):
+    terms = Terms.of_columns([0, 1, 0, 3, 3, 3], low=np.arange(6), high=np.arange(6) + 2.0)
+    columns = np.array([5, 2, 0])
+    part, places = terms.restrict(columns)
+    X = np.arange(6) + 2 * rng.rand(20, 6)
+    np.testing.assert_array_equal(part.encode(X[:, columns]), terms.encode(X)[:, places])
+    # Linear terms first, in the order of the columns, as those that are made of columns.
+    assert part.column.tolist() == [0, 1, 2, 1, 2, 1, 2]
+    assert part.order.tolist() == [1, 1, 1, 2, 2, 3, 3]
