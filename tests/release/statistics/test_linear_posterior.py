@@ -14,7 +14,7 @@ from skdp.release.statistics import (
     positive_mean,
     posterior_weights,
 )
-from skdp.release.statistics._linear_posterior import _WEIGHT_SCALES
+from skdp.release.statistics._discriminant import _WEIGHT_SCALES
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
@@ -47,7 +47,7 @@ def population(n, pi, means, variances):
     second = np.diag(variances) + means.T @ np.diag(pi) @ means
     sums = pi[:, None] * means
     statistics = NoisyStatistics(
-        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 3.0, 0, 0, 0, 0
+        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 300.0, 0, 0, 0, 0
     )
 
     def log_posterior(Z):
@@ -100,19 +100,23 @@ def test_weights_are_the_posterior_mean(rng):
         precision = np.eye(t) / tau**2 + W @ np.linalg.inv(e) @ W
         means.append(np.linalg.solve(precision, W @ np.linalg.solve(e, difference)))
     expected = np.average(means, axis=0, weights=likelihood)
-    assert_allclose(posterior_weights(difference, W, errors, noise, size), expected, rtol=1e-6)
+    weights, evidence = posterior_weights(difference, W, errors, noise, size)
+    assert_allclose(weights, expected, rtol=1e-6)
+    density = np.exp(evidence) / (2 * np.pi) ** (t / 2)
+    assert_allclose(density, np.mean(likelihood), rtol=1e-6)
 
 
 def test_weights_without_noise_are_those_of_the_discriminant(rng):
     A = rng.randn(5, 5)
     W, w = A @ A.T + np.eye(5), rng.randn(5)
-    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
+    weights, _ = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
     assert_allclose(weights, w, rtol=1e-3)
 
 
 @pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3]])
 def test_scores_of_uncorrelated_normal_classes_are_log_posteriors(rng, pi):
-    pi, terms = np.array(pi), Terms.of_columns([1, 1, 1])
+    # Linear terms alone, of which normal distributions are possible.
+    pi, terms = np.array(pi), Terms.of_columns([0, 0, 0], orders=())
     means, variances = 0.3 * rng.randn(len(pi), 3), np.array([0.05, 0.1, 0.2])
     statistics, log_posterior = population(1e9, pi, means, variances)
     linear = linear_scores(statistics, terms)
