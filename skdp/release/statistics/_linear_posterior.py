@@ -104,10 +104,7 @@ def _within_covariance(statistics, population, guesses):
 
 
 def _weights(population, covariance, errors, terms, c):
-    """Return the weights of some of the terms for a class against the rest, 0 for the others.
-
-    And the logarithm of the evidence for the model.
-    """
+    """Return weights for a class against the rest, 0 for terms left out, and the log-evidence."""
     chosen = np.ix_(terms, terms)
     w = np.zeros(len(terms))
     w[terms], evidence = posterior_weights(
@@ -122,7 +119,7 @@ def _weights(population, covariance, errors, terms, c):
 
 @dataclass(frozen=True)
 class _Solution:
-    """Scores of classes, from their own point of view."""
+    """Scores of clipped rows, and what their separations follow from."""
 
     coefficients: np.ndarray  # (n_classes, n_terms)
     intercepts: np.ndarray  # (n_classes,)
@@ -136,9 +133,9 @@ def _several_classes(population, covariance, errors, linear):
     Classes are compared, so that lengths count: uncorrelated terms, which have the wrong ones,
     are left out.
     """
+    classes = range(len(population.sizes))
     full, short = (
-        np.array([_weights(population, covariance, errors, terms, c)[0] for c in range(n)])
-        for n in [len(population.sizes)]
+        np.array([_weights(population, covariance, errors, terms, c)[0] for c in classes])
         for terms in (np.ones_like(linear), linear)
     )
     pi = population.frequencies[:, None]
