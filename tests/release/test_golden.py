@@ -132,8 +132,10 @@ def test_the_present_format_is_still_written(name, tmp_path):
     with np.load(tmp_path / "release") as new, np.load(DATA / f"version5_{name}.skdp") as old:
         assert set(new.files) == set(old.files)
         for key in set(new.files) - {"header"}:
-            assert new[key].dtype == old[key].dtype
-            assert_allclose(new[key], old[key], rtol=1e-5, atol=1e-7)
+            assert (new[key].dtype, new[key].shape) == (old[key].dtype, old[key].shape)
+            # What is learned from noisy sums may get better; what a file says stays.
+            if not key.startswith("linear/"):
+                assert_allclose(new[key], old[key], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", STATISTICS)

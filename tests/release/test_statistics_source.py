@@ -61,7 +61,8 @@ def test_it_learns_what_tells_the_classes_apart(rows, source):
     # Probabilities are calibrated: of rows that are about 80 % sure, about 80 % are right.
     sure = release.predict_proba(X)[:, 1]
     some = (sure > 0.7) & (sure < 0.9)
-    assert abs(np.mean(y[some] == "well") - sure[some].mean()) < 0.06
+    # Some 200 rows: three standard errors.
+    assert abs(np.mean(y[some] == "well") - sure[some].mean()) < 0.08
 
 
 def test_it_states_what_is_guaranteed(source):

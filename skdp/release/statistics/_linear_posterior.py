@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
 
 from skdp.release.estimation import LinearScores
-from skdp.release.statistics._clipping import square_before_clipping
+from skdp.release.statistics._calibrating import calibrated_log_odds
+from skdp.release.statistics._clipping import clipping_effect
+from skdp.release.statistics._discriminant import posterior_weights
+from skdp.release.statistics._marginals import variance_difference
 from skdp.release.statistics._noisy import positive_mean
 from skdp.release.statistics._separating import occurrence, separations
 
@@ -17,14 +20,9 @@ _VARIANCE_SPREAD = 0.2
 _LEAST_VARIANCE = 1e-4
 # Least eigenvalue of the correlations. The AUC is the same from .01 to .2.
 _LEAST_EIGENVALUE = 0.05
-# Prior standard deviations of a weight, each as likely. With 21 the AUC is the same,
-# with seven .0008 less at ε = 1.
-_WEIGHT_SCALES = np.geomspace(0.01, 100, 13)
 # What the full model counts for in the average of three. On six tables at ε = 1 the AUC is .7588
 # with two and .7581 with one; of the full model alone .7591, but .004 less on one table.
 _FULL_WEIGHT = 2
-# Added to the diagonal of correlation matrices to be inverted, against rounding.
-_RIDGE = 1e-10
 # Variance of a frequency of which nothing is known.
 _UNIFORM_VARIANCE = 1 / 12
 _TINY = np.finfo(np.float64).tiny
@@ -105,96 +103,113 @@ def _within_covariance(statistics, population, guesses):
     return correlations * np.sqrt(squares), errors
 
 
-def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant.
-
-    The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
-    noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
-    sampling of rows. The mean is over scales τ that are equally likely before the difference
-    is seen.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_terms,)
-
-    covariance, errors : ndarray of shape (n_terms, n_terms)
-        W, positive definite, and the variances of the noise in its entries.
-
-    noise : ndarray of shape (n_terms, n_terms)
-        Covariance of the noise in the difference.
-
-    size : float
-        Effective sample size N π (1 − π).
-
-    Returns
-    -------
-    weights : ndarray of shape (n_terms,)
-    """
-    square = covariance @ covariance
-    evidence, means = [], []
-    for tau in _WEIGHT_SCALES:
-        total = tau**2 * square + covariance / size + noise
-        total[np.diag_indices_from(total)] += tau**2 * errors.sum(axis=1)
-        scale = 1 / np.sqrt(total.diagonal())
-        total = total * np.outer(scale, scale)
-        total[np.diag_indices_from(total)] += _RIDGE
-        factor = cho_factor(total, lower=True)
-        solved = scale * cho_solve(factor, scale * difference)
-        evidence.append(np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2)
-        means.append(tau**2 * covariance @ solved)
-    likely = np.exp(np.array(evidence) - max(evidence))
-    return likely @ np.array(means) / likely.sum()
-
-
 def _weights(population, covariance, errors, terms, c):
-    """Return the weights of some of the terms for a class against the rest, 0 for the others."""
+    """Return weights for a class against the rest, 0 for terms left out, and the log-evidence."""
     chosen = np.ix_(terms, terms)
     w = np.zeros(len(terms))
-    w[terms] = posterior_weights(
+    w[terms], evidence = posterior_weights(
         population.differences[c, terms],
         covariance[chosen],
         errors[chosen],
         population.noise[c][chosen],
         population.sizes[c],
     )
-    return w
+    return w, evidence
 
 
-def _directions(population, covariance, errors, linear):
-    """Return for each class the weights of the averaged model, and of the full one.
+@dataclass(frozen=True)
+class _Solution:
+    """Scores of clipped rows, and what their separations follow from."""
 
-    Those of two classes are of three models of unit variance, rescaled. Among several classes
-    they are compared, so that lengths count too: uncorrelated terms, which have the wrong ones,
+    coefficients: np.ndarray  # (n_classes, n_terms)
+    intercepts: np.ndarray  # (n_classes,)
+    offsets: np.ndarray  # (n_classes, n_terms): class means
+    variance: float  # of scores within classes, in units of what the covariance says
+
+
+def _several_classes(population, covariance, errors, linear):
+    """Return scores whose weights are the mean of those of all terms and of the linear ones.
+
+    Classes are compared, so that lengths count: uncorrelated terms, which have the wrong ones,
     are left out.
     """
-    everything = np.ones_like(linear)
     classes = range(len(population.sizes))
     full, short = (
-        np.array([_weights(population, covariance, errors, terms, c) for c in classes])
-        for terms in (everything, linear)
+        np.array([_weights(population, covariance, errors, terms, c)[0] for c in classes])
+        for terms in (np.ones_like(linear), linear)
     )
-    if len(full) > 2:
-        return (full + short) / 2, full
+    pi = population.frequencies[:, None]
+    # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
+    offsets, coefficients = (1 - pi) * (full @ covariance), (1 - pi) * (full + short) / 2
+    middles = population.mean + offsets / 2
+    intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
+    coefficients = coefficients - coefficients.mean(axis=0)
+    return _Solution(coefficients, intercepts - intercepts.mean(), offsets, 1.0)
+
+
+def _direction(population, covariance, errors, linear):
+    """Return a direction of unit variance, and the posterior mean of how two classes differ.
+
+    The direction is the average of three models, the difference that of those of all terms, by
+    their evidence.
+    """
+    everything = np.ones_like(linear)
     diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
-    plain = np.array([_weights(population, *diagonal, everything, c) for c in classes])
+    full, with_correlations = _weights(population, covariance, errors, everything, 1)
+    plain, without = _weights(population, *diagonal, everything, 1)
+    short, _ = _weights(population, covariance, errors, linear, 1)
+    likely = expit(with_correlations - without)
+    difference = likely * (covariance @ full) + (1 - likely) * (diagonal[0] @ plain)
 
     def unit(w):
-        lengths = np.sqrt(np.maximum(((w @ covariance) * w).sum(axis=1), _TINY))
-        return w / lengths[:, None]
+        return w / np.sqrt(max(w @ covariance @ w, _TINY))
 
-    directions = unit(_FULL_WEIGHT * unit(full) + unit(plain) + unit(short))
-    slopes = np.maximum(((directions @ covariance) * full).sum(axis=1), 0)
-    return slopes[:, None] * directions, full
+    return unit(_FULL_WEIGHT * unit(full) + unit(plain) + unit(short)), difference
+
+
+def _variance_along(direction, statistics, population):
+    """Return the variance within classes along a direction of unit variance by the covariance.
+
+    That was shrunk, and the direction is one in which noise left little of it: the noisy variance
+    itself is weighed against it, and may only raise it.
+    """
+    second = direction @ statistics.second @ direction / population.n_rows
+    between = direction @ _between_covariance(population) @ direction
+    raw = second - (direction @ population.mean) ** 2 - between
+    noise = (statistics.second_sd / population.n_rows * (direction @ direction)) ** 2
+    prior = _VARIANCE_SPREAD**2
+    return max((prior * raw + noise) / (prior + noise), 1.0)
+
+
+def _two_classes(statistics, population, covariance, errors, terms, shrinkage, widening):
+    """Return scores along the averaged direction, with calibrated log-odds."""
+    direction, difference = _direction(population, covariance, errors, terms.order == 1)
+    variance = widening * _variance_along(direction, statistics, population)
+    pi = population.frequencies[1]
+    # Rows before clipping are longer, and so are all means.
+    longer = 1 / np.sqrt(shrinkage)
+    middle = population.mean + (0.5 - pi) * difference
+    spread = covariance.diagonal() + pi * (1 - pi) * difference**2
+    unequal = shrinkage * variance_difference(
+        terms, direction, longer * middle, longer * difference, longer**2 * spread
+    )
+    separation = max(direction @ difference, 0.0)
+    slope, intercept = calibrated_log_odds(separation, variance, unequal, pi)
+    intercept -= slope * (direction @ population.mean)
+    signs = np.array([-0.5, 0.5])
+    offsets = np.outer(signs, difference)
+    return _Solution(np.outer(signs, slope * direction), signs * intercept, offsets, variance)
 
 
 def linear_scores(statistics, terms):
     """Return linear log-posteriors of the classes from noisy sums over rows.
 
-    The direction of a class against the rest is the average of three of unit variance: the
+    The direction of a class against the other is the average of three of unit variance: the
     posterior mean of the linear discriminant (counted twice), that with uncorrelated terms, and
-    that of the linear terms alone. Along it, the discriminant of normal scores with the
-    posterior mean of the difference, and the noisy frequencies, gives slope and intercept. Of
-    more than two classes it is the average of the first and the last, as they are.
+    that of the linear terms alone. Along it, the posterior mean of the difference, variances of
+    each class and the noisy frequencies give slope and intercept, see
+    :func:`calibrated_log_odds`. Of more than two classes, each against the rest, it is the
+    average of the first and the last, as they are.
 
     Parameters
     ----------
@@ -227,22 +242,18 @@ def linear_scores(statistics, terms):
     >>> bool(np.mean(linear.scores(x).argmax(axis=1) == y) > 0.8)
     True
     """
-    guesses = terms.variances
-    population = _population(statistics, guesses)
-    W, errors = _within_covariance(statistics, population, guesses)
-    averaged, full = _directions(population, W, errors, terms.order == 1)
-    pi = population.frequencies[:, None]
-    # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
-    offsets, coefficients = (1 - pi) * (full @ W), (1 - pi) * averaged
-    middles = population.mean + offsets / 2
-    intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
-    coefficients = coefficients - coefficients.mean(axis=0)
+    population = _population(statistics, terms.variances)
+    W, errors = _within_covariance(statistics, population, terms.variances)
+    shrinkage, widening = clipping_effect(statistics, terms, population.n_rows)
+    if len(population.sizes) == 2:
+        found = _two_classes(statistics, population, W, errors, terms, shrinkage, widening)
+    else:
+        found = _several_classes(population, W, errors, terms.order == 1)
     present = occurrence(statistics.counts, statistics.count_sd)
     # A class without rows has no mean, and noise makes one up.
-    apart = np.outer(present, present) * separations(coefficients, offsets, W)
-    # Rows that are asked about are not clipped, and longer by this factor.
-    clipped = max(statistics.second.trace() / population.n_rows, _LEAST_VARIANCE * guesses.sum())
-    longer = square_before_clipping(clipped, statistics.radius, guesses.sum()) / clipped
-    return LinearScores(
-        coefficients / np.sqrt(longer), intercepts - intercepts.mean(), apart, terms
+    apart = np.outer(present, present) * separations(
+        found.coefficients, found.offsets, found.variance * W
     )
+    # Rows that are asked about are not clipped, and longer.
+    coefficients = found.coefficients * np.sqrt(shrinkage)
+    return LinearScores(coefficients, found.intercepts, apart, terms)

@@ -14,7 +14,8 @@ from skdp.release.statistics import (
     positive_mean,
     posterior_weights,
 )
-from skdp.release.statistics._linear_posterior import _WEIGHT_SCALES
+from skdp.release.statistics._discriminant import _WEIGHT_SCALES
+from skdp.release.statistics._linear_posterior import _population, _variance_along
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
@@ -47,7 +48,7 @@ def population(n, pi, means, variances):
     second = np.diag(variances) + means.T @ np.diag(pi) @ means
     sums = pi[:, None] * means
     statistics = NoisyStatistics(
-        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 3.0, 0, 0, 0, 0
+        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 300.0, 0, 0, 0, 0
     )
 
     def log_posterior(Z):
@@ -100,19 +101,23 @@ def test_weights_are_the_posterior_mean(rng):
         precision = np.eye(t) / tau**2 + W @ np.linalg.inv(e) @ W
         means.append(np.linalg.solve(precision, W @ np.linalg.solve(e, difference)))
     expected = np.average(means, axis=0, weights=likelihood)
-    assert_allclose(posterior_weights(difference, W, errors, noise, size), expected, rtol=1e-6)
+    weights, evidence = posterior_weights(difference, W, errors, noise, size)
+    assert_allclose(weights, expected, rtol=1e-6)
+    density = np.exp(evidence) / (2 * np.pi) ** (t / 2)
+    assert_allclose(density, np.mean(likelihood), rtol=1e-6)
 
 
 def test_weights_without_noise_are_those_of_the_discriminant(rng):
     A = rng.randn(5, 5)
     W, w = A @ A.T + np.eye(5), rng.randn(5)
-    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
+    weights, _ = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
     assert_allclose(weights, w, rtol=1e-3)
 
 
 @pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3]])
 def test_scores_of_uncorrelated_normal_classes_are_log_posteriors(rng, pi):
-    pi, terms = np.array(pi), Terms.of_columns([1, 1, 1])
+    # Linear terms alone, of which normal distributions are possible.
+    pi, terms = np.array(pi), Terms.of_columns([0, 0, 0], orders=())
     means, variances = 0.3 * rng.randn(len(pi), 3), np.array([0.05, 0.1, 0.2])
     statistics, log_posterior = population(1e9, pi, means, variances)
     linear = linear_scores(statistics, terms)
@@ -247,3 +252,40 @@ def test_squares_bound_the_number_of_rows(rng):
     for fewer in linear[:2]:
         assert_allclose(fewer.coefficients, linear[2].coefficients, rtol=1e-9)
     assert np.abs(linear[3].coefficients / linear[2].coefficients - 1).max() > 0.1
+
+
+def test_the_noisy_variance_along_a_direction_may_only_raise_it(rng):
+    t, n = 5, 1000.0
+    direction, none = rng.randn(t), np.zeros(t)
+    terms = Terms.of_columns([1] * t)
+    for factor, noise, expected in ((3.0, 0.0, 3.0), (0.3, 0.0, 1.0), (3.0, 1e9, 1.0)):
+        covariance = 0.2 * np.eye(t)
+        unit = direction / np.sqrt(direction @ covariance @ direction)
+        second = n * factor * covariance
+        statistics = NoisyStatistics(
+            np.full(2, n / 2), none, np.zeros((2, t)), np.full(2, 0.5), second, 9.0, 0, 0, 0, noise
+        )
+        population = _population(statistics, terms.variances)
+        found = _variance_along(unit, statistics, population)
+        assert found == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_the_evidence_chooses_between_models_of_the_difference(rng, correlated):
+    t, size, noise = 6, 1e4, 1e-3
+    W = 0.1 * (np.full((t, t), 0.8) + 0.2 * np.eye(t)) if correlated else 0.1 * np.eye(t)
+    differences = [W @ rng.randn(t) + np.sqrt(noise) * rng.randn(t) for _ in range(40)]
+    none = np.zeros((t, t))
+    evidence = np.array(
+        [
+            [
+                posterior_weights(d, V, none, noise * np.eye(t), size)[1]
+                for V in (W, 0.1 * np.eye(t))
+            ]
+            for d in differences
+        ]
+    )
+    if correlated:
+        assert np.mean(evidence[:, 0] > evidence[:, 1]) > 0.8
+    else:
+        assert_allclose(evidence[:, 0], evidence[:, 1])
