@@ -159,3 +159,22 @@ def test_groups_and_grid_search(split):
         model.fit(X, y, groups=groups[:-1])
     with pytest.raises(ValueError, match="'noise' parameter of DeepFuzzyClassifier must be"):
         DeepFuzzyClassifier(noise="optimal").fit(X, y)
+
+
+def test_scales_of_errors_are_learned_from_perturbed_rows_alone(split):
+    X, _, y, _, groups = split
+    seen = []
+
+    class Recorder(OptimalDPNoise):
+        def fit_transform(self, X, y=None):
+            seen.append(len(X))
+            return np.full_like(X, 0.5) + np.linspace(0, 0.1, X.size).reshape(X.shape)
+
+    model = DeepFuzzyClassifier(noise=Recorder(), max_layers=1, error_scale="own", random_state=0)
+    model.fit(X, y, groups=groups)
+    assert len(seen) == 3  # once for each participant, not once for each fold
+    again = DeepFuzzyClassifier(
+        noise=Recorder(), max_layers=1, error_scale="own", random_state=0
+    ).fit(X[::-1], y, groups=groups)
+    # Other private rows, the same perturbed ones: nothing that is learned differs.
+    assert_array_equal(model.error_scales_.powers, again.error_scales_.powers)
