@@ -12,9 +12,10 @@ from sklearn.utils.validation import (
 
 from skdp.fuzzy._autoencoder import error_membership, make_fuzzy_autoencoder
 from skdp.fuzzy._exchange import read_model, write_model
+from skdp.fuzzy._explaining import explain_row
 from skdp.fuzzy._merging import check_shared_scales, merge_models
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.fuzzy._rules import FiredRule, FuzzyRule
+from skdp.fuzzy._rules import FuzzyRule
 from skdp.membership import (
     ReconstructionClassifier,
     fit_autoencoders,
@@ -173,7 +174,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     >>> merged = DeepFuzzyClassifier.merge([first, second])
     >>> bool(merged.score(X_test, y_test) > 0.93)
     True
-    >>> print(merged.explain(X_test[0])[0].rule)
+    >>> print(merged.explain(X_test[0]).rules[0].rule)
     if a row is like class 1 of participant 'ward 2', then it is of class 1
     """
 
@@ -339,27 +340,60 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         check_is_fitted(self)
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
-    def explain(self, x, n_rules=5):
-        """Return the rules that decide a row, the strongest first.
+    def explain(self, x, schema=None, *, n_columns=5, n_rules=5):
+        """Explain a prediction: the columns and ranges that decide it, and the rules that fired.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One query.
 
+        schema : Schema, mapping, str, path-like or None, default=None
+            The schema by which :class:`~skdp.TabularEncoder` made the rows, which says what
+            columns may be and in which unit. None stands for numbers in [0, 1].
+
+        n_columns : int, default=5
+            How many columns to name at most.
+
         n_rules : int, default=5
             How many rules to return at most.
 
         Returns
         -------
-        fired : list of FiredRule
-            Each prints as a sentence; with ``n_voters=1`` the label of the first is what
+        explanation : FuzzyExplanation
+            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is what
             :meth:`predict` returns.
+
+        Raises
+        ------
+        ValueError
+            When x is not one row, or the schema has other encoded columns than the model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skdp import DeepFuzzyClassifier, TabularEncoder
+        >>> schema = {"age": {"type": "numeric", "low": 20, "high": 100},
+        ...           "bmi": {"type": "numeric", "low": 10, "high": 60}}
+        >>> rng = np.random.RandomState(0)
+        >>> dead = np.repeat([False, True], 100)
+        >>> age, bmi = np.where(dead, 70, 50) + 9 * rng.randn(200), 25 + 4 * rng.randn(200)
+        >>> encoder = TabularEncoder(schema)
+        >>> X = encoder.fit_transform(pd.DataFrame({"age": age, "bmi": bmi}))
+        >>> y = np.where(dead, "dead", "alive")
+        >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
+        >>> print(model.explain(X[150], schema))  # doctest: +NORMALIZE_WHITESPACE
+        if age is between 51.52 and 95.84, then 'dead' (probability 0.65,
+        1.83 times that of 'alive')
+        with the other columns as they are, this holds for 100 % of the rows that meet it
+        one of these alone could change it as well: bmi
+        shares of the rules:
+        0.8385: if a row is like class 'dead', then it is of class 'dead'
+        0.1615: if a row is like class 'alive', then it is of class 'alive'
         """
-        x = x if hasattr(x, "columns") else np.reshape(x, (1, -1))
-        [strengths] = self.memberships(x)
-        order = np.argsort(-strengths, kind="stable")[:n_rules]
-        return [FiredRule(float(strengths[k]), self.rules_[k]) for k in order]
+        check_is_fitted(self)
+        return explain_row(self, x, schema, n_columns, n_rules)
 
     @staticmethod
     def merge(models):

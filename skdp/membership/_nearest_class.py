@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -187,6 +188,21 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         """
         weights = np.exp(self._log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X):
+        """Return logarithms of class probabilities, finite where these are too small.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Of :meth:`predict_proba`.
+        """
+        return log_softmax(self._log_odds(X), axis=1)
 
     def _scores(self, X):
         """Return a score of each class, the higher the better, (n_samples, n_classes)."""
