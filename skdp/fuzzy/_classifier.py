@@ -386,7 +386,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> print(model.explain(X[150], schema))  # doctest: +NORMALIZE_WHITESPACE
         if age is between 51.52 and 95.84, then 'dead' (probability 0.65,
         1.83 times that of 'alive')
-        with the other columns as they are, this holds for 100 % of the rows that meet it
+        with the other columns as they are, this holds for 100% of the rows that meet it
         one of these alone could change it as well: bmi
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'

@@ -88,7 +88,7 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
     >>> explanation = explain_prediction(scores, x, ["alive", "dead"], schema=schema)
     >>> print(explanation)
     if age is above 60, then 'dead' (probability 0.88, 7.39 times that of 'alive')
-    with the other columns as they are, this holds for 100 % of the rows that meet it
+    with the other columns as they are, this holds for 100% of the rows that meet it
     none of these alone could change it: ward
     >>> explanation.to_frame()[["value", "effect", "low", "high"]].round(3)
          value  effect   low   high
@@ -224,7 +224,9 @@ class _Decision:
         Each range holds by itself. A column joins the rule if the prediction still stays when it
         and those before it move at once.
         """
-        named, regions, precision = [], [], None
+        named: list[str] = []
+        regions: list[_Region] = []
+        precision = None
         for effect, region in found:
             together = self.precision([*regions, region])
             if len(named) < n_columns and (not named or together >= _LEAST_PRECISION):

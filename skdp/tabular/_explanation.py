@@ -34,14 +34,14 @@ class ColumnEffect:
         beyond it changes, unless the public bounds end there. None for categories, and where the
         number is missing.
 
-    bounds : tuple of two floats or None, default=None
-        Public bounds of a number.
+    bounds : tuple of two floats, default=()
+        Public bounds of a number; empty for categories.
 
-    values : tuple or None, default=None
-        Categories with which the prediction stays, with None for missing ones. None for numbers.
+    values : tuple, default=()
+        Categories with which the prediction stays, with None for missing ones; empty for numbers.
 
-    changing : tuple or None, default=None
-        The other categories. None for numbers.
+    changing : tuple, default=()
+        The other categories; empty for numbers.
 
     Examples
     --------
@@ -57,15 +57,15 @@ class ColumnEffect:
     otherwise: tuple
     low: float | None = None
     high: float | None = None
-    bounds: tuple | None = None
-    values: tuple | None = None
-    changing: tuple | None = None
+    bounds: tuple = ()
+    values: tuple = ()
+    changing: tuple = ()
 
     def __str__(self):
         """Return the condition under which the prediction stays."""
         if self.value is None:
             return f"{self.name} is missing"
-        if self.values is not None:
+        if not self.bounds:
             if len(self.values) <= len(self.changing):
                 return f"{self.name} is {_any_of(self.values)}"
             return f"{self.name} is not {_any_of(self.changing)}"
@@ -123,7 +123,7 @@ class Explanation:
     >>> age = ColumnEffect("age", 55.0, 1.2, ("dead",), low=18.0, high=62.5, bounds=(18.0, 99.0))
     >>> print(Explanation("alive", 0.8, "dead", 4.0, (age,), ("age",), 1.0))
     if age is below 62.5, then 'alive' (probability 0.80, 4 times that of 'dead')
-    with the other columns as they are, this holds for 100 % of the rows that meet it
+    with the other columns as they are, this holds for 100% of the rows that meet it
     """
 
     label: Any
@@ -171,7 +171,7 @@ class Explanation:
         lines = [
             f"if {conditions}, then {result}",
             "with the other columns as they are, this holds for "
-            f"{100 * self.precision:.0f} % of the rows that meet it",
+            f"{self.precision:.0%} of the rows that meet it",
         ]
         lines += [f"one of these alone could change it as well: {_first_of(able)}"] * bool(able)
         lines += [f"none of these alone could change it: {_first_of(idle)}"] * bool(idle)

@@ -99,7 +99,7 @@ def test_categories_are_those_with_which_it_stays(explained, frame, encoder):
     n_changing = 0
     for row, explanation in explained:
         for column in explanation.columns:
-            if column.values is None:
+            if column.bounds:
                 continue
             outcomes = predicted(
                 changed(frame, row, column.name, [*column.values, *column.changing]), encoder

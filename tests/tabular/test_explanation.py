@@ -45,7 +45,7 @@ def test_a_rule_says_what_it_holds_for_and_what_else_could_change_it():
     assert str(explanation).splitlines() == [
         "if age is between 40 and 62.5 and ward is 'A', then 'alive' (probability 0.83, 4.88 "
         "times that of 'dead')",
-        "with the other columns as they are, this holds for 97 % of the rows that meet it",
+        "with the other columns as they are, this holds for 97% of the rows that meet it",
         "one of these alone could change it as well: lab",
         "none of these alone could change it: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more",
     ]
