@@ -145,8 +145,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     -----
     It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
     classes that overlap, as in most tables. On 2,000 rows of two medical and economic tables the
-    accuracy was .629 and .784 with shared scales, .725 and .803 with own ones, .725 and
-    .759 for the most frequent class alone and .812 and .833 for a logistic regression.
+    accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
+    .759 for the most frequent class alone and .812 and .833 for a logistic regression. Own scales
+    are those of perturbed rows where there is noise: on digits with ε = 1 the accuracy falls from
+    .75 to .62, from ε = 4 it does not.
 
     What a model reveals without noise: centres of clusters of rows, so it is no protection.
     With noise, the number of participants' classes and subsets is still visible.

@@ -228,8 +228,10 @@ class _Decision:
         regions: list[_Region] = []
         precision = None
         for effect, region in found:
+            if len(named) == n_columns:
+                break
             together = self.precision([*regions, region])
-            if len(named) < n_columns and (not named or together >= _LEAST_PRECISION):
+            if not named or together >= _LEAST_PRECISION:
                 named.append(effect.name)
                 regions.append(region)
                 precision = together
@@ -248,6 +250,8 @@ class _Decision:
 def _categories(column, own, stays):
     """Return what is to be said of a category, and its region."""
     index = column.index_of(own)
+    if index is not None:
+        stays[index] = True  # whatever rounding beside other rows makes of a tie
     labels = list(zip(column.labels, stays, strict=True))
     part = {
         "value": None if index is None else column.labels[index],
