@@ -12,8 +12,8 @@ from skdp.utils._folds import stratified_folds
 
 # Fits of which each leaves out other rows. A rule of thumb, scikit-learn's default.
 _N_FOLDS = 5
-# Precision of the prior that pulls the classes' powers and offsets together. 1 to 100 differ by .01
-# in the log loss of digits and tables, but for 5 digits a class, where 1 is worse by .05.
+# Precision of the prior that pulls the classes' powers and offsets together. 1 to 100 differ by
+# .01 in the log loss of digits and tables, but for 5 digits a class, where 1 is worse by .05.
 _PRIOR_PRECISION = 10.0
 # Precision of the prior of the power that all share, which bounds it where classes are
 # separable: a rule of thumb, for digits and tables have powers of 0.1 to 10.
