@@ -60,7 +60,7 @@ def explain_row(model, x, schema, n_columns, n_rules):
 
     def scores(rows):
         rows = rows if names is None else pd.DataFrame(rows, columns=names)
-        return model.predict_log_proba(rows)
+        return model.log_odds(rows)
 
     explanation = explain_prediction(
         scores, X[0], model.classes_, schema=schema, names=names, n_columns=n_columns

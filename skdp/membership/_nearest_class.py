@@ -3,7 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -186,11 +185,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
         """
-        weights = np.exp(self._log_odds(X))
+        weights = np.exp(self.log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
 
-    def predict_log_proba(self, X):
-        """Return logarithms of class probabilities, finite where these are too small.
+    def log_odds(self, X):
+        """Return by how much each class is less probable than the best one.
 
         Parameters
         ----------
@@ -199,10 +198,13 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            Of :meth:`predict_proba`.
+        log_odds : ndarray of shape (n_samples, n_classes)
+            Logarithms of ratios of probabilities, at most 0; finite also where
+            :meth:`predict_proba` is zero by rounding.
         """
-        return log_softmax(self._log_odds(X), axis=1)
+        scores = self._scores(X).astype(np.float64)
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores / self.temperature_ if self.error_scale == "shared" else scores
 
     def _scores(self, X):
         """Return a score of each class, the higher the better, (n_samples, n_classes)."""
@@ -211,9 +213,3 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             return -errors
         check_is_fitted(self, "error_scales_", msg=_NO_SCALES)
         return self.error_scales_.scores(errors)
-
-    def _log_odds(self, X):
-        """Return log-probabilities less that of the best class, (n_samples, n_classes)."""
-        scores = self._scores(X).astype(np.float64)
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores / self.temperature_ if self.error_scale == "shared" else scores
