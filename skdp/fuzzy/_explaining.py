@@ -73,7 +73,7 @@ def explain_row(model, x, schema, n_columns, n_rules):
     residuals = dict(zip(model.classes_.tolist(), class_residuals(model, by_rule), strict=True))
     winner = residuals[explanation.label]
     differences = residuals.get(explanation.runner_up, winner) - winner
-    by_column = pd.Series(differences).groupby(origins).sum()
+    by_column = pd.Series(differences).groupby(np.array(origins, dtype=object)).sum()
     return FuzzyExplanation(
         **vars(explanation),
         rules=fired_rules(model, by_rule.sum(axis=1), n_rules),

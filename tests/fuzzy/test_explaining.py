@@ -143,3 +143,14 @@ def test_a_single_class_has_a_rule_and_no_rival(records, encoder):
     [fired] = explanation.rules
     membership = alone.memberships(X.iloc[[0]])[0, 0]
     assert fired == FiredRule(pytest.approx(membership), FuzzyRule(None, "dead"), 1.0)
+
+
+def test_a_single_column_without_a_name():
+    x = np.r_[np.linspace(0.1, 0.3, 20), np.linspace(0.7, 0.9, 20)]
+    model = DeepFuzzyClassifier(1, 2, max_layers=1, random_state=0)
+    model.fit(x[:, np.newaxis], np.repeat(["a", "b"], 20))
+    explanation = model.explain(x[:1])
+    [column] = explanation.columns
+    assert column.name == "x0"
+    errors = model.reconstruction_errors(x[:1, np.newaxis])[0]
+    assert_allclose(explanation.error_differences, np.abs(errors[1] - errors[0]))
