@@ -126,7 +126,7 @@ for level in LEVELS:
 
 print(f"\nWhat holds for every participant at epsilon = 10:\n{merged['10'].guarantee_}")
 print("\nWhy the first query got its label:")
-for fired in merged["10"].explain(queries[0], n_rules=3):
+for fired in merged["10"].explain(queries[0], n_rules=3).rules:
     print(" ", fired)
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")

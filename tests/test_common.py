@@ -40,6 +40,7 @@ PREDICTORS = [
     MembershipMapping(inference="empirical"),
     CDMMAClassifier(),
     CDMMAClassifier(inference="empirical"),
+    CDMMAClassifier(error_scale="own"),
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
     # Its squared errors are so small here (1e-8) that 10 decimals, to which one check rounds

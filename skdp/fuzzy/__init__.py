@@ -2,6 +2,7 @@
 
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder
 from skdp.fuzzy._classifier import DeepFuzzyClassifier
+from skdp.fuzzy._explaining import FuzzyExplanation
 from skdp.fuzzy._regressor import DeepFuzzyRegressor
 from skdp.fuzzy._rules import FiredRule, FuzzyRule
 
@@ -10,5 +11,6 @@ __all__ = [
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",
     "FiredRule",
+    "FuzzyExplanation",
     "FuzzyRule",
 ]

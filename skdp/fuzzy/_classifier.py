@@ -12,12 +12,14 @@ from sklearn.utils.validation import (
 
 from skdp.fuzzy._autoencoder import error_membership, make_fuzzy_autoencoder
 from skdp.fuzzy._exchange import read_model, write_model
-from skdp.fuzzy._merging import merge_models
+from skdp.fuzzy._explaining import explain_row
+from skdp.fuzzy._merging import check_shared_scales, merge_models
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.fuzzy._rules import FiredRule, FuzzyRule
+from skdp.fuzzy._rules import FuzzyRule
 from skdp.membership import (
     ReconstructionClassifier,
     fit_autoencoders,
+    fit_error_scales,
     group_errors,
     group_temperature,
     validate_training,
@@ -71,6 +73,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
         autoencoder each; a row belongs to the set as much as to the best of them.
 
+    error_scale : {"shared", "own"}, default="shared"
+        Whether the errors of all classes are compared as they are, which is the rule above, or
+        relative to each class's own scale, with class frequencies; see
+        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, by the given
+        ``n_voters``, which takes five more fits and at least two rows of each class. It says
+        nothing about the rows of others: such a model is not merged or saved.
+
     tol : float, default=1e-4
         Relative change of β at which the inference of a layer stops.
 
@@ -118,6 +127,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
+    error_scales_ : ErrorScales
+        What is learned out of fold. Defined only with ``error_scale="own"``.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
@@ -131,6 +143,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     Notes
     -----
+    It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
+    classes that overlap, as in most tables. On 2,000 rows of two medical and economic tables the
+    accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
+    .759 for the most frequent class alone and .812 and .833 for a logistic regression. Own scales
+    are those of perturbed rows where there is noise: on digits with ε = 1 the accuracy falls from
+    .75 to .62, from ε = 4 it does not.
+
     What a model reveals without noise: centres of clusters of rows, so it is no protection.
     With noise, the number of participants' classes and subsets is still visible.
 
@@ -157,17 +176,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     >>> merged = DeepFuzzyClassifier.merge([first, second])
     >>> bool(merged.score(X_test, y_test) > 0.93)
     True
-    >>> print(merged.explain(X_test[0])[0].rule)
+    >>> print(merged.explain(X_test[0]).rules[0].rule)
     if a row is like class 1 of participant 'ward 2', then it is of class 1
     """
 
     _parameter_constraints: dict = {
+        **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
         "noise": [HasMethods(["fit_transform"]), None],
         "n_voters": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -180,6 +198,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         n_voters=1,
         membership_function="gaussian",
         subset_size=1000,
+        error_scale="shared",
         tol=1e-4,
         max_iter=200,
         n_jobs=None,
@@ -193,6 +212,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.n_voters = n_voters
         self.membership_function = membership_function
         self.subset_size = subset_size
+        self.error_scale = error_scale
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -222,27 +242,37 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         # A participant may have rows of a single class.
         private = self.noise is not None
         X, class_indices = validate_training(self, X, y, min_classes=1, private=private)
-        names, participant_indices = [None], np.zeros(len(X), dtype=int)
+        names, participants = [None], np.zeros(len(X), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)
             check_consistent_length(X, groups)
-            found, participant_indices = np.unique(groups, return_inverse=True)
+            found, participants = np.unique(groups, return_inverse=True)
             names = found.tolist()
-        guarantees: dict = {}
+        X, guarantees = self._perturb(X, participants, names)
         rules, sets = [], []
         for s, name in enumerate(names):
-            own = participant_indices == s
-            rows, guarantees[name] = X[own], None
-            if self.noise is not None:
-                rows, noise = perturb_training_rows(self.noise, rows)
-                guarantees[name] = getattr(noise, "guarantee_", None)
+            own = participants == s
             for c in np.unique(class_indices[own]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
-                sets.append(rows[class_indices[own] == c])
+                sets.append(X[own & (class_indices == c)])
         autoencoders = fit_autoencoders(
             self, make_fuzzy_autoencoder, sets, self.subset_size, self.verbose
         )
-        return self._assemble(rules, autoencoders, guarantees)
+        self._assemble(rules, autoencoders, guarantees)
+        if self.error_scale == "own":
+            self.error_scales_ = fit_error_scales(self, X, class_indices, participants)
+        return self
+
+    def _perturb(self, X, participants, names):
+        """Return the rows with each participant's own noise, and their guarantees by name."""
+        if self.noise is None:
+            return X, dict.fromkeys(names)
+        noisy, guarantees = np.empty_like(X), {}
+        for s, name in enumerate(names):
+            own = participants == s
+            noisy[own], noise = perturb_training_rows(self.noise, X[own])
+            guarantees[name] = getattr(noise, "guarantee_", None)
+        return noisy, guarantees
 
     def _assemble(self, rules, autoencoders, guarantees):
         """Take rules and their autoencoders, fitted, loaded or merged, as this model."""
@@ -312,27 +342,60 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         check_is_fitted(self)
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
-    def explain(self, x, n_rules=5):
-        """Return the rules that decide a row, the strongest first.
+    def explain(self, x, schema=None, *, n_columns=5, n_rules=5):
+        """Explain a prediction: the columns and ranges that decide it, and the rules that fired.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             One query.
 
+        schema : Schema, mapping, str, path-like or None, default=None
+            The schema by which :class:`~skdp.TabularEncoder` made the rows, which says what
+            columns may be and in which unit. None stands for numbers in [0, 1].
+
+        n_columns : int, default=5
+            How many columns to name at most.
+
         n_rules : int, default=5
             How many rules to return at most.
 
         Returns
         -------
-        fired : list of FiredRule
-            Each prints as a sentence; with ``n_voters=1`` the label of the first is what
+        explanation : FuzzyExplanation
+            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is what
             :meth:`predict` returns.
+
+        Raises
+        ------
+        ValueError
+            When x is not one row, or the schema has other encoded columns than the model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skdp import DeepFuzzyClassifier, TabularEncoder
+        >>> schema = {"age": {"type": "numeric", "low": 20, "high": 100},
+        ...           "bmi": {"type": "numeric", "low": 10, "high": 60}}
+        >>> rng = np.random.RandomState(0)
+        >>> dead = np.repeat([False, True], 100)
+        >>> age, bmi = np.where(dead, 70, 50) + 9 * rng.randn(200), 25 + 4 * rng.randn(200)
+        >>> encoder = TabularEncoder(schema)
+        >>> X = encoder.fit_transform(pd.DataFrame({"age": age, "bmi": bmi}))
+        >>> y = np.where(dead, "dead", "alive")
+        >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
+        >>> print(model.explain(X[150], schema))  # doctest: +NORMALIZE_WHITESPACE
+        if age is between 51.52 and 95.84, then 'dead' (probability 0.65,
+        1.83 times that of 'alive')
+        with the other columns as they are, this holds for 100% of the rows that meet it
+        one of these alone could change it as well: bmi
+        shares of the rules:
+        0.8385: if a row is like class 'dead', then it is of class 'dead'
+        0.1615: if a row is like class 'alive', then it is of class 'alive'
         """
-        x = x if hasattr(x, "columns") else np.reshape(x, (1, -1))
-        [strengths] = self.memberships(x)
-        order = np.argsort(-strengths, kind="stable")[:n_rules]
-        return [FiredRule(float(strengths[k]), self.rules_[k]) for k in order]
+        check_is_fitted(self)
+        return explain_row(self, x, schema, n_columns, n_rules)
 
     @staticmethod
     def merge(models):
@@ -353,7 +416,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         ------
         ValueError
             When there are no models, when they differ in their features or in the type of
-            their labels, or when two of them name the same participant.
+            their labels, when two of them name the same participant, or when one has
+            ``error_scale="own"``.
         """
         return merge_models(list(models))
 
@@ -368,9 +432,11 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            When ``membership_function`` is a callable, which is code.
+            When ``membership_function`` is a callable, which is code, or ``error_scale`` is
+            "own", for which the file has no place.
         """
         check_is_fitted(self)
+        check_shared_scales(self, "a saved model")
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "

@@ -41,6 +41,7 @@ def check_mergeable(models):
                 f"{type(model).__name__}. Take the classifier out of its pipeline first."
             )
         check_is_fitted(model)
+        check_shared_scales(model, f"models[{position}]")
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(
                 f"models[{position}] has {model.n_features_in_} features, models[0] has "
@@ -65,3 +66,13 @@ def check_mergeable(models):
                 "groups; what one participant learned twice spends its privacy twice."
             )
         seen |= own
+
+
+def check_shared_scales(model, which):
+    """Raise ValueError if a model has scales of errors that were learned for its own rules."""
+    if model.error_scale != "shared":
+        raise ValueError(
+            f"The 'error_scale' parameter of {which} must be 'shared', got "
+            f"{model.error_scale!r}: its scales hold for its own rows and rules alone. Call "
+            "set_params(error_scale='shared') first."
+        )

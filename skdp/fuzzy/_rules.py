@@ -38,20 +38,26 @@ class FiredRule:
     Parameters
     ----------
     membership : float
-        Between 0 and 1.
+        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Near 1
+        for all rules where rows are short.
 
     rule : FuzzyRule
         The rule.
 
+    share : float
+        The same relative to all rules: exp(−error/T), as probabilities have it, over its sum over
+        all rules.
+
     Examples
     --------
     >>> from skdp.fuzzy import FiredRule, FuzzyRule
-    >>> print(FiredRule(0.875, FuzzyRule(None, 3)))
-    0.8750: if a row is like class 3, then it is of class 3
+    >>> print(FiredRule(0.999, FuzzyRule(None, 3), 0.75))
+    0.7500: if a row is like class 3, then it is of class 3
     """
 
     membership: float
     rule: FuzzyRule
+    share: float
 
     def __str__(self):
-        return f"{self.membership:.4f}: {self.rule}"
+        return f"{self.share:.4f}: {self.rule}"

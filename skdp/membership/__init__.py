@@ -16,7 +16,8 @@ A subclass of :class:`BaseAutoencoder` defines both and sets, when it is fitted 
 ``dtype_``, ``n_features_in_``, ``training_error_sums_`` (by :func:`error_sums`) and
 scikit-learn's ``_n_features_out``. A subclass of :class:`ReconstructionClassifier` defines
 ``autoencoders_by_class()`` and sets ``classes_`` and ``dtype_`` (:func:`validate_training`
-does) and ``temperature_`` (by :func:`group_temperature`).
+does) and ``temperature_`` (by :func:`group_temperature`), and with ``error_scale="own"`` also
+``error_scales_`` (by :func:`fit_error_scales`).
 
 :func:`group_errors` is the one loop in which all of them predict; :func:`fit_autoencoders`
 the one in which they are fitted; :func:`pack_classifier` and :func:`unpack_classifier` turn a
@@ -25,6 +26,7 @@ classifier into arrays and back.
 
 from skdp.membership._cdmma import CDMMA
 from skdp.membership._classifier import CDMMAClassifier, WideCDMMAClassifier
+from skdp.membership._error_scales import ErrorScales, fit_error_scales
 from skdp.membership._errors import error_sums, group_errors, group_temperature
 from skdp.membership._exchange import frozen_classifier, pack_classifier, unpack_classifier
 from skdp.membership._fitting import fit_autoencoders
@@ -37,6 +39,7 @@ __all__ = [
     "CDMMA",
     "BaseAutoencoder",
     "CDMMAClassifier",
+    "ErrorScales",
     "MembershipMapping",
     "ReconstructionClassifier",
     "WideCDMMA",
@@ -44,6 +47,7 @@ __all__ = [
     "check_codes",
     "error_sums",
     "fit_autoencoders",
+    "fit_error_scales",
     "frozen_classifier",
     "group_errors",
     "group_temperature",

@@ -32,6 +32,12 @@ class CDMMAClassifier(ReconstructionClassifier):
     inference : {"gamma", "empirical"}, default="gamma"
         Inference of the mappings, see :class:`CDMMA`.
 
+    error_scale : {"shared", "own"}, default="shared"
+        Whether the errors of all classes are compared as they are, and the nearest
+        reconstruction wins, or relative to each class's own scale, with class frequencies; see
+        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
+        more fits and at least two rows of each class.
+
     n_jobs : int or None, default=None
         Classes fitted at once, and threads of a prediction. ``None`` means 1 unless in a
         :obj:`joblib.parallel_config` context. The result does not depend on it.
@@ -56,6 +62,9 @@ class CDMMAClassifier(ReconstructionClassifier):
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
+    error_scales_ : ErrorScales
+        What is learned out of fold. Defined only with ``error_scale="own"``.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
@@ -69,6 +78,16 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
+    It suits classes that lie on separate low-dimensional manifolds: pictures, sensors. Where
+    classes overlap, as in most tables, a row is reconstructed about equally well by all of
+    them, and the nearest one says little: use :class:`~sklearn.linear_model.LogisticRegression`
+    or trees there, and ``error_scale="own"`` where this model has to be used. On 2,000
+    rows of two medical and economic tables the accuracy was .732 and .776 with shared scales,
+    .786 and .806 with own ones, .724 and .759 for the most frequent class alone and .812 and
+    .833 for a logistic regression. On digits they improve the probabilities (log loss .237 to
+    .046) and leave the accuracy as it is, unless training rows are perturbed much more than
+    queries: with ε = 1 it falls from .82 to .78.
+
     Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
     inputs known up to a variance of 0.01: scale X to about unit range.
@@ -103,6 +122,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         n_layers=5,
         *,
         inference="gamma",
+        error_scale="shared",
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -111,6 +131,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.n_inducing = n_inducing
         self.n_layers = n_layers
         self.inference = inference
+        self.error_scale = error_scale
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -157,6 +178,13 @@ class WideCDMMAClassifier(ReconstructionClassifier):
     subset_size : int, default=1000
         Rows for which one autoencoder is meant.
 
+    error_scale : {"shared", "own"}, default="shared"
+        Whether the errors of all classes are compared as they are, and the nearest
+        reconstruction wins, or relative to each class's own scale, with class frequencies; see
+        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
+        more fits and at least two rows of each class. A release
+        cannot hold it.
+
     n_jobs : int or None, default=None
         Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
         a :obj:`joblib.parallel_config` context. The result does not depend on it.
@@ -181,6 +209,9 @@ class WideCDMMAClassifier(ReconstructionClassifier):
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
+    error_scales_ : ErrorScales
+        What is learned out of fold. Defined only with ``error_scale="own"``.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
@@ -194,6 +225,9 @@ class WideCDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
+    It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
+    classes that overlap, as in most tables; see the notes of :class:`CDMMAClassifier`.
+
     Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
     assume inputs known up to a variance of 0.01: scale X to about unit range. float32 data
@@ -230,6 +264,7 @@ class WideCDMMAClassifier(ReconstructionClassifier):
         *,
         inference="gamma",
         subset_size=1000,
+        error_scale="shared",
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -239,6 +274,7 @@ class WideCDMMAClassifier(ReconstructionClassifier):
         self.n_layers = n_layers
         self.inference = inference
         self.subset_size = subset_size
+        self.error_scale = error_scale
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

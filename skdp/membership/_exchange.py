@@ -34,6 +34,11 @@ def pack_classifier(classifier, prefix=""):
     arrays : dict of str to ndarray
         Those of autoencoder i of class c are named ``"{prefix}{c}/{i}/..."``.
 
+    Raises
+    ------
+    ValueError
+        When it has ``error_scale="own"``: a file has no place for these scales.
+
     See Also
     --------
     unpack_classifier : The way back.
@@ -52,6 +57,12 @@ def pack_classifier(classifier, prefix=""):
     (5, 64)
     """
     check_is_fitted(classifier)
+    if classifier.error_scale != "shared":
+        raise ValueError(
+            f"The 'error_scale' parameter of a {type(classifier).__name__} in a release or file "
+            f"must be 'shared', got {classifier.error_scale!r}: scales of each class are not kept "
+            "there. Call set_params(error_scale='shared') first."
+        )
     groups = classifier.autoencoders_by_class()
     header = {
         "parameters": {name: getattr(classifier, name) for name in _SAVED},
@@ -143,7 +154,8 @@ def frozen_classifier(classifier, copy=True):
     Raises
     ------
     ValueError
-        When it is none that could be read from a file, see :func:`unpack_classifier`.
+        When it is none that could be read from a file, see :func:`unpack_classifier`, or has
+        ``error_scale="own"``.
 
     Examples
     --------

@@ -7,9 +7,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.membership._error_scales import fit_error_scales
 from skdp.membership._errors import group_errors, group_temperature
 from skdp.utils._private_data import validate_private_data
-from skdp.utils._sklearn import fit_context
+from skdp.utils._sklearn import StrOptions, fit_context
+
+_NO_SCALES = (
+    "This %(name)s was fitted with error_scale='shared' and has no scales of each class; call "
+    "'fit' again with error_scale='own'."
+)
 
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
@@ -72,10 +78,12 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     """What the classifiers share; a subclass says how a class is modelled.
 
     A subclass defines ``autoencoders_by_class``, and either ``_fit_autoencoders(sets)``, which
-    returns the autoencoder of each class, or a ``fit`` of its own.
+    returns the autoencoder of each class, or a ``fit`` of its own. It has the parameters
+    ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
     """
 
     _parameter_constraints: dict = {
+        "error_scale": [StrOptions({"shared", "own"})],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -101,6 +109,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         sets = [X[class_indices == k] for k in range(len(self.classes_))]
         self.autoencoders_ = self._fit_autoencoders(sets)
         self.temperature_ = group_temperature(self.autoencoders_by_class())
+        if self.error_scale == "own":
+            self.error_scales_ = fit_error_scales(self, X, class_indices)
         return self
 
     def reconstruction_errors(self, X):
@@ -121,7 +131,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return group_errors(self.autoencoders_by_class(), X, dtype=self.dtype_, n_jobs=self.n_jobs)
 
     def decision_function(self, X):
-        """Return minus the squared reconstruction error of each class.
+        """Return the score of each class.
 
         Parameters
         ----------
@@ -131,14 +141,15 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            With two classes, the score of ``classes_[1]`` less that of ``classes_[0]``, as
-            scikit-learn has it.
+            Minus the squared reconstruction error of each class, or with ``error_scale="own"``
+            its log-probability up to a constant. With two classes, the score of
+            ``classes_[1]`` less that of ``classes_[0]``, as scikit-learn has it.
         """
-        scores = -self.reconstruction_errors(X)
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
-        """Return the class with the nearest reconstruction.
+        """Return the class with the highest score.
 
         Parameters
         ----------
@@ -148,18 +159,21 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels.
+            Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
+            the most probable one.
         """
-        nearest_class = self.reconstruction_errors(X).argmin(axis=1)
-        return self.classes_[nearest_class]
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_proba(self, X):
-        """Return class probabilities, the softmax of −error/T.
+        """Return class probabilities.
 
-        The residual of a row is taken to be Gaussian in k directions of variance v each, so
-        that its squared norm has mean kv and variance 2kv²; both are matched to the errors
-        of the training rows, which gives T = 2v = variance/mean. All classes count as
-        equally frequent. The probabilities order classes as :meth:`predict` does.
+        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is taken
+        to be Gaussian in k directions of variance v each, so that its squared norm has mean kv
+        and variance 2kv²; both are matched to the errors of the training rows, which gives
+        T = 2v = variance/mean. All classes count as equally frequent. With
+        ``error_scale="own"``, the probabilities learned out of fold, class frequencies
+        included. Both order classes as :meth:`predict` does.
 
         Parameters
         ----------
@@ -171,7 +185,31 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
         """
-        errors = self.reconstruction_errors(X).astype(np.float64)
-        errors -= errors.min(axis=1, keepdims=True)
-        weights = np.exp(-errors / self.temperature_)
+        weights = np.exp(self.log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
+
+    def log_odds(self, X):
+        """Return by how much each class is less probable than the best one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (n_samples, n_classes)
+            Logarithms of ratios of probabilities, at most 0; finite also where
+            :meth:`predict_proba` is zero by rounding.
+        """
+        scores = self._scores(X).astype(np.float64)
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores / self.temperature_ if self.error_scale == "shared" else scores
+
+    def _scores(self, X):
+        """Return a score of each class, the higher the better, (n_samples, n_classes)."""
+        errors = self.reconstruction_errors(X)
+        if self.error_scale == "shared":
+            return -errors
+        check_is_fitted(self, "error_scales_", msg=_NO_SCALES)
+        return self.error_scales_.scores(errors)

@@ -7,14 +7,19 @@ or categories the private rows have is private itself.
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._drafting import schema_from
 from skdp.tabular._encoder import TabularEncoder, fitted_encoder
+from skdp.tabular._explaining import explain_prediction
+from skdp.tabular._explanation import ColumnEffect, Explanation
 from skdp.tabular._schema import Schema, as_schema
 
 __all__ = [
     "CategoryColumn",
+    "ColumnEffect",
+    "Explanation",
     "NumericColumn",
     "Schema",
     "TabularEncoder",
     "as_schema",
+    "explain_prediction",
     "fitted_encoder",
     "schema_from",
 ]

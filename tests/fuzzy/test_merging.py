@@ -75,3 +75,23 @@ def test_guarantees_travel_and_join(split, participants):
     assert "queries" in merged.guarantee_.excludes
     plain = DeepFuzzyClassifier(max_layers=1).fit(X[:300], y[:300])
     assert DeepFuzzyClassifier.merge([*models, plain]).guarantee_ is None
+
+
+def test_scales_of_errors_that_were_learned_apart_are_not_merged(split, tmp_path):
+    X, X_test, y, _, groups = split
+    rows = groups == "anna"
+    plain = DeepFuzzyClassifier(max_layers=1).fit(X[~rows], y[~rows], groups=groups[~rows])
+    own = DeepFuzzyClassifier(max_layers=1, error_scale="own").fit(
+        X[rows], y[rows], groups=groups[rows]
+    )
+    for use in (
+        lambda: DeepFuzzyClassifier.merge([plain, own]),
+        lambda: own.save(tmp_path / "model"),
+    ):
+        with pytest.raises(ValueError, match=r"'error_scale'.*set_params\(error_scale='shared'\)"):
+            use()
+    merged = DeepFuzzyClassifier.merge([plain, own.set_params(error_scale="shared")])
+    own.save(tmp_path / "model")
+    loaded = DeepFuzzyClassifier.load(tmp_path / "model")
+    assert_array_equal(loaded.predict_proba(X_test), own.predict_proba(X_test))
+    assert merged.error_scale == "shared"

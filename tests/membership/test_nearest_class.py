@@ -35,6 +35,8 @@ def test_probabilities(cls, split):
         classifier.classes_[probabilities.argmax(axis=1)], classifier.predict(X_test)
     )
     assert log_loss(y_test, probabilities) < 0.3
+    odds = probabilities / probabilities.max(axis=1, keepdims=True)
+    assert_allclose(np.exp(classifier.log_odds(X_test)), odds)
 
 
 def test_minus_one_is_an_ordinary_class(split):
