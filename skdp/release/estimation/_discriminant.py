@@ -52,7 +52,9 @@ def linear_discriminant(moments):
     sizes = n * pi * (1 - pi)
     weights = np.array(
         [
-            posterior_weights(difference, covariance, errors, np.diag(moments.noise) / size, size)
+            posterior_weights(difference, covariance, errors, np.diag(moments.noise / size), size)[
+                0
+            ]
             for difference, size in zip(differences, sizes[:, 0], strict=True)
         ]
     )

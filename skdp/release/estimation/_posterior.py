@@ -42,7 +42,7 @@ def positive_mean(estimate, sd):
 
 
 def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant.
+    """Return the posterior mean of the weights w of a linear discriminant, and the evidence.
 
     The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
     noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
@@ -65,6 +65,9 @@ def posterior_weights(difference, covariance, errors, noise, size):
     Returns
     -------
     weights : ndarray of shape (n_terms,)
+
+    log_evidence : float
+        Logarithm of the density of the difference, up to a constant that only ``n_terms`` sets.
     """
     square = covariance @ covariance
     evidence, means = [], []
@@ -79,4 +82,5 @@ def posterior_weights(difference, covariance, errors, noise, size):
         evidence.append(np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2)
         means.append(tau**2 * covariance @ solved)
     likely = np.exp(np.array(evidence) - max(evidence))
-    return likely @ np.array(means) / likely.sum()
+    log_evidence = max(evidence) + np.log(likely.mean())
+    return likely @ np.array(means) / likely.sum(), float(log_evidence)

@@ -6,11 +6,10 @@ from skdp.release.statistics._classes import class_list
 from skdp.release.statistics._clipping import clipping_effect, square_before_clipping
 from skdp.release.statistics._columns import PublicColumns
 from skdp.release.statistics._dask import announced_columns, is_dask
-from skdp.release.statistics._discriminant import posterior_weights
 from skdp.release.statistics._layout import Layout
 from skdp.release.statistics._linear_posterior import linear_scores
 from skdp.release.statistics._models import MODELS, choose_model, one_pass
-from skdp.release.statistics._noisy import NoisyStatistics, positive_mean
+from skdp.release.statistics._noisy import NoisyStatistics
 from skdp.release.statistics._preparing import check_kind, check_labels, encode_rows, read_numbers
 from skdp.release.statistics._private_rows import PrivateRows
 from skdp.release.statistics._rows import RowGrid
@@ -37,8 +36,6 @@ __all__ = [
     "is_dask",
     "linear_scores",
     "one_pass",
-    "positive_mean",
-    "posterior_weights",
     "read_numbers",
     "square_before_clipping",
 ]

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from skdp.release.estimation import LinearScores
+from skdp.release.estimation import LinearScores, positive_mean, posterior_weights
 from skdp.release.statistics._calibrating import calibrated_log_odds
 from skdp.release.statistics._clipping import clipping_effect
-from skdp.release.statistics._discriminant import posterior_weights
 from skdp.release.statistics._marginals import variance_difference
-from skdp.release.statistics._noisy import positive_mean
 from skdp.release.statistics._separating import occurrence, separations
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
+
+from skdp.release.estimation import positive_mean
 
 # Of a row more in each count: an absent class keeps a frequency.
 _HALF = 0.5
@@ -86,32 +87,3 @@ class NoisyStatistics:
 def positive_counts(counts, deviation):
     """Return positive numbers of rows from noisy ones, see :func:`positive_mean`."""
     return positive_mean(counts, deviation) + _HALF
-
-
-def positive_mean(estimate, sd):
-    """Return the posterior means of non-negative numbers from estimates with normal noise.
-
-    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
-    exceeds its noise.
-
-    Parameters
-    ----------
-    estimate, sd : float or array-like
-        ``sd`` may be zero.
-
-    Returns
-    -------
-    mean : ndarray
-
-    Examples
-    --------
-    >>> from skdp.release.statistics import positive_mean
-    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
-    array([  3.73,   7.98, 500.  ])
-    """
-    estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
-    # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
-    with np.errstate(over="ignore"):
-        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
-    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
-    return np.where(ratio < 40, sd * (ratio + hazard), estimate)

@@ -54,7 +54,7 @@ def test_evidence_is_a_power_of_the_likelihood_of_labels_a_tenth_of_which_are_ou
     logs = np.log([[0.8, 0.2], [0.3, 0.7]])
     labels, tilt = np.array([0, 0]), np.log([0.5, 1.0])
     own = 0.8 * 0.5 / (0.8 * 0.5 + 0.2), 0.3 * 0.5 / (0.3 * 0.5 + 0.7)
-    expected = sum(np.log(0.9 * p + 0.05) for p in own) / 3
+    expected = sum(np.log(0.9 * p + 0.05) for p in own) / 2
     probabilities = held_out_probabilities(logs, labels, tilt)
     assert_allclose(probabilities, own)
     assert_allclose(log_evidence(probabilities, 2), expected)
