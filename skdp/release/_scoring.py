@@ -1,4 +1,4 @@
-"""What a release says of rows by itself: by its classifier, its linear scores or its mixtures."""
+"""What a release says of rows by itself: by its linear scores, its classifier or its mixtures."""
 
 from scipy.special import softmax
 
@@ -16,18 +16,18 @@ def class_scores(release, rows):
     Returns
     -------
     scores : ndarray of shape (n_samples, n_classes)
-        Minus squared reconstruction errors of a classifier; otherwise log-posteriors, up to a
-        constant for each row.
+        Log-posteriors, up to a constant for each row; minus squared reconstruction errors where
+        a classifier scores, which is where nothing is linear.
 
     Raises
     ------
     ValueError
         When no part of the release scores rows.
     """
-    if release.classifier is not None:
-        return -release.classifier.reconstruction_errors(_codes(release, rows))
     if release.linear is not None:
         return release.linear.scores(rows)
+    if release.classifier is not None:
+        return -release.classifier.reconstruction_errors(_codes(release, rows))
     if release.mixtures is not None:
         frequencies = release.moments.frequencies
         return release.mixtures.log_posteriors(_codes(release, rows), frequencies)
@@ -39,7 +39,7 @@ def class_scores(release, rows):
 
 def class_probabilities(release, rows):
     """Return class probabilities, see :func:`class_scores`."""
-    if release.classifier is not None:
+    if release.linear is None and release.classifier is not None:
         return release.classifier.predict_proba(_codes(release, rows))
     return softmax(class_scores(release, rows), axis=1)
 

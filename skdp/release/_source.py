@@ -24,7 +24,7 @@ from skdp.release._perturbation import (
 from skdp.release._release import Release
 from skdp.release._tables import encode_table, encoded_columns
 from skdp.release._values import value_guarantee
-from skdp.release.estimation import Alignment, Moments, denoised_codes
+from skdp.release.estimation import Alignment, Moments, denoised_codes, linear_discriminant
 from skdp.release.statistics import PublicColumns
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._clusters import COUNT_OR_FRACTION
@@ -49,6 +49,9 @@ class DPSource(BaseEstimator):
     rows, the leading principal directions :math:`V_{sr}` of all rows, and class medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
+
+    Of a table, whose classes overlap, the moments give the log-odds of a linear discriminant in
+    place of mixtures and autoencoders, again with the noise allowed for.
 
     **What is guaranteed.** What the noise guarantees for the *features* of the training
     rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighbours
@@ -112,7 +115,8 @@ class DPSource(BaseEstimator):
         :class:`DPTransferClassifier` needs; the noise, whose distribution is public, is
         allowed for, by class moments (p(p+1)/2 numbers a class), and in the
         ``3 * n_components`` directions in which rows differ most by a mixture of normal
-        distributions for each class and a classifier of denoised rows. ``"papers"``: a
+        distributions for each class and a classifier of denoised rows; of a table, in place of
+        these two, by linear log-odds. ``"papers"``: a
         classifier of the noisy rows, which the strategies "alignment" and "multitask" need.
         ``"all"``: both, from one noisy copy, so that strategies can be compared on one
         release.
@@ -323,7 +327,7 @@ class DPSource(BaseEstimator):
             bounds=None if columns is None else columns.bounds,
             encoder=None if columns is None else columns.schema,
             alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
-            **self._learn(noisy, labels),
+            **self._learn(noisy, labels, columns),
         )
         self.classes_ = release.classes
         self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
@@ -392,12 +396,15 @@ class DPSource(BaseEstimator):
     def _names(self):
         return getattr(self, "feature_names_in_", None)
 
-    def _learn(self, noisy, labels):
+    def _learn(self, noisy, labels, columns):
         """Return the parts of the release that ``parts`` asks for."""
         learned: dict = {}
+        is_table = columns is not None and columns.schema is not None
         if self.parts != "papers":
             learned["moments"] = Moments.measure(noisy.rows, labels.weights, noisy.variance)
-            if noisy.variance.any():
+            if is_table:
+                learned["linear"] = linear_discriminant(learned["moments"])
+            elif noisy.variance.any():
                 learned["subspace"], learned["mixtures"], codes = denoised_codes(
                     noisy.rows,
                     labels.indices,
@@ -407,7 +414,7 @@ class DPSource(BaseEstimator):
                     labels_exact=self.label_noise is None,
                 )
                 learned["classifier"] = self._fit_classifier(codes, labels)
-        if self.parts != "noise_aware" or "classifier" not in learned:
+        if self.parts != "noise_aware" or not {"classifier", "linear"} & set(learned):
             of_rows = self._fit_classifier(noisy.rows, labels)
             learned["row_classifier"] = of_rows
             learned.setdefault("classifier", of_rows)
