@@ -8,12 +8,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.transfer._matching import match_columns
 from skdp.transfer._validation import (
     LabeledScoreMixin,
     as_releases,
     check_columns,
     match_classes,
-    read_rows,
     summed_guarantee,
     validate_training,
 )
@@ -313,13 +313,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When the source is not fitted.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        self._releases = releases = as_releases(self.source, self.strategy)
-        X, self.classes_, labels = validate_training(self, releases, X, y)
+        releases = as_releases(self.source, self.strategy)
+        self._matching = match_columns(releases, X, strategy=self.strategy)
+        X, self.classes_, labels = validate_training(self, self._matching, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
-        sources = []
-        for release in releases:
-            sources.append((release, match_classes(self.classes_, release.classes)))
-            check_columns(self, release, X, (labels >= 0).any())
+        sources = [
+            (release, match_classes(self.classes_, release.classes))
+            for release in self._matching.releases
+        ]
+        check_columns(self, self._matching, X, (labels >= 0).any())
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
@@ -345,7 +347,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         )
         n_folds = resolve(self, "n_folds")
         given = (X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
-        return Task(*given, others=tuple(sources[1:]))
+        return Task(*given, others=tuple(sources[1:]), n_shared=self._matching.n_shared)
 
     def _train(self, task, schedule):
         try:
@@ -358,7 +360,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     def _validated(self, X):
         check_is_fitted(self)
-        return read_rows(self, self._releases, X, reset=False)
+        return self._matching.rows(self, X)
 
     @available_if(_was_fitted_with_a_source)
     def source_scores(self, X):
