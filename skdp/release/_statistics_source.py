@@ -88,7 +88,10 @@ class DPStatisticsSource(PrivateRandomness):
     classes : array-like of shape (n_classes,) or None, default=None
         The public list of classes. Rows of other classes are left out, classes without rows
         are released all the same. None: that of the encoder's schema; with neither, the names
-        in y are taken, which tells that each of them occurs, and warns.
+        in y are taken, which tells that each of them occurs, and warns. Labels are compared as
+        they are: "Dead", "dead " and, in a column of objects, 0 are other labels than "dead" and
+        "0", and are left out without a word. ``set(y) - set(classes)`` says on the owner's screen
+        which these are; correct their spelling, and leave the list as it is.
 
     model : {"auto", "linear", "mixtures", "regression"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of

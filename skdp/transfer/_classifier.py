@@ -159,8 +159,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes that have a labelled row. Those that only the source has are left out, unless it
-        is a release of statistics, or no row is labelled: then these are its classes.
+        Classes that have a labelled row, sorted. Those that only the source has are left out,
+        unless it is a release of statistics, or no row is labelled: then these are its classes.
 
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the guess of the last round.

@@ -1,4 +1,4 @@
-"""Where a target's columns lie against those of a source: other units, or never seen."""
+"""What a target's columns tell: other units, values that a source never saw, records."""
 
 import numpy as np
 
@@ -13,6 +13,10 @@ _UNSEEN = 10.0
 # Least standard deviation of a source's column, in units of the median one: a column that is
 # almost constant in the source may have a few other values in the target; rule of thumb.
 _LEAST_DEVIATION = 0.1
+
+# Share of the columns that hold two values, each in this share of the rows or more, from which
+# rows are records: indicators make clusters of their own, whatever the classes are.
+_MAX_INDICATORS, _LEAST_SHARE = 0.1, 0.01
 
 
 def distances(moments, X):
@@ -48,3 +52,16 @@ def far_columns(moments, X):
 def unseen_columns(moments, X):
     """Return which columns of a target lie where the source has no rows."""
     return distances(moments, X) > _UNSEEN
+
+
+def has_indicators(X):
+    """Return whether a tenth of the columns or more hold just two values, none of them rare.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    """
+    low, high = X.min(axis=0), X.max(axis=0)
+    shares = np.array([(low == X).mean(axis=0), (high == X).mean(axis=0)])
+    two = (shares.sum(axis=0) == 1) & (shares.min(axis=0) >= _LEAST_SHARE)
+    return bool(two.mean() >= _MAX_INDICATORS)

@@ -1,5 +1,6 @@
 """Cross-validation where only labelled rows can be scored."""
 
+import warnings
 from numbers import Integral
 
 import numpy as np
@@ -16,6 +17,8 @@ class LabeledSplit:
     For ``cv=`` of :class:`~sklearn.model_selection.GridSearchCV` and the like: a test fold
     never holds a row without a label, which no score could tell to be right or wrong, and a
     training fold holds every unlabelled row, which is what semi-supervised learning lives on.
+    Its first fold also divides the labels into those to fit a model to and those to calibrate it,
+    or its threshold, on: estimators that do so take labelled rows only.
 
     Parameters
     ----------
@@ -55,7 +58,8 @@ class LabeledSplit:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked.
+            Labels, with unlabelled rows marked. Numbers in an array of objects warn: metrics of
+            scikit-learn refuse them, so that scores would be NaN.
 
         groups : array-like of shape (n_samples,), default=None
             Passed to the splitter of the labelled rows.
@@ -80,6 +84,8 @@ class LabeledSplit:
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labelled row among "
                 f"{len(unlabelled)}. Label some, or name the value that marks the others."
             )
+        if getattr(getattr(y, "dtype", None), "kind", None) == "O":
+            _warn_of_numbers(labels)
         for train, test in self._splitter().split(labels, labels, groups):
             yield np.sort(np.append(labelled[train], unlabelled)), labelled[test]
 
@@ -140,3 +146,14 @@ class LabeledSplit:
 
     def __repr__(self):
         return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"
+
+
+def _warn_of_numbers(labels):
+    """Warn of labels that are numbers, but were given as objects."""
+    if labels.dtype.kind in "biuf":
+        warnings.warn(
+            "The labels in y are numbers in an array of objects. An estimator's own score takes "
+            "them; with scoring=, metrics refuse them, and scores are NaN. Mark unlabelled rows "
+            "in an array of numbers, by NaN, or by -1 if that is no class.",
+            stacklevel=3,
+        )

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.release import Release
 from skdp.transfer._columns import far_columns, unseen_columns
+from skdp.transfer._recoding import RECODED, are_codes, refuse_binary_codes, refuse_text
 from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
@@ -23,7 +24,8 @@ def validate_training(estimator, matching, X, y):
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
     Where all rows are unlabelled, or a release of statistics says how frequent its classes are,
-    the classes are those of the releases; otherwise those that have a label.
+    the classes are those of the releases; otherwise those that have a label. They are sorted, as
+    the classes of all of scikit-learn's classifiers: its metrics rely on it.
 
     Raises
     ------
@@ -33,7 +35,12 @@ def validate_training(estimator, matching, X, y):
     releases = matching.releases
     if y is None and not releases:
         validate_data(estimator, X, y)  # raises, as all of scikit-learn does
-    X = matching.rows(estimator, X, reset=True)
+    try:
+        X = matching.rows(estimator, X, reset=True)
+    except ValueError as error:
+        if not any(release.encoder for release in releases):
+            refuse_text(X, error)
+        raise
     y = np.full(len(X), None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
@@ -41,10 +48,12 @@ def validate_training(estimator, matching, X, y):
     unlabelled = unlabelled_rows(y, estimator.unlabeled, classes if releases else None)
     if not releases:
         _warn_of_marks_as_text(y[~unlabelled])
+    elif not unlabelled.any():
+        refuse_binary_codes(y, releases[0].classes)
     elif unlabelled.all() and _learn_without_labels(estimator, releases):
-        return X, releases[0].classes, np.full(len(X), -1)
-    elif estimator.strategy == "noise_aware" and _know_frequencies(releases):
-        return X, *_encode_known(y, unlabelled, releases[0].classes)
+        return X, np.sort(releases[0].classes), np.full(len(X), -1)
+    if releases and estimator.strategy == "noise_aware" and _know_frequencies(releases):
+        return X, *_encode_known(y, unlabelled, np.sort(releases[0].classes))
     return X, *encode_labels(estimator, y, unlabelled)
 
 
@@ -162,6 +171,8 @@ def match_classes(classes, source_classes):
             "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
             "classes that it does not have."
         )
+        if are_codes(classes.tolist()):
+            remedy += f" {RECODED}"
         if set(unknown) & _MARKS_AS_TEXT:
             remedy = _AS_OBJECTS
         raise ValueError(

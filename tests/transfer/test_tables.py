@@ -124,3 +124,20 @@ def test_other_units_warn(rng, release, target):
         DPTransferClassifier(plain, random_state=0).fit(rows * 9, y)
     with pytest.warns(UserWarning, match=r"columns \['x0', 'x1', 'x2'\] of X"):
         DPTransferClassifier(plain, random_state=0).fit(rows * 9 + 20, y)
+
+
+@pytest.mark.parametrize("label", ["Ill", "ill ", 0, "0"])
+def test_labels_of_another_spelling_are_refused(release, target, label):
+    X, marked, _ = target
+    other = np.where(marked == "ill", label, marked.astype(object))
+    with pytest.raises(ValueError, match=rf"labels \['{label}'\] in y are not .* spell classes"):
+        DPTransferClassifier(release).fit(X, other)
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
+def test_marks_among_text_are_no_labels(release, target, fitted, mark):
+    X, marked, X_test = target
+    y = np.where(marked == None, mark, marked)  # noqa: E711
+    for given in (y, pd.Series(y), pd.Series(y, index=range(7, 47))):
+        model = DPTransferClassifier(release, random_state=0).fit(X, given)
+        assert_array_equal(model.predict_proba(X_test), fitted.predict_proba(X_test))

@@ -1,12 +1,8 @@
 """How source and target combine: one strategy a paper, and ours."""
 
-from functools import partial
-
-import numpy as np
-
 from skdp.transfer.self_training import self_train
 from skdp.transfer.strategies._alignment import AlignmentSide
-from skdp.transfer.strategies._evidence import lie_apart
+from skdp.transfer.strategies._chains import Chain, learn_by_chains
 from skdp.transfer.strategies._least_error import LeastErrorStrategy, SourceSide
 from skdp.transfer.strategies._multitask import MultiTaskSide
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
@@ -41,22 +37,10 @@ def train(name, task, schedule, *, tol, verbose):
     settings = {"tol": tol, "verbose": verbose}
     if name != "noise_aware":
         return self_train(make_strategy(name, task), schedule, task.labels, **settings)
-    train_itself = partial(_train_itself, task, schedule, settings)
+    chain = Chain(schedule, **settings)
     if task.is_calibrated or task.unlabelled.all():
-        return Candidates(task).learn(train_itself)
-    found = train_itself(make_strategy(name, task))
-    return Candidates(task).learn() if found is None else found
-
-
-def _train_itself(task, schedule, settings, strategy):
-    """Return self-training by a noise-aware strategy; None where classes overlap."""
-    return self_train(
-        strategy,
-        schedule,
-        task.labels,
-        worthwhile=lambda: lie_apart(np.exp(strategy.log_posteriors)),
-        **settings,
-    )
+        return Candidates(task).learn(chain)
+    return learn_by_chains(task, chain)
 
 
 def make_strategy(name, task):

@@ -7,9 +7,9 @@ from scipy.special import softmax
 # lie apart. Human activity has .95 or more; with a quarter of its columns, where class means lose
 # up to four points to a good source, .92 or less; tables have below .1.
 _MIN_CERTAIN = 0.93
-# The same after the first round of self-training, which goes on where it is reached. Digits have
-# .93 or more with five labels a class, human activity .79; tables .74 or less, where all that is
-# trained further is worse than a logistic regression.
+# The same after the first round of self-training, which needs no other evidence from there. Digits
+# have .93 or more with five labels a class, human activity .79; tables .74 or less, where all that
+# is trained further is worse than a logistic regression.
 _MIN_APART = 0.75
 # Of the agreement beyond chance that a source claims to have with the true classes, how much must
 # be with those of a candidate. Human activity has .57-1.1; clusters that are something else none.
@@ -17,11 +17,12 @@ _MIN_AGREEMENT = 0.5
 # Agreement beyond chance that a source must claim at least: one that says nothing confirms
 # nothing; rule of thumb.
 _MIN_CLAIM = 0.05
-# Log-odds, against the source, of what agrees with it on classes that lie apart; of what does
-# not, and of the target alone.
-AGREED, ALONE = 3.0, -3.0
+# Log-odds, against the source, of what agrees with it on classes that lie apart.
+AGREED = 3.0
+# Largest log-odds of the source against what is learned from the target's labels; see prior_odds.
+_MOST_ODDS = 3.0
 # Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favour
-# the target alone by luck. On four tables with 10 labels a class, odds from -6 to -3 and powers
+# the target alone by luck. On four tables with 10 labels a class, odds from 3 to 6 and powers
 # from 1/3 to 1/2 give the same; on normal classes with a source that knows little, these are best.
 _POWER = 1 / 2
 # Probability that a labelled row is an outlier, which any candidate may get wrong.
@@ -83,6 +84,23 @@ def agrees(posteriors, reference):
     chance = np.bincount(found, minlength=K) @ np.bincount(named, minlength=K) / len(found) ** 2
     claimed = max(reference.max(axis=1).mean() - chance, _MIN_CLAIM)
     return bool(np.mean(found == named) - chance >= _MIN_AGREEMENT * claimed)
+
+
+def prior_odds(precision, n_labels):
+    """Return the log-odds, against the source, of what is learned from labels, beforehand.
+
+    The odds are the squared ratio of the rows of a class that each side stands for, 20 at most:
+    where noise has left as little of a source as a few labels tell, neither is favoured.
+
+    Parameters
+    ----------
+    precision : float
+        Rows of a class that would tell as much as the source does, see :func:`precision`.
+
+    n_labels : float
+        Labels of a class, on average.
+    """
+    return -float(np.clip(2 * np.log(precision / n_labels), 0, _MOST_ODDS))
 
 
 def held_out_probabilities(logs, labels, tilt):

@@ -17,12 +17,12 @@ from skdp.transfer.strategies._candidates import (
 )
 from skdp.transfer.strategies._evidence import (
     AGREED,
-    ALONE,
     agrees,
     held_out_probabilities,
     label_tilt,
     log_evidence,
     posterior_weights,
+    prior_odds,
 )
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
 from skdp.transfer.strategies._release_scorers import (
@@ -109,21 +109,26 @@ class Candidates:
     def _corrected(self, scorer, *, variance=tight_variance, source_weight=1.0):
         return Corrected(scorer, self._task.X, self._columns, variance, source_weight)
 
-    def learn(self, train=None):
+    def learn(self, chain=None, trained=None):
         """Return what :func:`self_train` returns, of the candidates together.
 
         Parameters
         ----------
-        train : callable or None, default=None
-            ``train(strategy)`` returns the result of self-training, None where classes overlap.
-            None where it is not to be tried.
+        chain : Chain or None, default=None
+            How to train further; None where that is not to be tried.
+
+        trained : tuple of (SelfTraining, ndarray) or None, default=None
+            What has been trained, with log-posteriors of the labelled rows that have not seen
+            their labels, (n_labelled, n_classes).
         """
         self._ask_sources()
         history = {}
         if self._known.any():
             self._hear_labels()
-            if train is not None and self._is_promising():
-                history = self._train_itself(train)
+            if trained is not None:
+                history = self._add_trained(trained[0], trained[1], self._prior_odds())
+            elif chain is not None and self._is_promising():
+                history = self._train_itself(chain)
         return self._result(history)
 
     def _ask_sources(self):
@@ -157,7 +162,7 @@ class Candidates:
 
     def _hear_labels(self):
         """Add the target alone, and correct and weigh all by the labelled rows."""
-        own, prior = self._own_frequencies(), ALONE if self._scorers else 0.0
+        own, prior = self._own_frequencies(), self._prior_odds()
         for value, log_odds in _ALONE:
             alone = self._corrected(
                 Constant(own), variance=lambda *_, value=value: value, source_weight=0.0
@@ -174,6 +179,13 @@ class Candidates:
         """Add what labels say of a candidate's log-posteriors of their rows."""
         weighed.held_out = held_out_probabilities(logs, self._labels, tilt)
         weighed.log_odds += log_evidence(weighed.held_out, logs.shape[1])
+
+    def _prior_odds(self):
+        """Return the log-odds of what is learned from labels, before these are heard."""
+        if not self._parts:
+            return 0.0
+        known = sum(precision(part.release) for part in self._parts)
+        return prior_odds(known, len(self._labels) / len(self._task.class_indices))
 
     def _own_frequencies(self):
         """Return log-frequencies of classes, by the source, or the labels where there is none."""
@@ -194,18 +206,22 @@ class Candidates:
         better_alone = best_alone > self._weighed[0].log_odds
         return self._task.unlabelled.any() and every and (follow or better_alone)
 
-    def _train_itself(self, train):
+    def _train_itself(self, chain):
         """Add self-training with the sources; return its history, none where classes overlap."""
         mixtures = [each.candidate.scorer for each in self._named("adapted mixtures")]
         strategy = NoiseAwareStrategy(self._task, [*self._scorers, *mixtures])
-        found = train(strategy)
+        found = chain.train(strategy, self._task.labels)
         if found is None:
             return {}
-        logs = strategy.log_posteriors
-        prior = AGREED if agrees(np.exp(logs), self._reference) else ALONE
+        posteriors = np.exp(strategy.log_posteriors)
+        prior = AGREED if agrees(posteriors, self._reference) else self._prior_odds()
+        return self._add_trained(found, strategy.log_posteriors[self._known], prior)
+
+    def _add_trained(self, found, logs, prior):
+        """Add what was trained, by the log-posteriors of labelled rows; return its history."""
         weighed = Weighed("self-training", SelfTrained(found.model), prior)
-        tilt = label_tilt(self._labels, self._elsewhere(np.exp(logs)))
-        self._weigh(weighed, logs[self._known], tilt)
+        tilt = label_tilt(self._labels, self._elsewhere(found.distributions))
+        self._weigh(weighed, logs, tilt)
         self._weighed.append(weighed)
         return found.history
 

@@ -16,7 +16,7 @@ def test_it_is_the_most_likely_correction(rng):
     def loss(x):
         a, b, u = x[0], x[1:4], x[4:].reshape(50, 3)
         logs = log_softmax(a * s + tilt + b + Z @ u, axis=1)[np.arange(30), labels]
-        prior = (a - 1) ** 2 / 0.01 + b @ b / 0.09 + (u**2).sum() / v
+        prior = (a - 1) ** 2 / 0.01 + b @ b / 0.04 + (u**2).sum() / v
         return prior / 2 - logs.sum()
 
     x = minimize(loss, np.r_[1.0, np.zeros(153)], method="L-BFGS-B").x
