@@ -577,10 +577,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
         Every column is moved alone over its public values, see
         :func:`~skdp.tabular.explain_prediction`: those of the schema where the release has one,
-        otherwise within the public bounds of the release, or within [0, 1], and up to the row's own
-        value where that lies beyond. What is explained is :meth:`predict`; with ``class_weight``
-        probabilities are those multiplied by the weights. Those of the papers' strategies are
-        on the scale of their target classifier's ``temperature_``.
+        otherwise within the public bounds of the release, or within [0, 1], and up to the row's
+        own value where that lies beyond. What is explained is :meth:`predict`; with
+        ``class_weight`` probabilities are those multiplied by the weights. Those of the papers'
+        strategies are on the scale of their target classifier's ``temperature_``.
 
         Parameters
         ----------

@@ -113,8 +113,8 @@ def check_class_weight(class_weight, classes):
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
         raise ValueError(
-            f"{what} names {unknown!r:.200}, but the classes are {labels}. Spell them alike; those "
-            "that are not named count 1."
+            f"{what} names {unknown!r:.200}, but the classes are {labels}. Spell them alike; "
+            "those that are not named count 1."
         )
     weights = _of_array([class_weight.get(label, 1.0) for label in labels], what)
     if not ((weights > 0) & np.isfinite(weights)).all():
