@@ -439,7 +439,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
-            Its part of the log-posteriors ("noise_aware"), or minus its squared errors.
+            Its part of the log-posteriors ("noise_aware"), before ``class_prior`` moves them, or
+            minus its squared errors.
         """
         X = self._validated(X)
         return self.model_.source_scores(X)
