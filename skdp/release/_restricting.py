@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.release.estimation import (
     Alignment,
+    linear_discriminant,
     normals_of_moments,
     restrict_linear,
     restrict_mixtures,
@@ -59,8 +60,11 @@ def _scorers(release, columns):
     moments, classifier, linear = release.moments, release.classifier, release.linear
     subspace, mixtures = release.subspace, release.mixtures
     all_remain = len(columns) == release.n_features
-    if linear is not None:
+    if linear is not None and moments.of_statistics:
         linear = restrict_linear(linear, moments, columns)
+    elif linear is not None:
+        # Made of these moments alone: again from what remains, noise has less of a say.
+        linear = linear_discriminant(moments.restrict(columns))
     if subspace is not None:
         subspace, mixtures = restrict_mixtures(subspace, mixtures, moments, columns)
     if not all_remain or release.subspace is None:

@@ -15,14 +15,14 @@ from skdp.transfer._decisions import (
     decided_labels,
     decisive_scores,
 )
-from skdp.transfer._explaining import encoding_release, explain_row, one_row
+from skdp.transfer._explaining import encoded_row, explain_row, readable_columns
+from skdp.transfer._matching import match_columns
 from skdp.transfer._report import draw_report, report_frame, warn_of_source
 from skdp.transfer._validation import (
     LabeledScoreMixin,
     as_releases,
     check_columns,
     match_classes,
-    read_rows,
     summed_guarantee,
     validate_training,
 )
@@ -373,13 +373,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When the labelled rows favour what the target learned alone, see :meth:`report`.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        self._releases = releases = as_releases(self.source, self.strategy)
-        X, self.classes_, labels = validate_training(self, releases, X, y)
+        releases = as_releases(self.source, self.strategy)
+        self._matching = match_columns(releases, X, strategy=self.strategy)
+        X, self.classes_, labels = validate_training(self, self._matching, X, y)
         schedule = make_schedule(self, len(X) / len(self.classes_))
-        sources = []
-        for release in releases:
-            sources.append((release, match_classes(self.classes_, release.classes)))
-            check_columns(self, release, X, (labels >= 0).any())
+        sources = [
+            (release, match_classes(self.classes_, release.classes))
+            for release in self._matching.releases
+        ]
+        check_columns(self, self._matching, X, (labels >= 0).any())
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
@@ -412,7 +414,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         )
         n_folds = resolve(self, "n_folds")
         given = (X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
-        return Task(*given, others=tuple(sources[1:]))
+        return Task(*given, others=tuple(sources[1:]), n_shared=self._matching.n_shared)
 
     def _train(self, task, schedule):
         try:
@@ -425,7 +427,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     def _validated(self, X):
         check_is_fitted(self)
-        return read_rows(self, self._releases, X, reset=False)
+        return self._matching.rows(self, X)
 
     @available_if(_was_fitted_with_a_source)
     def source_scores(self, X):
@@ -579,7 +581,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Every column is moved alone over its public values, see
         :func:`~skdp.tabular.explain_prediction`: those of the schema where the release has one,
         otherwise within the public bounds of the release, or within [0, 1], and up to the row's
-        own value where that lies beyond. What is explained is :meth:`predict`; with
+        own value where that lies beyond. Columns that only the target's table has are moved over
+        the values that its rows had in :meth:`fit`. What is explained is :meth:`predict`; with
         ``class_weight`` probabilities are those multiplied by the weights. Those of the papers'
         strategies are on the scale of their target classifier's ``temperature_``.
 
@@ -602,11 +605,13 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When x is not one row of the columns that were fitted.
         """
         check_is_fitted(self)
-        x, release = one_row(x), encoding_release(self._releases, self._n_columns)
-        [row] = self._validated(x) if release is None else release.encode(x)
-        names = getattr(self, "feature_names_in_", None)
-        given = (row, self.classes_, self._releases, names, n_columns)
-        return explain_row(lambda X: self._decisive_scores(X) / self.model_.temperature, *given)
+        row = encoded_row(x, self._matching, self._n_columns, self._validated)
+        columns = readable_columns(row, self._matching, getattr(self, "feature_names_in_", None))
+
+        def scores(rows):
+            return self._decisive_scores(rows) / self.model_.temperature
+
+        return explain_row(scores, row, self.classes_, columns, n_columns)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

@@ -9,17 +9,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.release import Release
+from skdp.transfer._columns import far_columns, unseen_columns
 from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
-# Of rows that are numbers.
-_DTYPES = [np.float64, np.float32]
 # What NumPy makes of marks in a list of text.
 _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 
 
-def validate_training(estimator, releases, X, y):
+def validate_training(estimator, matching, X, y):
     """Return rows, classes, and class indices with −1 for what is unlabelled.
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
@@ -31,9 +30,10 @@ def validate_training(estimator, releases, X, y):
     ValueError
         When rows or labels are none that can be learned from.
     """
+    releases = matching.releases
     if y is None and not releases:
-        validate_data(estimator, X, y, dtype=_DTYPES)  # raises, as all of scikit-learn does
-    X = read_rows(estimator, releases, X)
+        validate_data(estimator, X, y)  # raises, as all of scikit-learn does
+    X = matching.rows(estimator, X, reset=True)
     y = np.full(len(X), None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
@@ -61,47 +61,6 @@ def _encode_known(y, unlabelled, classes):
     labels = np.full(len(y), -1)
     labels[~unlabelled] = np.array(match_classes(given, classes))[known]
     return classes, labels
-
-
-def read_rows(estimator, releases, X, reset=True):
-    """Return rows of a target as numbers; tables are encoded as the releases encode theirs.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets ``n_features_in_`` and ``feature_names_in_``, those of the table itself; or has them,
-        and X is compared to them.
-
-    releases : list of Release
-        Where they have an encoder, a DataFrame is matched to it by name, encoded or not.
-
-    X : array-like of shape (n_samples, n_features)
-
-    reset : bool, default=True
-
-    Returns
-    -------
-    rows : ndarray of shape (n_samples, n_encoded)
-
-    Raises
-    ------
-    ValueError
-        When rows are none that can be read, or only some of the releases have an encoder.
-    """
-    encoders = [release.encoder for release in releases]
-    if not any(encoders) or not hasattr(X, "columns"):
-        return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
-    if not all(encoders):
-        raise ValueError(
-            f"Source {encoders.index(None)} has no encoder for the table X, while others have. "
-            "Combine releases of the same encoder, or pass an array of rows that are encoded."
-        )
-    names = list(releases[0].encoder.names)
-    if set(names) <= set(X.columns):
-        # Others may be there, such as the outcome, and in any order.
-        X = X[names]
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return releases[0].encode(X)
 
 
 def _learn_without_labels(estimator, releases):
@@ -211,41 +170,66 @@ def match_classes(classes, source_classes):
     return [known.index(label) for label in classes.tolist()]
 
 
-def check_columns(target, release, X, labelled):
-    """Raise ValueError unless the columns of a target can be carried to those of a release.
+def check_columns(target, matching, X, labelled):
+    """Raise ValueError unless the columns of a target can be carried to those of its releases.
 
     Equally many columns of other names are refused, and so is a release without the alignment,
     or a target without any label, where nothing else says how. Rows in other units warn, see
-    :meth:`Release.encode`.
+    :meth:`Release.encode` and :func:`far_columns`.
     """
-    names = [
-        list(getattr(target, "feature_names_in_", ())),
-        [] if release.feature_names is None else release.feature_names.tolist(),
-    ]
-    # Tables were matched by name when they were read.
-    encoded = release.encoder is not None and bool(names[0])
-    same_number = X.shape[1] == release.n_features
-    if not same_number and not labelled:
+    for release in matching.releases:
+        shared = X if matching.n_shared is None else X[:, : matching.n_shared]
+        if shared.shape[1] != release.n_features:
+            _check_alignment(release, shared.shape[1], labelled)
+            continue
+        if matching.names is None:
+            _check_names(release, list(getattr(target, "feature_names_in_", ())))
+        if release.alignment is None and release.moments is None:
+            _check_alignment(release, shared.shape[1], labelled)
+        if not matching.is_raw:  # else it was encoded, with a warning
+            release.encode(shared)
+        if release.moments is not None:
+            _warn_of_far_columns(release, shared)
+
+
+def _check_alignment(release, n_columns, labelled):
+    if not labelled:
         raise ValueError(
-            f"The target has {X.shape[1]} columns and no labelled row, the release has "
+            f"The target has {n_columns} columns and no labelled row, the release has "
             f"{release.n_features}: nothing says how to carry one to the other. Label a row of "
             "each class, or use the columns of the source."
         )
-    if release.alignment is None and (release.moments is None or not same_number):
+    if release.alignment is None:
         raise ValueError(
             f"This release of {release.n_features} columns has no alignment, without which "
-            f"{X.shape[1]} columns of the target cannot be carried to them. Ask its "
+            f"{n_columns} columns of the target cannot be carried to them. Ask its "
             "owner for a release that has one, as all those of DPSource have."
         )
-    if same_number and not encoded and all(names) and names[0] != names[1]:
+
+
+def _check_names(release, names):
+    known = [] if release.feature_names is None else release.feature_names.tolist()
+    if known and names and names != known:
         raise ValueError(
             f"Source and target both have {release.n_features} columns, but they are called "
-            f"{names[1]} and {names[0]}. As many columns must be the same columns "
-            "in the same order: reorder or rename those of X, or pass a plain array if they "
-            "mean the same."
+            f"{known} and {names}. As many columns must be the same columns: rename those of X, "
+            "or pass a plain array if they mean the same, in the same order."
         )
-    if same_number:
-        release.encode(X)  # which warns of other units
+
+
+def _warn_of_far_columns(release, X):
+    """Warn of columns in which the target lies where the source has hardly any rows."""
+    far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
+    names = release.feature_names
+    names = np.arange(X.shape[1]) if names is None else names
+    if far.any():
+        left_out = f" What the source says of {names[unseen].tolist()!r:.300} is left out."
+        warnings.warn(
+            f"The columns {names[far].tolist()!r:.300} of X lie where the source has hardly any "
+            "rows. If they are in other units, or scaled in another way, bring them to those of "
+            f"the source.{left_out if unseen.any() else ''}",
+            stacklevel=4,
+        )
 
 
 def as_releases(source, strategy):

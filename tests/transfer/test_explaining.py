@@ -139,7 +139,55 @@ def test_only_one_row_of_the_columns_that_were_fitted_is_taken(fitted):
         fitted.explain(X[:1].drop(columns="age"))
 
 
+@pytest.mark.filterwarnings("ignore:The columns .* of X are not the source's")
+@pytest.mark.filterwarnings("ignore:X lacks the columns")
+@pytest.mark.filterwarnings("ignore:The labelled rows favour")
+def test_columns_that_one_side_alone_has(release):
+    X, _ = table(400, 4)
+    X = X.drop(columns="same").assign(dose=np.random.RandomState(4).uniform(0, 50, 400))
+    y = np.where(X["dose"] > 25, "ill", "well")
+    model = DPTransferClassifier(release, random_state=0).fit(X, y)
+    row = X[:1].assign(dose=48.0, age=60.0)
+    explanation = model.explain(row)
+    assert explanation.label == model.predict(row)[0] == "ill"
+    effects = {effect.name: effect for effect in explanation.columns}
+    assert set(effects) == {"age", "ward", "dose"}
+    assert explanation.named[0] == "dose"
+    assert effects["dose"].value == pytest.approx(48)
+    assert 15 < effects["dose"].low < 35
+    assert effects["age"].value == pytest.approx(60)
+    changed = row.assign(dose=effects["dose"].low - 1e-3)
+    assert model.predict(changed)[0] == "well"
+
+
+@pytest.mark.filterwarnings("ignore:The columns .* of X are not the source's")
+@pytest.mark.filterwarnings("ignore:The labelled rows favour")
+@pytest.mark.parametrize("encoded", [False, True])
+def test_numbers_that_only_the_target_has(rng, release, encoded):
+    if encoded:
+        names = list(release.feature_names)
+        X = pd.DataFrame(release.encode(table(300, 5)[0]), columns=names)
+    else:
+        names = ["a", "b"]
+        X = pd.DataFrame(rng.uniform(0, 9, (300, 2)), columns=names)
+        source = DPStatisticsSource(8.0, bounds=(0, 9), classes=["ill", "well"], random_state=0)
+        release = source.fit(X, np.where(X["a"] > 4, "ill", "well")).release_
+    X["own"] = rng.rand(300)
+    y = np.where(X["own"] > 0.5, "ill", "well")
+    model = DPTransferClassifier(release, random_state=0).fit(X, y)
+    explanation = model.explain(X[:1].assign(own=0.99))
+    assert explanation.named[0] == "own"
+    [own] = [effect for effect in explanation.columns if effect.name == "own"]
+    assert 0.3 < own.low < 0.7
+    assert own.bounds == (0, 1)
+    bounds = {effect.name: effect.bounds for effect in explanation.columns}
+    assert bounds.get("a", (0, 9)) == (0, 9)
+    assert bounds.get("age", (20, 100)) == (20, 100)
+
+
 def test_rows_and_bounds():
     assert one_row([1, 2, 3]).shape == (1, 3)
-    schema = bounded_columns(["a", "b"], np.array([[0.0, 3.0], [1.0, 3.0]]), np.array([-2.0, 3.0]))
-    assert [(c.name, c.low, c.high) for c in schema.columns] == [("a", -2, 1), ("b", 3, 4)]
+    columns = bounded_columns(
+        ["a", "b"], np.array([[0.0, 3.0], [1.0, 3.0]]), np.array([-2.0, 3.0])
+    )
+    assert [(c.name, c.low, c.high) for c in columns] == [("a", -2, 1), ("b", 3, 4)]

@@ -151,7 +151,7 @@ class Adapted:
         if self._adapt is not None:
             everyone = np.full(len(known), -1)
             everyone[known] = labels
-            self.scorer = self._adapt(everyone)
+            self.scorer, self._adapt = self._adapt(everyone), None  # which holds all rows
         return self.base[known]
 
     def log_posteriors(self, X):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from skdp.release.estimation import Subspace
 from skdp.transfer.self_training import Step, first_round, out_of_fold_scores, scores_by
 from skdp.transfer.strategies._contributions import of_scorers
 from skdp.transfer.strategies._label_spreading import neighbour_graph, spread
@@ -14,9 +13,6 @@ from skdp.transfer.strategies._prior_shift import prior_shift_offsets
 from skdp.transfer.strategies._source_scorers import source_scorers
 from skdp.transfer.strategies._target_scorers import mixture_fitter
 from skdp.utils._folds import stratified_folds
-
-# Directions of the target's subspace; the source's default subspace has as many. Rule of thumb.
-_N_DIRECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,6 @@ class Combination:
         return float(self.weights[:-1].sum() / self.weights.sum())
 
 
-def target_subspace(task):
-    """Return the leading directions of the target's rows."""
-    return Subspace.of_rows(task.X, _N_DIRECTIONS)
-
-
 class NoiseAwareStrategy:
     """Self-training in the target's subspace, with scorers weighted on the labelled rows.
 
@@ -80,7 +71,7 @@ class NoiseAwareStrategy:
 
     def __init__(self, task, scorers=None):
         self._task = task
-        self._subspace = target_subspace(task)
+        self._subspace = task.subspace
         self._scorers = source_scorers(task, self._subspace) if scorers is None else scorers
         self._codes = self._subspace.encode(task.X)
         self._known = ~task.unlabelled

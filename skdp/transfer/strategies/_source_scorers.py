@@ -108,14 +108,17 @@ def source_scorers(task, subspace):
     """
     scorers: list = []
     for part in task.parts:
-        release, embedding = part.release, Embedding.of_means(part, subspace)
+        release = part.release
+        if task.n_shared is not None:
+            subspace = part.subspace
+        embedding = Embedding.of_means(part, subspace)
         if release.classifier is not None:
             scorers.append(ClassifierScorer(part, embedding))
         if _normals_see_most(release):
             scorers.append(NormalScorer(part, embedding, subspace))
         if release.mixtures is not None:
             scorers.append(AdaptedMixtureScorer(part, embedding))
-    return scorers
+    return [task.of_all_columns(scorer) for scorer in scorers]
 
 
 def _normals_see_most(release):

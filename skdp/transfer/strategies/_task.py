@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from skdp.release import Release
+from skdp.release.estimation import Subspace
+
+# Directions of the target's subspace; the source's default subspace has as many. Rule of thumb.
+_N_DIRECTIONS = 60
 
 
 class Scorer(Protocol):
@@ -14,6 +19,24 @@ class Scorer(Protocol):
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Return one score for each row and class; larger is likelier."""
+
+
+class FirstColumns:
+    """A scorer of the first columns, where the target has others besides.
+
+    Parameters
+    ----------
+    scorer : Scorer
+
+    n_columns : int
+    """
+
+    def __init__(self, scorer, n_columns):
+        self._scorer, self._n_columns = scorer, n_columns
+
+    def scores(self, X):
+        """Return what the scorer says."""
+        return self._scorer.scores(X[:, : self._n_columns])
 
 
 @dataclass(frozen=True)
@@ -48,6 +71,9 @@ class Task:
 
     others : tuple of (Release, list of int)
         Further releases, each with its class indices.
+
+    n_shared : int or None, default=None
+        How many columns, the first ones, are those of the releases; None for all of them, or none.
     """
 
     X: np.ndarray
@@ -59,6 +85,12 @@ class Task:
     n_jobs: int | None
     random_state: np.random.RandomState
     others: tuple = ()
+    n_shared: int | None = None
+
+    @cached_property
+    def subspace(self):
+        """The leading directions of the target's rows."""
+        return Subspace.of_rows(self.X, _N_DIRECTIONS)
 
     @property
     def unlabelled(self):
@@ -74,14 +106,19 @@ class Task:
 
     @property
     def parts(self):
-        """A task for each release, which has no other."""
+        """A task for each release, which has no other, in the columns of the releases."""
         if self.release is None:
             return []
         pairs = [(self.release, self.class_indices), *self.others]
+        part = self if self.n_shared is None else replace(self, X=self.X[:, : self.n_shared])
         return [
-            replace(self, release=release, class_indices=class_indices, others=())
+            replace(part, release=release, class_indices=class_indices, others=(), n_shared=None)
             for release, class_indices in pairs
         ]
+
+    def of_all_columns(self, scorer):
+        """Return a scorer of the releases' columns as one of all columns of the target."""
+        return scorer if self.n_shared is None else FirstColumns(scorer, self.n_shared)
 
     @property
     def frequencies(self):

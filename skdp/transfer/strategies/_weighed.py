@@ -25,7 +25,7 @@ from skdp.transfer.strategies._evidence import (
     log_evidence,
     posterior_weights,
 )
-from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy, target_subspace
+from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
 from skdp.transfer.strategies._release_scorers import (
     adapted_mixtures,
     class_means,
@@ -91,12 +91,14 @@ class Candidates:
     """
 
     def __init__(self, task):
-        self._task, self._subspace = task, target_subspace(task)
+        self._task = task
         self._columns = Columns(task.X)
         self._known = ~task.unlabelled
         self._labels = task.labels[self._known]
         self._parts = [part for part in task.parts if part.release.moments is not None]
-        self._scorers = [source_scorer(part, self._subspace) for part in self._parts]
+        self._subspace = self._parts[0].subspace if self._parts else None
+        scorers = [source_scorer(part, self._subspace) for part in self._parts]
+        self._scorers = [task.of_all_columns(scorer) for scorer in scorers]
         self._weighed: list = []
 
     def _pooled(self, scorers):
@@ -136,11 +138,20 @@ class Candidates:
             self._weighed.append(Weighed(name, self._corrected(scorer), -np.log(len(named))))
         self._reference = np.exp(self._weighed[0].candidate.base)
         # Mixtures are the source's own, whose steps are few: as likely as these.
-        for name, follow, prior in _FOLLOWERS:
+        for name, follow, prior, hears_labels in _FOLLOWERS:
             for part in self._parts:
-                found = follow(part, self._subspace)
+                found = self._following(follow, part, hears_labels)
                 if found is not None and agrees(np.exp(found.base), self._reference):
                     self._weighed.append(Weighed(name, found, prior))
+
+    def _following(self, follow, part, hears_labels):
+        """Return densities of a source that follow the target, as a candidate; or None."""
+        adapt = partial(follow, part, self._subspace)
+        scorer, whole = adapt(), self._task.of_all_columns
+        if scorer is None:
+            return None
+        again = (lambda labels: whole(adapt(labels))) if hears_labels else None
+        return Adapted(whole(scorer), self._task.X, again if self._known.any() else None)
 
     def _named(self, name):
         return [each for each in self._weighed if each.name == name]
@@ -207,21 +218,11 @@ class Candidates:
         return SelfTraining(distributions.argmax(axis=1), distributions, history, model)
 
 
-def _class_means(part, subspace):
-    follow = partial(class_means, part, subspace)
-    scorer = follow()
-    return None if scorer is None else Adapted(scorer, part.X, follow)
-
-
-def _mixtures(part, subspace):
-    scorer = adapted_mixtures(part, subspace)
-    return None if scorer is None else Adapted(scorer, part.X)
-
-
-# Densities of a source that follow the target, with their prior log-odds.
+# Densities of a source that follow the target, with their prior log-odds, and whether they
+# follow its labels too.
 _FOLLOWERS = (
-    ("adapted class means", _class_means, AGREED),
-    ("adapted mixtures", _mixtures, 0.0),
+    ("adapted class means", class_means, AGREED, True),
+    ("adapted mixtures", adapted_mixtures, 0.0, False),
 )
 
 

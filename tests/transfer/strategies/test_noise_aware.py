@@ -29,7 +29,7 @@ def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, sam
 def test_private_rows_of_a_whole_record_still_help():
     # Means of 3,000 rows survive noise in which no row can be seen.
     spread, gains = np.linspace(2, 7, 20), []
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.RandomState(seed)
         means = 3 * rng.randn(4, 20)
         labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
@@ -42,7 +42,7 @@ def test_private_rows_of_a_whole_record_still_help():
         assert source.guarantee_.unit == "record"
         marked = np.full(400, -1)
         for c in range(4):
-            marked[np.flatnonzero(y == c)[:2]] = c
+            marked[np.flatnonzero(y == c)[:3]] = c
         shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
         alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
         gains.append(np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y))
