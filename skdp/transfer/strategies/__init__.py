@@ -3,6 +3,7 @@
 from skdp.transfer.self_training import self_train
 from skdp.transfer.strategies._alignment import AlignmentSide
 from skdp.transfer.strategies._chains import Chain, learn_by_chains
+from skdp.transfer.strategies._class_prior import log_posteriors_elsewhere, with_prior
 from skdp.transfer.strategies._least_error import LeastErrorStrategy, SourceSide
 from skdp.transfer.strategies._multitask import MultiTaskSide
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
@@ -62,4 +63,13 @@ def make_strategy(name, task):
     return LeastErrorStrategy(side, task)
 
 
-__all__ = ["STRATEGIES", "Scorer", "Task", "make_strategy", "reconstruction_fitter", "train"]
+__all__ = [
+    "STRATEGIES",
+    "Scorer",
+    "Task",
+    "log_posteriors_elsewhere",
+    "make_strategy",
+    "reconstruction_fitter",
+    "train",
+    "with_prior",
+]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from skdp.transfer.self_training import Step, out_of_fold_scores
+from skdp.transfer.strategies._contributions import of_errors
 
 
 class SourceSide:
@@ -104,7 +105,8 @@ class LeastErrorStrategy:
         if self._out_of_fold:
             self._target = self._task.fit(settings, self._rows, labels)
         self._side.finish(labels)
-        return LeastErrorModel(self._side, self._target, self._source_share)
+        alone = self._task.release is None
+        return LeastErrorModel(self._side, self._target, self._source_share, alone)
 
 
 class LeastErrorModel:
@@ -118,11 +120,20 @@ class LeastErrorModel:
 
     source_share : float
         Fraction of the unlabelled rows that the source decided in the last round.
+
+    alone : bool
+        Whether there is no source.
     """
 
-    def __init__(self, side, target_scorer, source_share):
+    # A share of rows says nothing of whether the source is right about them.
+    least_source_weight = 0.0
+
+    def __init__(self, side, target_scorer, source_share, alone):
         self._side, self._target_scorer = side, target_scorer
         self.target_classifier, self.source_weight = target_scorer.classifier, source_share
+        # Scores are log-posteriors of a Gaussian residual when divided by it.
+        self.temperature = self.target_classifier.temperature_
+        self.contributions = of_errors(source_share, alone=alone)
 
     def source_scores(self, X):
         """Return minus the squared errors of the source."""

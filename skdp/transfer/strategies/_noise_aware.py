@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from skdp.transfer.self_training import Step, first_round, out_of_fold_scores, scores_by
+from skdp.transfer.strategies._contributions import of_scorers
 from skdp.transfer.strategies._label_spreading import neighbour_graph, spread
 from skdp.transfer.strategies._model_averaging import fit_weights, mean_margin
 from skdp.transfer.strategies._prior_shift import prior_shift_offsets
@@ -168,11 +169,18 @@ class NoiseAwareModel:
     combination : Combination
     """
 
+    # Scores are log-posteriors as they are.
+    temperature = 1.0
+    # Share of the weights below which the source hardly counts. Of digits with 100 labels, sources
+    # that help have .2 or more, sources of noise below .1.
+    least_source_weight = 0.1
+
     def __init__(self, subspace, source_scorers, target_scorers, combination):
         self._subspace, self._combination = subspace, combination
         self._source_scorers, self._target_scorers = source_scorers, target_scorers
         self.target_classifier = target_scorers[0].classifier
         self.source_weight = combination.source_weight
+        self.contributions = of_scorers(source_scorers, combination.weights)
 
     def source_scores(self, X):
         """Return what the scorers of the source add to the log-posteriors."""

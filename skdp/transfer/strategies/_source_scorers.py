@@ -17,6 +17,8 @@ class NormalScorer:
     In those few directions class means are known long after single rows have drowned in noise.
     """
 
+    name = "normal distributions"
+
     def __init__(self, task, embedding, subspace):
         moments = task.release.moments.select(task.class_indices)
         directions = embedding.directions(subspace.components)
@@ -48,6 +50,8 @@ class NormalScorer:
 class AdaptedMixtureScorer:
     """Mixtures of normal distributions behind the source's noise, adapted to the target rows."""
 
+    name = "adapted mixtures"
+
     def __init__(self, task, embedding):
         release = task.release
         self._subspace, self._embedding = release.subspace, embedding
@@ -71,6 +75,8 @@ class AdaptedMixtureScorer:
 
 class ClassifierScorer:
     """The classifier that the source trained on its noisy copy."""
+
+    name = "classifier"
 
     def __init__(self, task, embedding):
         self._release, self._class_indices = task.release, task.class_indices

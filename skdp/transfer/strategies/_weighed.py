@@ -15,6 +15,7 @@ from skdp.transfer.strategies._candidates import (
     Pooled,
     SelfTrained,
 )
+from skdp.transfer.strategies._contributions import of_candidates
 from skdp.transfer.strategies._evidence import (
     AGREED,
     agrees,
@@ -249,10 +250,16 @@ class WeighedModel:
     weighed : list of Weighed
 
     weights : ndarray of shape (n_candidates,)
-        Candidates with none are forgotten.
+        Candidates with none are forgotten, but for their ``contributions``.
     """
 
+    # Scores are log-posteriors as they are.
+    temperature = 1.0
+    # Below it the labels favour the target alone.
+    least_source_weight = 0.5
+
     def __init__(self, weighed, weights):
+        self.contributions = of_candidates(weighed, weights)
         kept = np.flatnonzero(weights)
         self.candidates = [weighed[k].candidate for k in kept]
         self._weights = weights[kept]

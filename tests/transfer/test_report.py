@@ -1,0 +1,166 @@
+"""What a fitted model says of its parts: a table, a picture and a warning."""
+
+import builtins
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from skdp import DPStatisticsSource, DPTransferClassifier
+from skdp.datasets import hide_labels
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+]
+COLUMNS = ["name", "side", "weight", "log_odds"]
+COLUMNS += ["n_labels", "log_loss", "difference", "standard_error"]
+
+
+def people(rng, n, flipped=False):
+    X = rng.rand(n, 3)
+    y = (rng.rand(n) < 0.1 + 0.8 * X[:, 0]).astype(int)
+    return X, 1 - y if flipped else y
+
+
+def release_of(seed, flipped=False):
+    source = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1], random_state=seed)
+    return source.fit(*people(np.random.RandomState(seed), 3000, flipped)).release_
+
+
+@pytest.fixture(scope="module")
+def helpful():
+    return release_of(0)
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    return release_of(0, flipped=True)
+
+
+@pytest.fixture(scope="module")
+def target():
+    X, y = people(np.random.RandomState(5), 400)
+    return X, y, hide_labels(y, 40, random_state=0)
+
+
+def test_candidates_have_rows(helpful, wrong, target):
+    X, _, marked = target
+    model = DPTransferClassifier([helpful, wrong], random_state=0).fit(X, marked)
+    report = model.report()
+    assert list(report.columns) == COLUMNS
+    assert report["name"].tolist()[:3] == ["source", "source 0", "source 1"]
+    assert set(report["side"]) == {"source", "target"}
+    assert (report["n_labels"] == 80).all()
+    assert_allclose(report["weight"].sum(), 1)
+    of_source = report.loc[report["side"] == "source", "weight"].sum()
+    assert_allclose(of_source, model.source_weight_)
+    assert report.loc[0, ["log_odds", "difference", "standard_error"]].tolist() == [0, 0, 0]
+    assert_allclose(report["difference"], report["log_loss"] - report["log_loss"][0])
+    good, bad = report["log_loss"][1], report["log_loss"][2]
+    assert good + 0.2 < bad
+    kept = model.model_.contributions
+    assert str(pickle.loads(pickle.dumps(kept))) == str(kept)
+    assert len(pickle.dumps(kept)) < 4000
+
+
+def test_a_part_that_is_moved_has_the_same_report(helpful, target):
+    X, _, marked = target
+    plain, moved = (
+        DPTransferClassifier(helpful, class_prior=prior, random_state=0).fit(X, marked).report()
+        for prior in (None, [0.3, 0.7])
+    )
+    pd.testing.assert_frame_equal(plain, moved)
+
+
+def test_without_labels_nothing_is_said_of_them(helpful, target):
+    report = DPTransferClassifier(helpful, random_state=0).fit(target[0]).report()
+    assert (report["n_labels"] == 0).all()
+    assert report[["log_loss", "difference", "standard_error"]].isna().all(axis=None)
+
+
+def test_self_training_has_its_scorers(all_parts, same):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(all_parts, n_components=4, random_state=0).fit(X, marked)
+    report = model.report()
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).report(), report)
+    assert report["side"].tolist()[-1] == "target"
+    assert set(report["name"][:-1]) <= {"classifier", "normal distributions", "adapted mixtures"}
+    of_source = report.loc[report["side"] == "source", "weight"].sum()
+    assert_allclose(of_source, model.source_weight_)
+    assert report[["log_odds", "log_loss"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
+@pytest.mark.parametrize("with_source", [True, False])
+def test_errors_have_shares_of_rows(all_parts, same, strategy, with_source):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(
+        all_parts if with_source else None,
+        strategy=strategy,
+        n_components=3,
+        n_layers=1,
+        random_state=0,
+    ).fit(X, marked)
+    report = model.report()
+    assert report["side"].tolist() == ["source", "target"][not with_source :]
+    assert_allclose(report["weight"].sum(), 1)
+    assert_allclose(1 - report["weight"].iloc[-1], model.history_["source_share"][-1])
+
+
+def test_a_source_that_does_not_help_is_warned_of(helpful, wrong, target):
+    X, _, marked = target
+    with pytest.warns(UserWarning, match=r"favour what the target .* see report\(\)") as found:
+        DPTransferClassifier(wrong, random_state=0).fit(X, marked)
+    assert found[0].filename == __file__
+    for source, labels in ((helpful, marked), (wrong, None), (None, marked)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            DPTransferClassifier(source, random_state=0).fit(X, labels)
+
+
+def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
+    X, _, marked, _, _ = same
+    settings = {"n_components": 4, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="The labelled rows favour")
+        DPTransferClassifier(all_parts, **settings).fit(X, marked)
+    shuffled = X[:, rng.permutation(X.shape[1])]  # the columns mean something else
+    with pytest.warns(UserWarning, match="The labelled rows favour"):
+        DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
+
+
+def test_plot(helpful, target):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    X, _, marked = target
+    model = DPTransferClassifier(helpful, random_state=0).fit(X, marked)
+    report = model.report()
+    ax = model.plot_report()
+    assert [text.get_text() for text in ax.get_yticklabels()] == report["name"].tolist()
+    widths = [patch.get_width() for patch in ax.patches[: len(report)]]
+    assert_allclose(widths, report["weight"])
+    texts = [text.get_text() for text in ax.texts]
+    assert texts[0] == f"log loss {report['log_loss'][0]:.3f}"
+    assert all(" ± " in text for text in texts[1:])
+    assert model.plot_report(ax) is ax
+    plt.close(ax.figure)
+    unlabelled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
+    assert {text.get_text() for text in unlabelled.texts} == {""}
+    plt.close(unlabelled.figure)
+
+
+def test_a_plot_without_matplotlib_names_the_remedy(helpful, target, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    model = DPTransferClassifier(helpful, random_state=0).fit(target[0])
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'skdp\[plot\]'"):
+        model.plot_report()
