@@ -76,8 +76,9 @@ def learn_by_chains(task, chain):
     -------
     result : SelfTraining
     """
-    least = np.inf if has_indicators(task.X) else _LEAST_CERTAIN
-    found = chain.train(NoiseAwareStrategy(task), task.labels, least)
+    found = None
+    if not has_indicators(task.X):
+        found = chain.train(NoiseAwareStrategy(task), task.labels, _LEAST_CERTAIN)
     if found is None:
         return Candidates(task).learn()
     if chain.apart:

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from skdp.transfer._columns import has_indicators
 from skdp.transfer.self_training import SelfTraining
 from skdp.transfer.strategies._candidates import (
     Adapted,
@@ -142,6 +143,8 @@ class Candidates:
         for name, scorer in named.items():
             self._weighed.append(Weighed(name, self._corrected(scorer), -np.log(len(named))))
         self._reference = np.exp(self._weighed[0].candidate.base)
+        if has_indicators(self._task.X):  # which make clusters of their own
+            return
         # Mixtures are the source's own, whose steps are few: as likely as these.
         for name, follow, prior, hears_labels in _FOLLOWERS:
             for part in self._parts:
