@@ -146,7 +146,8 @@ print(f"\nA release at ε = 1:\n{releases['statistics', 1.0].summary()}")
 # What to see: statistics of 20,000 records lose little down to ε = 0.5, and a hundred labels of
 # the target's own do not reach them; nor do they take anything away. Noisy rows that are to
 # protect a whole record are hardly of use by themselves: they suit single values, at an ε that is
-# for one value. What the transfer then reaches is due to the target's labels: a hundred are enough.
+# for one value. What the transfer then reaches is due to the target's labels, of which a hundred
+# are enough.
 
 styles = {"target alone": "k:", "statistics": "C0o", "rows": "C1s"}
 figure = plt.figure(figsize=(10, 6.5), layout="constrained")
