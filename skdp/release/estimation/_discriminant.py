@@ -46,7 +46,8 @@ def linear_discriminant(moments):
     """
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
     within = moments.within_covariance()
-    covariance, errors = _shrink(within, within.diagonal() + moments.noise, n)
+    # What is left of a variance may be negative; what made the noise in it is not.
+    covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
     # The mean of a class less that of the rest.
     differences = (moments.means - moments.mean) / (1 - pi)
     sizes = n * pi * (1 - pi)
@@ -82,7 +83,8 @@ def _shrink(within, spread, n):
     correlations, noise = within / np.sqrt(squares), errors / squares
     excess = max(np.mean((correlations**2 - noise)[off]), _TINY) if off.any() else 1.0
     shrinkage = excess / (excess + noise)
-    correlations = np.where(off, correlations * shrinkage, 1.0)
+    # Where noise took more than all of a variance, correlations would exceed 1.
+    correlations = np.where(off, np.clip(correlations * shrinkage, -1, 1), 1.0)
     values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
     correlations = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     remaining = np.where(off, errors * shrinkage, np.minimum(errors, squares))
