@@ -60,7 +60,8 @@ def linear_discriminant(moments):
         ]
     )
     found, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
-    slopes = np.clip(_SLOPE * found / np.maximum(spread, _TINY), 0, 1)
+    spread = np.maximum(spread, _TINY)
+    slopes = np.clip(_SLOPE * found, 0, spread) / spread
     weights *= slopes[:, np.newaxis]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences
