@@ -92,14 +92,8 @@ def own_row(data, cell):
 def make_release(level, schema, frame, y):
     """Return the release of a source, of one kind or the other."""
     unit, _, epsilon = level.rpartition(" ")
-    if unit:
-        return DPStatisticsSource(float(epsilon), encoder=schema).fit(frame, y).release_
-    return DPSource(float(epsilon)).fit(TabularEncoder(schema).fit_transform(frame), y).release_
-
-
-def rows_for(release, schema, frame):
-    """Return a table as a release takes it: as it is, where that has an encoder."""
-    return frame if release.encoder is not None else TabularEncoder(schema).fit_transform(frame)
+    source = DPStatisticsSource if unit else DPSource
+    return source(float(epsilon), encoder=schema).fit(frame, y).release_
 
 
 class Pair:
@@ -109,22 +103,21 @@ class Pair:
         source = data.data.iloc[data.source], data.target[data.source]
         with Timer() as fit:
             self.release = make_release(level, schema, *source)
-        self.data, self.schema, self.seconds = data, schema, fit.seconds
+        self.data, self.seconds = data, fit.seconds
         stated = self.release.guarantee
         self.settings = {"epsilon": stated.epsilon, "delta": stated.delta, "unit": stated.unit}
 
     def row(self, cell, frame):
         """Return what is measured on a table of the target's columns."""
-        X, data = rows_for(self.release, self.schema, frame), self.data
-        take = X.iloc.__getitem__ if X is frame else X.__getitem__
+        data = self.data
         model, classes, seconds = self.release, self.release.classes, self.seconds
         if cell["model"] == "transfer":
             model = DPTransferClassifier(self.release, random_state=0)
             with Timer() as fit:
-                model.fit(take(data.learning), self._known(cell["labels"]))
+                model.fit(frame.iloc[data.learning], self._known(cell["labels"]))
             classes, seconds = model.classes_, fit.seconds
         last = data.schema["classes"][-1]
-        probabilities = model.predict_proba(take(data.test))[:, classes.tolist().index(last)]
+        probabilities = model.predict_proba(frame.iloc[data.test])[:, classes.tolist().index(last)]
         found = qualities(data.target[data.test] == last, probabilities)
         return {**cell, **found, "fit_seconds": seconds, "settings": self.settings}
 

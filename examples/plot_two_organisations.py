@@ -13,7 +13,7 @@ There are two kinds of release. :class:`~skdp.DPStatisticsSource` perturbs sums 
 covers the columns, of statistics the outcome too, and whether somebody is in the data at all.
 
 The table is UCI Adult (Becker and Kohavi, 1996; CC BY 4.0): who earns more than 50,000 dollars a
-year? The example prints a table and writes the picture ``two_organisations.png``. It takes about a
+year? The example prints a table and writes the picture ``two_organisations.png``. It takes half a
 minute on one core; ``--rows 4000 --target 300 --draws 1`` makes it short.
 """
 
@@ -45,7 +45,7 @@ from skdp.datasets import load_adult
 parser = argparse.ArgumentParser(description="Two organisations.")
 parser.add_argument("--rows", type=int, default=20_000, help="records of the source")
 parser.add_argument("--target", type=int, default=2_000, help="records of the target")
-parser.add_argument("--draws", type=int, default=3, help="draws of noisy statistics")
+parser.add_argument("--draws", type=int, default=3, help="divisions of the records")
 options = parser.parse_args()
 
 schema = load_adult().schema
@@ -53,12 +53,12 @@ for name in ("age", "capital-gain", "sex"):
     print(f"{name}: {schema['columns'][name]}")
 
 # %%
-# Each draw divides the records anew. Noisy rows take most of the time, so they get fewer draws.
+# Each draw divides the records anew.
 
 epsilons = (np.inf, 4.0, 1.0, 0.5)
 label_counts = (0, 20, 100)
-draws = {"statistics": options.draws, "rows": 1}
-encoder = TabularEncoder(schema).set_output(transform="pandas")
+kinds = ("statistics", "rows")
+encoder = TabularEncoder(schema)
 
 
 def organisations(draw):
@@ -71,8 +71,7 @@ def organisations(draw):
 
 # %%
 # The source's side. ε = ∞ is the yardstick without privacy, about which skdp warns. The noise has
-# no seed, so figures change a little from run to run. The rows of :class:`~skdp.DPSource` are
-# encoded first, to numbers in [0, 1].
+# no seed, so figures change a little from run to run.
 
 warnings.simplefilter("ignore", PrivacyLeakWarning)
 
@@ -82,8 +81,7 @@ def release_of(kind, epsilon, X, y):
     if kind == "statistics":
         return DPStatisticsSource(epsilon, encoder=schema).fit(X, y).release_
     noise = GaussianDPNoise(epsilon, privacy_unit="record")
-    source = DPSource(noise=noise, n_components=5, n_layers=1, random_state=0)
-    return source.fit(encoder.fit_transform(X), y).release_
+    return DPSource(noise=noise, encoder=schema).fit(X, y).release_
 
 
 # %%
@@ -109,8 +107,6 @@ def target_alone(n_labels, target, test):
 def transfer(release, n_labels, target, test):
     """Learn from a release, some labels, and all rows of the target."""
     (X, y), (X_test, y_test) = target, test
-    if release.encoder is None:
-        X, X_test = encoder.fit_transform(X), encoder.fit_transform(X_test)
     if n_labels is None:
         return worth(release.predict_proba(X_test), y_test)
     known = y.astype(object)
@@ -121,13 +117,13 @@ def transfer(release, n_labels, target, test):
 
 found = {}  # by who learns, number of labels and ε: a list over draws
 releases = {}
-for draw in range(max(draws.values())):
+for draw in range(options.draws):
     source, target, test = organisations(draw)
     for n_labels in label_counts[1:]:
         alone = target_alone(n_labels, target, test)
         for epsilon in epsilons:
             found.setdefault(("target alone", n_labels, epsilon), []).append(alone)
-    for kind in (kind for kind, n_draws in draws.items() if draw < n_draws):
+    for kind in kinds:
         for epsilon in epsilons:
             release = releases[kind, epsilon] = release_of(kind, epsilon, *source)
             for n_labels in (None, *label_counts):
@@ -150,7 +146,8 @@ print(f"\nA release at ε = 1:\n{releases['statistics', 1.0].summary()}")
 # What to see: statistics of 20,000 records lose little down to ε = 0.5, and a hundred labels of
 # the target's own do not reach them; nor do they take anything away. Noisy rows that are to
 # protect a whole record are hardly of use by themselves: they suit single values, at an ε that is
-# for one value. The transfer then leans on the target's labels.
+# for one value. What the transfer then reaches is due to the target's labels, of which a hundred
+# are enough.
 
 styles = {"target alone": "k:", "statistics": "C0o", "rows": "C1s"}
 figure = plt.figure(figsize=(10, 6.5), layout="constrained")

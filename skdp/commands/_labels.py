@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.commands._tables import missing_cells, spelt_alike
+from skdp.commands._tables import missing_cells
 from skdp.tabular import CategoryColumn
 
 
@@ -35,6 +35,6 @@ def class_labels(values, classes):
     ([1, None, 0, None], [True, False, True, True])
     """
     column = CategoryColumn("label", tuple(classes))
-    codes = column.codes(spelt_alike(values, set(column.categories)))
+    codes = column.codes(values)
     labels = np.array([*classes, None], dtype=object)[codes]
     return labels, (codes >= 0) | ~missing_cells(values)

@@ -46,7 +46,7 @@ def run(arguments):
     check_columns(frame, label, arguments.table, "--label")
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
-    schema = schema_from(inferred(frame, arguments.label), public=True, label=arguments.label)
+    schema = schema_from(inferred(frame), public=True, label=arguments.label)
     with written_whole(target) as draft:
         draft.write_text(schema.to_json() + "\n", encoding="utf-8")
     tell(schema.summary())

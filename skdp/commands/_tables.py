@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.commands._files import written_whole
+from skdp.tabular import NumericColumn
 
 TABLES = (".csv", ".parquet")
 # What stands for a missing value in tables, besides an empty cell, unless it is a category.
@@ -103,11 +104,10 @@ def check_columns(frame, names, path, where):
 
 
 def by_schema(frame, schema):
-    """Return the columns of a schema: numbers, and categories spelt as the schema does.
+    """Return the columns of a schema, numbers among them as numbers.
 
     What is no number becomes missing, as for :class:`skdp.TabularEncoder`, which goes on to
-    compare categories. A cell of text that is none of them counts as the category
-    that is the same number ("1.0" and "1") or truth value ("TRUE" and "True").
+    compare categories.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def by_schema(frame, schema):
     """
     columns = {}
     for column in schema.columns:
-        values, categories = frame[column.name], getattr(column, "categories", None)
+        values = frame[column.name]
         columns[column.name] = (
-            numbers(values) if categories is None else spelt_alike(values, set(categories))
+            numbers(values) if isinstance(column, NumericColumn) else values.array
         )
     return pd.DataFrame(columns)
 
@@ -144,41 +144,20 @@ def numbers(values):
     return np.array([_number(value) for value in values], dtype=float)
 
 
-def spelt_alike(values, known):
-    """Return a column whose text is spelt as what is known, where it is the same.
-
-    Examples
-    --------
-    >>> spelt_alike(pd.Series(["1.0", "x", None], dtype=object), {"0", "1"}).tolist()
-    ['1', 'x', None]
-    """
-    if values.dtype != object:
-        return values.array
-    spelt = {v: _spelt(v, known) for v in values if isinstance(v, str)}
-    column = [spelt[v] if isinstance(v, str) else v for v in values]
-    return pd.Series(column, dtype=object).array
-
-
 def missing_cells(values):
     """Return which cells are empty, or text that stands for a missing value."""
     return (values.isna() | values.isin(_MISSING)).to_numpy(dtype=bool)
 
 
-def inferred(frame, label=None):
+def inferred(frame):
     """Return a public table with columns of numbers where all cells are numbers.
 
-    Types depend on all rows: for rows that are no secret only. A column of two whole numbers,
-    such as 0 and 1, is one of categories, unless it holds the labels: as numbers such columns cost
-    much (area under the ROC curve at ε = 1 without and with this rule: whas500 .747 and
-    .806, actg320 .643 and .718).
+    Types depend on all rows: for rows that are no secret only.
 
     Parameters
     ----------
     frame : DataFrame
         Public.
-
-    label : str or None, default=None
-        Column with labels.
 
     Returns
     -------
@@ -186,23 +165,21 @@ def inferred(frame, label=None):
 
     Examples
     --------
-    >>> table = pd.DataFrame({"sex": ["1", "2", "1", ""], "age": ["30", "", "50", "40"]})
+    >>> table = pd.DataFrame({"ward": ["A", "2", "1", ""], "age": ["30", "", "50", "40"]})
     >>> inferred(table).dtypes.tolist()
     [dtype('O'), Int64Dtype()]
     """
-    return pd.DataFrame({name: _inferred(frame[name], name == label) for name in frame.columns})
+    return pd.DataFrame({name: _inferred(frame[name]) for name in frame.columns})
 
 
-def _inferred(values, is_label):
+def _inferred(values):
     values = values.astype(object).mask(missing_cells(values), None)
     present = values.notna()
     # Whole numbers stay whole beside missing ones: a class is 1, not 1.0.
     found = pd.Series(numbers(values), index=values.index).convert_dtypes()
     if not present.any() or found[present].isna().any() or _are_booleans(values[present]):
         return values
-    if is_label or not pd.api.types.is_integer_dtype(found.dtype) or found.nunique() != 2:
-        return found
-    return found.astype(str).where(present, None).astype(object)
+    return found
 
 
 def _are_booleans(values):
@@ -214,17 +191,6 @@ def _number(value):
         return np.nan if pd.isna(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         return np.nan
-
-
-def _spelt(text, known):
-    if text in known:
-        return text
-    number = _number(text)
-    if np.isfinite(number):
-        other = str(int(number)) if number.is_integer() else str(number)
-    else:
-        other = text.capitalize() if text.lower() in ("true", "false") else text
-    return other if other in known else text
 
 
 def _read_csv(path):

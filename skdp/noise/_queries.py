@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf, sqrt
+from math import exp, floor, inf, log, sqrt
 
 import numpy as np
 
@@ -19,8 +19,6 @@ _LEAST_STEPS = 2.0**12
 _GRID_MARGIN = 1 + 1e-7
 # Largest one: 32 of them are whole numbers of 64 bits.
 _MOST_STEPS = 2.0**56
-# Largest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
 # Fractions of a budget may exceed 1 in sum by a rounding.
 _SUM_ROUNDING = 1e-9
 # Noisy numbers drawn at a time, so that the workspace stays small (rule of thumb).
@@ -85,7 +83,8 @@ class GaussianQueries:
     Raises
     ------
     ValueError
-        When fractions add up to more than 1, or ε or δ is too small for so many numbers.
+        When fractions add up to more than 1, or ε is too small for so many numbers, or so large
+        that the sampler is not exact enough.
 
     Examples
     --------
@@ -185,14 +184,23 @@ def _distance(epsilon, delta, n_numbers):
     if epsilon == inf:
         return inf
     error = _sampler_error(n_numbers)
-    epsilon -= error["slack"]
-    delta -= (1 + exp(min(epsilon, _MOST_EXPONENT))) * error["cut"]
-    if epsilon <= 0 or delta <= 0:
+    if epsilon <= error["slack"]:
         raise ValueError(
-            f"The 'epsilon' and 'delta' parameters leave epsilon={epsilon:g} and delta={delta:g} "
-            f"for {n_numbers} noisy numbers, each of which costs the sampler's precision. Use a "
-            "delta such as 1e-5, a larger epsilon, or fewer features."
+            f"The 'epsilon' parameter, {epsilon:g}, is less than what the sampler's precision "
+            f"costs for {n_numbers} noisy numbers. Use a larger epsilon, or fewer features."
         )
+    epsilon -= error["slack"]
+    # In logarithms, as e^ε soon overflows.
+    if np.logaddexp(0.0, epsilon) + log(error["cut"]) >= log(delta):
+        most = floor(log(delta) - log(error["cut"])) - 1
+        remedy = "a delta such as 1e-5"
+        if most > 0:
+            remedy = f"at most {most}, whose noise hardly shows, or epsilon=inf for none at all"
+        raise ValueError(
+            f"The 'epsilon' parameter, {epsilon:g}, is beyond what the sampler is exact enough "
+            f"for with delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
+        )
+    delta -= (1 + exp(epsilon)) * error["cut"]
     return 1 / (gaussian_sigma(epsilon, delta) * _GRID_MARGIN)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from skdp.privacy._neighbours import WHOLE
 
 
-def record_guarantee(guarantee, label_guarantee):
+def record_guarantee(guarantee, label_guarantee, n_elements=None):
     """Return what features and label of a record are guaranteed together.
 
     Somebody whose whole row is private, with its label, is covered by neither guarantee alone:
@@ -22,6 +22,10 @@ def record_guarantee(guarantee, label_guarantee):
 
     label_guarantee : PrivacyGuarantee or None
         Of the labels; None in the latter case, which has them already.
+
+    n_elements : int or None, default=None
+        How many elements of a row one record moves at most, with a guarantee per element: of
+        indicators of one category no more than two change. None stands for all of them.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def record_guarantee(guarantee, label_guarantee):
             )
     if guarantee is None or label_guarantee is None:
         return None
-    record = guarantee.to_record()
+    record = replace(guarantee.to_record(n_elements), n_features=guarantee.n_features)
     same = {"unit": "record", "sensitivity": record.sensitivity, "n_features": record.n_features}
     return replace(
         record + replace(label_guarantee, **same),

@@ -15,6 +15,7 @@ from skdp.release._sampling import sample_rows
 from skdp.release._scoring import class_probabilities, class_scores
 from skdp.release._summary import describe
 from skdp.release._validation import WHOLE_UNITS, check_dtype, check_release
+from skdp.release._values import elements_per_record
 from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
 from skdp.tabular import Schema
 from skdp.utils._labels import scorable_labels
@@ -137,11 +138,13 @@ class Release:
         """What a whole record with its label is guaranteed, a PrivacyGuarantee or None.
 
         None where labels were used as they are, see
-        :func:`~skdp.privacy.record_guarantee`.
+        :func:`~skdp.privacy.record_guarantee`. A record of an encoded table moves no more than two
+        of the indicators of a category.
         """
         if self.guarantee.unit in WHOLE_UNITS:
             return self.guarantee
-        return record_guarantee(self.guarantee, self.label_guarantee)
+        n_elements = elements_per_record(self.encoder, self.guarantee.n_features)
+        return record_guarantee(self.guarantee, self.label_guarantee, n_elements)
 
     def _freeze(self, copy=True):
         """Make all arrays read-only: copies of those that somebody else could still write to."""

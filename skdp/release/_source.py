@@ -23,7 +23,7 @@ from skdp.release._perturbation import (
 )
 from skdp.release._release import Release
 from skdp.release._tables import encode_table, encoded_columns
-from skdp.release._values import value_guarantee
+from skdp.release._values import elements_per_record, value_guarantee
 from skdp.release.estimation import Alignment, Moments, denoised_codes, linear_discriminant
 from skdp.release.statistics import PublicColumns
 from skdp.tabular import Schema, TabularEncoder
@@ -469,4 +469,5 @@ def _stated(noise, response, X, y, schema):
     if response is None:
         perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
         return value_guarantee(guarantee, schema)
-    return record_guarantee(guarantee, response.guarantee_for(y))
+    n_elements = elements_per_record(schema, guarantee.n_features)
+    return record_guarantee(guarantee, response.guarantee_for(y), n_elements)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.release._values import elements_per_value, value_guarantee
+from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
 
 # Area under the curve below which two classes are not told apart: the scores of two random rows,
 # one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
@@ -43,15 +43,18 @@ def _about_labels(release, covered):
 
 
 def _about_values(release):
-    """Return a line about one value of the table, where its encoding takes several elements."""
+    """Return lines about one value and one record of a table, whose encoding has more elements."""
     value = value_guarantee(release.guarantee, release.encoder)
     if value is release.guarantee:
         return ""
-    k = elements_per_value(release.encoder)
-    moves = f"{k} encoded element{'s' * (k > 1)}"
+    p, k = release.guarantee.n_features, elements_per_value(release.encoder)
+    n = elements_per_record(release.encoder, p)
+    record = release.guarantee.to_record(n)
     return (
         f"  a value:    ({value.epsilon:g}, {value.delta:g})-differential privacy per value of "
-        f"the table, which moves {moves} at most\n"
+        f"the table, which moves {k} encoded element{'s' * (k > 1)} at most\n"
+        f"  a row:      ({record.epsilon:g}, {record.delta:g})-differential privacy per row of "
+        f"the table, which moves {n} of {p} encoded elements at most\n"
     )
 
 

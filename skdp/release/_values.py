@@ -1,4 +1,4 @@
-"""What one value of a table is guaranteed, whose encoding takes several elements."""
+"""What one value, or one record, of a table is guaranteed, whose encoding has several elements."""
 
 from dataclasses import replace
 
@@ -41,3 +41,42 @@ def value_guarantee(guarantee, schema):
 def elements_per_value(schema):
     """Return how many elements of an encoded row one value of the table moves at most."""
     return fitted_encoder(schema).elements_per_change_
+
+
+def elements_per_record(schema, n_features):
+    """Return how many elements of an encoded row one record of the table moves at most.
+
+    Each column moves one element; two where it is encoded as indicators, of which one goes and
+    another comes, or where an indicator says that its value is missing.
+
+    Parameters
+    ----------
+    schema : Schema or None
+        By which the table was encoded.
+
+    n_features : int
+        Number of elements of an encoded row, at least those of the schema: a restricted release
+        does not know how the others were encoded, and counts all of them.
+
+    Returns
+    -------
+    n_elements : int
+        ``n_features`` without a schema.
+
+    Examples
+    --------
+    >>> from skdp.release._values import elements_per_record
+    >>> from skdp.tabular import as_schema
+    >>> schema = as_schema(
+    ...     {
+    ...         "age": {"type": "numeric", "low": 0, "high": 100},
+    ...         "ward": {"type": "category", "categories": ["A", "B", "C", "D"]},
+    ...     }
+    ... )
+    >>> elements_per_record(schema, 5)
+    3
+    """
+    if schema is None:
+        return n_features
+    others = n_features - len(schema.encoded_names)
+    return others + sum(1 + (column.missing or column.is_one_hot) for column in schema.columns)

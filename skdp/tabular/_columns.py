@@ -17,6 +17,9 @@ from pandas.api.types import is_numeric_dtype
 _LOG_RESOLUTION = 100.0
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
+# What text that is the same truth value may be written as.
+_TRUTHS = {"true": "True", "false": "False"}
+_SAME = {"True": "1", "False": "0", "1": "True", "0": "False"}
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
@@ -151,9 +154,11 @@ class NumericColumn:
 class CategoryColumn:
     """A column of categories that are public.
 
-    Values are compared as text: the whole numbers 1 and 1.0 are the category "1". Three or more
-    categories become one indicator each; two become one binary column; ordered ones become one
-    column, rank/(number of categories − 1).
+    Values are compared as text, each by itself: the whole numbers 1 and 1.0 are the category "1".
+    What is no category counts as one that is the same number or truth value, for programs write
+    them in different ways: the text "1.0" and True as "1", "TRUE" and 1 as "True".
+    Three or more categories become one indicator each; two become one binary column; ordered ones
+    become one column, rank/(number of categories − 1).
 
     Parameters
     ----------
@@ -251,10 +256,10 @@ class CategoryColumn:
         other = len(known) if self.missing else -1
         if values.dtype == object:
             # One by one: True and 1, of one column, are the same number and other categories.
-            return np.array([known.get(_as_text(value), other) for value in values])
+            return np.array([_looked_up(known, value, other) for value in values])
         numbers, uniques = pd.factorize(values)
         # A missing value has the number −1, which picks the last entry.
-        table = [known.get(_as_text(unique), other) for unique in uniques]
+        table = [_looked_up(known, unique, other) for unique in uniques]
         return np.array([*table, other])[numbers]
 
     def positions(self, values):
@@ -410,6 +415,23 @@ def _as_float(value):
         with suppress(ValueError, OverflowError):
             return float(value)
     return np.nan
+
+
+def _looked_up(known, value, other):
+    """Return what is known of a value, however it is written."""
+    text = _as_text(value)
+    if text is None:
+        return other
+    return next((known[spelt] for spelt in _spellings(text) if spelt in known), other)
+
+
+def _spellings(text):
+    """Yield a text, and others that are the same number or truth value."""
+    yield text
+    number = _as_float(text)
+    text = _as_text(number) if np.isfinite(number) else _TRUTHS.get(text.lower(), text)
+    yield text
+    yield _SAME.get(text, text)
 
 
 def _as_text(value):

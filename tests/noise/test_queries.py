@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -84,12 +86,26 @@ def test_noise_comes_from_the_random_bits_alone():
 def test_what_cannot_be_kept_is_refused():
     with pytest.raises(ValueError, match="more than 1"):
         GaussianQueries(1.0, 1e-5, {"a": Share(0.6), "b": Share(0.5)}, 1, RandomBits())
-    with pytest.raises(ValueError, match="'epsilon' and 'delta' parameters leave"):
+    with pytest.raises(ValueError, match=r"'epsilon' parameter, 0\.001, is less than .* a larger"):
         GaussianQueries(1e-3, 1e-5, {"a": Share(1.0)}, 10**7, RandomBits())
+    with pytest.raises(ValueError, match="Use a delta such as 1e-5"):
+        GaussianQueries(1.0, 1e-300, {"a": Share(1.0)}, 1, RandomBits())
     with pytest.raises(ValueError, match="too large an epsilon for the grid"):
         queries(300.0, n_numbers=10).add("rest", np.zeros(1, dtype=np.int64), 2**10)
     with pytest.raises(TypeError, match="int64"):
         queries().add("rest", np.zeros(1), STEP)
+
+
+@pytest.mark.parametrize("epsilon", [500.0, 1e4, 1e300])
+@pytest.mark.parametrize("n_numbers", [1, 10**6])
+def test_an_epsilon_beyond_the_sampler_is_refused_with_the_largest_one(epsilon, n_numbers):
+    with pytest.raises(ValueError, match="beyond what the sampler is exact enough") as raised:
+        queries(epsilon, n_numbers)
+    most = int(re.search(r"Use at most (\d+)", str(raised.value))[1])
+    distance = queries(most, n_numbers).distance
+    assert distance == pytest.approx(1 / gaussian_sigma(most, 1e-5), rel=0.02)
+    with pytest.raises(ValueError, match=f"Use at most {most},"):
+        queries(most + 2, n_numbers)
 
 
 @pytest.mark.parametrize("steps", [2.0**35, 2.0**40, 2.0**50, 2.0**56])

@@ -275,6 +275,7 @@ def test_what_a_canary_adds_to_the_source_of_statistics_is_bounded_by_its_radius
     for canary in (([0.9, 0.5], 1), ([1e6, -1e6], 1)):
         added = _Worlds(source, ROWS, LABELS, None, canary, released_statistics).contribution
         assert_allclose(added[:2], [0, 1], atol=1e-5)
-        # One class alone changes, by half of 2x − 1, clipped.
-        assert_allclose(added[2:4], 0, atol=1e-5)
-        assert np.linalg.norm(2 * added[4:6] - added[1]) < 0.5 + 1e-4
+        # One class alone changes, by half of 2x − 1, clipped, but for how much longer than
+        # clipped ones rows are taken to be: 1.3 times here, and a little more with the canary.
+        assert_allclose(added[2:4], 0, atol=3e-3)
+        assert np.linalg.norm(2 * added[4:6] - added[1]) < 1.4 * 0.5

@@ -127,14 +127,15 @@ def test_a_target_learns_the_same_from_every_format(name):
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 @pytest.mark.parametrize("name", [*ERRORS, *STATISTICS])
 def test_the_present_format_is_still_written(name, tmp_path):
+    # What is learned from noisy sums may get better; what a file says stays.
+    learned = ("linear/", "moments/") if name == "table" else ("linear/",)
     # Not byte by byte: versions of NumPy write headers of arrays differently.
     make_release(name).save(tmp_path / "release")
     with np.load(tmp_path / "release") as new, np.load(DATA / f"version5_{name}.skdp") as old:
         assert set(new.files) == set(old.files)
         for key in set(new.files) - {"header"}:
             assert (new[key].dtype, new[key].shape) == (old[key].dtype, old[key].shape)
-            # What is learned from noisy sums may get better; what a file says stays.
-            if not key.startswith("linear/"):
+            if not key.startswith(learned):
                 assert_allclose(new[key], old[key], rtol=1e-5, atol=1e-7)
 
 

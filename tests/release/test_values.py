@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp import DPSource, GaussianDPNoise, OptimalDPNoise
-from skdp.privacy import PrivacyGuarantee, gaussian_delta
-from skdp.release._values import elements_per_value, value_guarantee
+from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
+from skdp.privacy import PrivacyGuarantee, gaussian_delta, record_guarantee
+from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
 from skdp.tabular import as_schema, fitted_encoder
 
 AGE = {"type": "numeric", "low": 0, "high": 100}
@@ -45,6 +45,63 @@ def test_no_change_of_a_value_loses_more_than_is_stated(column, values, moved):
         assert losses.max() < stated.epsilon  # missing is in the middle, half as far
     else:
         assert_allclose(losses.max(), stated.epsilon)
+
+
+# Every kind of column, with values at both ends and in between.
+KINDS = {
+    "age": (AGE, [0, 100]),
+    "weight": (AGE | {"missing": True}, [0, 100, None]),
+    "ward": (WARD, ["A", "B", "C", "other"]),
+    "site": (WARD | {"missing": True}, ["A", "B", "C", None]),
+    "sex": ({"type": "category", "categories": ["F", "M"]}, ["F", "M"]),
+    "smoker": ({"type": "category", "categories": [0, 1], "missing": True}, [0, 1, None]),
+    "stage": (WARD | {"ordered": True, "missing": True}, ["A", "C", None]),
+}
+
+
+@pytest.mark.parametrize("names", [["age", "ward"], ["weight", "sex", "smoker"], list(KINDS)])
+def test_no_change_of_a_record_moves_more_elements_than_are_counted(names):
+    schema = as_schema({name: KINDS[name][0] for name in names})
+    records = list(product(*(KINDS[name][1] for name in names)))
+    rows = fitted_encoder(schema).transform(pd.DataFrame(records, columns=names))
+    # The most that move between any two records: of all pairs, and against a few with all.
+    moved = max((rows != row).sum(axis=1).max() for row in rows[:: max(1, len(rows) // 200)])
+    counted = elements_per_record(schema, rows.shape[1])
+    assert moved == counted
+    assert elements_per_record(schema, rows.shape[1] + 5) == counted + 5  # of unknown columns
+    assert elements_per_record(None, 7) == 7
+
+
+def test_the_guarantee_of_a_record_counts_what_it_moves(rng):
+    schema = {name: KINDS[name][0] for name in ("age", "ward", "site")}
+    table = pd.DataFrame(
+        {"age": rng.randint(0, 99, 90)}
+        | dict.fromkeys(("ward", "site"), np.resize(list("ABC"), 90))
+    )
+    y = np.arange(90) % 2
+    settings = {"encoder": schema, "n_components": 1, "n_layers": 1}
+    source = DPSource(0.5, label_noise=RandomizedResponse(1.0), **settings)
+    release = source.fit(table, y).release_
+    # 1 + 2 + 2 of the 1 + 3 + 4 encoded elements, and the label.
+    assert release.record_guarantee.epsilon == 5 * 0.5 + 1.0
+    assert release.record_guarantee.n_features == 8
+    assert source.guarantee_for(table, y) == release.record_guarantee
+    assert "together:   (3.5, 0)-differential privacy per labelled record" in release.summary()
+    assert "a row:      (2.5, 0)-differential privacy per row" in release.summary()
+    assert "which moves 5 of 8 encoded elements at most" in release.summary()
+    # Nobody who has fewer columns knows how the others were encoded.
+    assert release.restrict(["site"]).record_guarantee.epsilon == (2 + 4) * 0.5 + 1.0
+
+
+def test_a_record_under_gaussian_noise_moves_by_the_root_of_its_elements():
+    schema = as_schema({name: KINDS[name][0] for name in ("age", "ward", "site")})
+    noise = GaussianDPNoise(1.0, 1e-5)
+    guarantee = of_noise(noise, schema)
+    labels = RandomizedResponse(1.0).fit(["a", "b"]).guarantee_
+    joint = record_guarantee(guarantee, labels, elements_per_record(schema, 8))
+    sigma = np.sqrt(noise.variance_)
+    assert_allclose(gaussian_delta(sigma, joint.epsilon - 1.0, np.sqrt(5)), 1e-5, rtol=1e-5)
+    assert joint.epsilon < record_guarantee(guarantee, labels).epsilon
 
 
 def test_two_elements_under_gaussian_noise_are_further_by_the_root_of_two():

@@ -104,6 +104,35 @@ def test_numbers_and_booleans_are_categories_too():
     assert_array_equal(smoker.positions(pd.array([True, None], dtype="boolean")), [1, np.nan])
 
 
+@pytest.mark.parametrize("categories", [(0, 1), (False, True), ("0", "1")])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 1],
+        [0.0, 1.0],
+        [False, True],
+        ["0", "1"],
+        ["0.0", "1.0"],
+        ["FALSE", "true"],
+        np.array([0, True], dtype=object),
+        pd.array([False, True], dtype="boolean"),
+        pd.Categorical([0, 1]),
+    ],
+)
+def test_codes_are_read_however_they_are_written(categories, values):
+    assert_array_equal(CategoryColumn("x", categories).codes(values), [0, 1])
+
+
+def test_only_the_same_is_read_alike():
+    column = CategoryColumn("x", ("1", "Male", "True", "1.5"))
+    values = ["01", 1, "male", True, "TRUE", "1.50", "no", 2, "1e999", 0, None, b"1"]
+    assert_array_equal(
+        column.codes(pd.Series(values, dtype=object)), [0, 0, -1, 2, 2, 3, -1, -1, -1, -1, -1, -1]
+    )
+    padded = CategoryColumn("x", ("01", "1"))
+    assert_array_equal(padded.codes(["01", "1", "1.0", True]), [0, 1, 1, 1])
+
+
 @pytest.mark.parametrize(
     ("column", "names", "kinds"),
     [

@@ -26,7 +26,7 @@ def test_draft(frame):
     assert schema_from(frame, public=True, label="died") == Schema(
         (
             NumericColumn("age", 20, 70),
-            NumericColumn("children", 0, 1),
+            CategoryColumn("children", ("0", "1")),
             NumericColumn("weight", 50, 90, missing=True),
             CategoryColumn("ward", ("A", "B", "C"), missing=True),
             CategoryColumn("smoker", ("False", "True")),
@@ -51,10 +51,10 @@ def test_a_draft_encodes_its_own_rows(frame):
 @pytest.mark.parametrize(
     ("values", "bounds"),
     [
-        ([17, 90], (10, 90)),
-        ([0, 99_999], (0, 100_000)),
+        ([17, 40, 90], (10, 90)),
+        ([0, 5, 99_999], (0, 100_000)),
         ([-0.31, 0.42], (-0.4, 0.5)),
-        ([1995, 2003], (1995, 2003)),
+        ([1995, 1999, 2003], (1995, 2003)),
         ([7, 7], (7, 8)),
         ([0, 0], (0, 0.1)),
         ([-7.5, -7.5], (-8, -7)),
@@ -66,6 +66,53 @@ def test_bounds_are_rounded_outwards(values, bounds):
     assert (column.low, column.high) == pytest.approx(bounds)
     assert column.low <= min(values)
     assert max(values) <= column.high
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0, 1, 1], ("0", "1")),
+        ([1.0, np.nan, 2.0], ("1", "2")),
+        (pd.array([3, None, -1], dtype="Int64"), ("-1", "3")),
+        (np.array([0, 1, 0], dtype=np.float32), ("0", "1")),
+        ([0, 1, 2], None),
+        ([0.5, 1, 1], None),
+        ([1, 1, 1], None),
+        ([0, 1, np.inf], ("0", "1")),
+    ],
+)
+def test_two_whole_numbers_are_codes(values, expected):
+    frame = pd.DataFrame({"x": values})
+    [column] = schema_from(frame, public=True).columns
+    assert getattr(column, "categories", None) == expected
+    assert column.missing == frame["x"].isna().any()
+
+
+def test_labels_of_two_numbers_stay_numbers():
+    frame = pd.DataFrame({"x": [0, 1, 2], "died": [0, 1, 0]})
+    assert schema_from(frame, public=True, label="died").classes == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("n_values", "n_rows", "accepted"),
+    [(20, 20, True), (21, 21, False), (21, 42, True), (100, 1000, True), (101, 1000, False)],
+)
+def test_names_and_ids_are_refused(n_values, n_rows, accepted):
+    values = np.resize([f"P{i:03}" for i in range(n_values)], n_rows)
+    for column in (values, pd.Categorical(values)):
+        frame = pd.DataFrame({"patient": column, "age": np.arange(n_rows)})
+        if accepted:
+            assert len(schema_from(frame, public=True).columns[0].categories) == n_values
+            continue
+        message = f"Column 'patient' has {n_values} different values in {n_rows} rows, as names"
+        with pytest.raises(ValueError, match=message):
+            schema_from(frame, public=True)
+
+
+def test_declared_categories_are_no_names():
+    values = pd.Categorical(["A1", "A2", "A1"], [f"A{i}" for i in range(150)])
+    [column] = schema_from(pd.DataFrame({"code": values}), public=True).columns
+    assert len(column.categories) == 150
 
 
 def test_bounds_hold_all_values_and_waste_little(rng):

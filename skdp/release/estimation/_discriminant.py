@@ -46,7 +46,8 @@ def linear_discriminant(moments):
     """
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
     within = moments.within_covariance()
-    covariance, errors = _shrink(within, within.diagonal() + moments.noise, n)
+    # What is left of a variance may be negative; what made the noise in it is not.
+    covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
     # The mean of a class less that of the rest.
     differences = (moments.means - moments.mean) / (1 - pi)
     sizes = n * pi * (1 - pi)
@@ -59,7 +60,8 @@ def linear_discriminant(moments):
         ]
     )
     found, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
-    slopes = np.clip(_SLOPE * found / np.maximum(spread, _TINY), 0, 1)
+    spread = np.maximum(spread, _TINY)
+    slopes = np.clip(_SLOPE * found, 0, spread) / spread
     weights *= slopes[:, np.newaxis]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences
@@ -82,7 +84,8 @@ def _shrink(within, spread, n):
     correlations, noise = within / np.sqrt(squares), errors / squares
     excess = max(np.mean((correlations**2 - noise)[off]), _TINY) if off.any() else 1.0
     shrinkage = excess / (excess + noise)
-    correlations = np.where(off, correlations * shrinkage, 1.0)
+    # Where noise took more than all of a variance, correlations would exceed 1.
+    correlations = np.where(off, np.clip(correlations * shrinkage, -1, 1), 1.0)
     values, vectors = np.linalg.eigh((correlations + correlations.T) / 2)
     correlations = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     remaining = np.where(off, errors * shrinkage, np.minimum(errors, squares))

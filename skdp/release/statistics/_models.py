@@ -5,6 +5,7 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release.estimation import COSINE_ORDERS
 from skdp.release.statistics._asking import ask, numbers_asked
+from skdp.release.statistics._clipping import clipping_effect
 from skdp.release.statistics._linear_posterior import linear_scores
 from skdp.release.statistics._measuring import measure_moments
 from skdp.release.statistics._principal_models import MixturesModel, RegressionModel
@@ -79,8 +80,9 @@ class LinearModel:
     def from_sums(self, sums, grid, queries):
         """Return the parts of a release of :class:`ExactSums`, see :meth:`learn`."""
         statistics = ask(sums, grid, queries)
+        shrinkage, _ = clipping_effect(statistics, grid.terms, statistics.row_counts.sum())
         return {
-            "moments": measure_moments(statistics, grid),
+            "moments": measure_moments(statistics, grid, shrinkage),
             "linear": linear_scores(statistics, grid.terms),
         }
 

@@ -78,3 +78,17 @@ def test_one_column_and_no_difference_are_fine(rng):
     assert np.isfinite(linear_discriminant(moments).scores(np.zeros((3, 1)))).all()
     alone = Moments.measure(np.zeros((10, 2)), np.eye(2)[np.arange(10) % 2], np.zeros(2))
     assert_allclose(linear_discriminant(alone).scores(np.ones((2, 2)))[:, 0], np.log(1), atol=1e-9)
+
+
+def test_a_class_that_nobody_has_leaves_finite_scores():
+    """Weights of randomised labels have either sign, and so have variances made of them."""
+    keep = np.e / (np.e + 2)
+    inverse = np.linalg.inv(np.full((3, 3), (1 - keep) / 2) + (1.5 * keep - 0.5) * np.eye(3))
+    for seed in range(100):
+        rng = np.random.RandomState(seed)
+        X, y = rng.rand(400, 6), rng.randint(2, size=400)
+        told = np.where(rng.rand(400) < keep, y, (y + rng.randint(1, 3, 400)) % 3)
+        noise = np.full(6, 0.03)
+        rows = X + np.sqrt(noise) * rng.randn(*X.shape)
+        linear = linear_discriminant(Moments.measure(rows, inverse[told], noise))
+        assert np.isfinite(linear.scores(X)).all()
