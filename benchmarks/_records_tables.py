@@ -13,6 +13,7 @@ MEASURES = {
     "log_loss": ("log loss", -1),
     "brier": ("Brier score", -1),
     "balanced_accuracy": ("balanced accuracy", 1),
+    "balanced_decision": ("balanced accuracy of decisions at the mean probability", 1),
 }
 # What the tables call the models of bench_records.py, in their order.
 NAMES = {
