@@ -382,7 +382,7 @@ def _records_rows():
         values += [("record 1", "source", 0, 0.5), ("record 1", "transfer", 10, 0.7 + draw / 10)]
         for level, model, labels, value in values:
             yield {**head, "level": level, "model": model, "labels": labels} | dict.fromkeys(
-                ("auc", "log_loss", "brier", "balanced_accuracy"), value
+                ("auc", "log_loss", "brier", "balanced_accuracy", "balanced_decision"), value
             )
 
 
