@@ -26,8 +26,9 @@ example:
   skdp predict hospital.skdp target.csv -o predictions.csv
   skdp predict hospital.skdp target.csv --label outcome -o predictions.csv
 
-Rows whose cell in the label column is empty are unlabelled; without --label all are. The
-output has one line for each row, in the same order: class, and a probability of each class."""
+Rows whose cell in the label column is empty are unlabelled; without --label all are. Columns that
+the table lacks are left out of the release, with a warning; others are not read. The output has
+one line for each row, in the same order: class, and a probability of each class."""
 
 
 def add_arguments(parser):
@@ -80,8 +81,11 @@ def _rows(frame, release, arguments):
     """Return the columns that the release knows, in the types that it expects."""
     where = f"the release {arguments.release!r}"
     if release.encoder is not None:
-        check_columns(frame, release.encoder.names, arguments.table, where)
-        return by_schema(frame, release.encoder)
+        names = release.encoder.names
+        # Of what is missing, the release is restricted to the rest; of everything, it is refused.
+        shared = [name for name in names if name in frame.columns] or names
+        check_columns(frame, shared, arguments.table, where)
+        return by_schema(frame, release.encoder.restrict(shared))
     if release.feature_names is None:
         names = [name for name in frame.columns if name != arguments.label]
     else:

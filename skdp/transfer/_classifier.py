@@ -77,11 +77,20 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     has seen its guess, and a row whose nearest neighbours contradict its guess is left out of
     training in the next round; the models that remain learn from all.
 
-    With a release of noisy *statistics*, or without labels, few candidates are weighed by
-    evidence instead: the source's own score, corrected by the labels under a prior so tight that
-    few of them cannot harm; class means and mixtures that follow the target's rows, where these
-    lie apart in classes that the source confirms; the labelled rows alone; and the self-training
-    above. Prior odds favour the source, and labels that a candidate has not seen change them.
+    Self-training needs classes that lie apart, as those of pictures and sensors do. Where they
+    overlap, as in most tables, or rows are records with indicators, with a release of noisy
+    *statistics* or of a table, and without labels, few candidates are weighed by evidence
+    instead: the source's log-posteriors, corrected by the labels under a prior so tight that few
+    of them cannot harm; class means and mixtures that follow the target's rows, where these
+    lie apart in classes that the source confirms; logistic regression of the labelled rows alone;
+    and self-training, as far as labels that it has not seen say that it helps. Prior odds favour
+    the source by how much more it knows than the labels do, and labels that a candidate has not
+    seen change them. :meth:`report` says what came of it.
+
+    Named columns of source and target meet by name, in any order. What the target lacks is left
+    out of the release (:meth:`Release.restrict`), and what it has besides feeds its own models;
+    a warning names both. Columns without names meet by position, and another number of
+    them is another space.
 
     ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
     the source by subspace alignment, for each class so that the median of the target's rows of
@@ -272,20 +281,20 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from skdp import DPSource, DPTransferClassifier
-    >>> from skdp.datasets import load_digits_domains
-    >>> domains = load_digits_domains()
-    >>> source = DPSource(
-    ...     epsilon=16.0, bounds=(0, 1), n_components=5, n_layers=1, random_state=0
-    ... )
-    >>> release = source.fit(domains.source, domains.source_target).release_
-    >>> X, y = domains.target[:700], domains.target_target[:700].copy()
-    >>> y[100:] = -1  # the labels of most rows are unknown
-    >>> model = DPTransferClassifier(release, random_state=0).fit(X, y)
-    >>> model.predict(domains.target[700:]).shape
-    (198,)
+    >>> from skdp import DPStatisticsSource, DPTransferClassifier
+    >>> from skdp.datasets import load_adult
+    >>> adult = load_adult(random_state=0)
+    >>> X, y = adult.data, adult.target
+    >>> source = DPStatisticsSource(epsilon=1.0, encoder=adult.schema)
+    >>> release = source.fit(X.iloc[adult.source], y[adult.source]).release_
+    >>> known = y[adult.learning]
+    >>> known[20:] = None  # the labels of most rows are unknown
+    >>> model = DPTransferClassifier(release, random_state=0)
+    >>> model = model.fit(X.iloc[adult.learning], known)
+    >>> bool(model.score(X.iloc[adult.test], y[adult.test]) > 0.82)
+    True
     >>> model.guarantee_.epsilon
-    16.0
+    1.0
     """
 
     _parameter_constraints: dict = {

@@ -38,6 +38,17 @@ def test_other_columns_and_another_order_change_nothing(hospital, run):
     assert Path("p_target.csv").read_text() == Path("p_other.csv").read_text()
 
 
+def test_columns_that_are_lacking_are_left_out_of_the_release(hospital, run):
+    frame = pd.read_csv("target.csv")
+    frame.drop(columns=["ward", "smoker"]).to_csv("fewer.csv", index=False)
+    code, _, err = run("predict", "hospital.skdp", "fewer.csv", "-o", "p.csv")
+    assert code == 0
+    assert "X lacks the columns ['ward', 'smoker'] of the source" in err
+    part = Release.load("hospital.skdp").restrict(["age", "lactate"])
+    expected = part.predict_proba(frame)[:, part.classes.tolist().index("died")]
+    np.testing.assert_allclose(pd.read_csv("p.csv")["probability_died"], expected, rtol=1e-6)
+
+
 def test_parquet_in_and_out(hospital, run):
     pytest.importorskip("pyarrow")
     pd.read_csv("target.csv").to_parquet("target.parquet")
@@ -80,7 +91,7 @@ def test_rows_in_other_units_are_warned_of(hospital, run):
 
 
 def lacking(folder, path):
-    pd.read_csv(path).drop(columns=["ward"]).to_csv(path, index=False)
+    pd.read_csv(path)[["outcome", "name"]].to_csv(path, index=False)
 
 
 def other_labels(folder, path):
@@ -100,7 +111,7 @@ def an_output_that_is_there(folder, path):
 @pytest.mark.parametrize(
     ("prepare", "arguments", "message"),
     [
-        (lacking, [], "'target.csv' lacks the column 'ward' of the release 'hospital.skdp'"),
+        (lacking, [], "of the release 'hospital.skdp'. Spell names as in the first line"),
         (other_labels, [], "--label 'outcome' has 20 cells that are no class of the release"),
         (no_release, [], "'hospital.skdp' is not an intact skdp file"),
         (an_output_that_is_there, [], "--output 'p.csv' is there already"),

@@ -115,6 +115,7 @@ def self_train(strategy, schedule, labels, *, tol, verbose, worthwhile=None):
         labels = guesses
         history.add(k, settings, changed, step.details)
         if worthwhile is not None and not worthwhile():
+            history.stop()
             return None
         worthwhile = None  # asked once
         if k == len(schedule):
@@ -131,6 +132,11 @@ class History:
         self._n_rounds, self._n_unlabelled, self._verbose = n_rounds, n_unlabelled, verbose
         self._start = time.perf_counter()
         self.lists: dict = {}
+
+    def stop(self):
+        """Say that no further round is worth it."""
+        if self._verbose:
+            print("[DPTransferClassifier] classes overlap: no further round of self-training")
 
     def add(self, k, settings, changed, details):
         """Note a round: its settings, how many guesses changed, and fractions of any name."""
