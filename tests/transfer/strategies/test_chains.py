@@ -105,22 +105,21 @@ def test_classes_that_lie_apart_are_trained_by_guesses(same, release):
 
 
 def test_chains_have_not_seen_the_labels_they_are_judged_by(same, make_task):
-    X, _, marked, *_ = same
-    X, marked = X[:200], marked[:200].copy()
-    schedule = [_round(2)]
+    X, y = same[0][:200], same[1][:200]
+    marked, schedule = few_labels(y, 3), [_round(2)]
     task = make_task(X, marked)
     chain = Chain(schedule, 1e-3, 0)
-    if np.bincount(marked[marked >= 0]).min() < 2:
-        pytest.skip("too few labels in this draw")
     logs = held_out_log_posteriors(task, chain)
     assert logs.shape == ((marked >= 0).sum(), 10)
     assert_allclose(np.exp(logs).sum(axis=1), 1)
-    # One label that is wrong does not change what is said of its own row.
+    # A wrong label of each class is not confirmed by what is said of its own row.
     known = np.flatnonzero(marked >= 0)
+    first = np.array([np.flatnonzero(marked[known] == c)[0] for c in range(10)])
     wrong = marked.copy()
-    wrong[known[0]] = (marked[known[0]] + 1) % 10
-    other = held_out_log_posteriors(make_task(X, wrong), chain)
-    assert other[0].argmax() != wrong[known[0]] or logs[0].argmax() == wrong[known[0]]
+    wrong[known[first]] = (marked[known[first]] + 1) % 10
+    other = held_out_log_posteriors(make_task(X, wrong), chain).argmax(axis=1)
+    assert (logs.argmax(axis=1) == marked[known]).mean() > 0.4
+    assert (other[first] == wrong[known[first]]).mean() < 0.4
 
 
 def test_a_class_with_one_label_has_no_held_out_chain(same, make_task):
