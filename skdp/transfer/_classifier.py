@@ -198,7 +198,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes that have a labelled row, sorted. Those that only the source has are left out,
-        unless it is a release of statistics, or no row is labelled: then these are its classes.
+        unless it is a release of statistics or of a table, or fewer than two classes are
+        labelled: then these are its classes.
 
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the guess of the last round.
@@ -359,7 +360,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
         y : array-like of shape (n_samples,) or None, default=None
             Labels, with unlabelled rows marked as ``unlabeled`` says. With a source that has
-            moments all rows may be unlabelled ("noise_aware"), or y None.
+            moments all rows may be unlabelled, or y None, and one labelled class is enough
+            ("noise_aware").
 
         Returns
         -------
@@ -390,7 +392,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             (release, match_classes(self.classes_, release.classes))
             for release in self._matching.releases
         ]
-        check_columns(self, self._matching, X, (labels >= 0).any())
+        check_columns(self, self._matching, X, len(np.unique(labels[labels >= 0])) > 1)
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0

@@ -23,9 +23,9 @@ def validate_training(estimator, matching, X, y):
     """Return rows, classes, and class indices with −1 for what is unlabelled.
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
-    Where all rows are unlabelled, or a release of statistics says how frequent its classes are,
-    the classes are those of the releases; otherwise those that have a label. They are sorted, as
-    the classes of all of scikit-learn's classifiers: its metrics rely on it.
+    The classes are those of the releases where these have log-posteriors of all (statistics and
+    tables), or fewer than two classes are labelled; otherwise those that have a label. They are
+    sorted, as the classes of all of scikit-learn's classifiers: its metrics rely on it.
 
     Raises
     ------
@@ -52,16 +52,22 @@ def validate_training(estimator, matching, X, y):
         refuse_binary_codes(y, releases[0].classes)
     elif unlabelled.all() and _learn_without_labels(estimator, releases):
         return X, np.sort(releases[0].classes), np.full(len(X), -1)
-    if releases and estimator.strategy == "noise_aware" and _know_frequencies(releases):
+    if releases and estimator.strategy == "noise_aware" and _know_more(releases, y[~unlabelled]):
         return X, *_encode_known(y, unlabelled, np.sort(releases[0].classes))
     return X, *encode_labels(estimator, y, unlabelled)
 
 
-def _know_frequencies(releases):
-    """Return whether all are of statistics and of the same classes, which then stay possible."""
-    lists = [release.classes.tolist() for release in releases]
-    statistics = all(r.moments is not None and r.moments.of_statistics for r in releases)
-    return statistics and all(set(found) == set(lists[0]) for found in lists)
+def _know_more(releases, labels):
+    """Return whether classes without a label stay possible, as the releases know them.
+
+    They do where all releases have log-posteriors of the same classes; and with any moments
+    where one class alone is labelled.
+    """
+    lists = [set(release.classes.tolist()) for release in releases]
+    if any(release.moments is None for release in releases) or any(k != lists[0] for k in lists):
+        return False
+    ready = all(each.moments.of_statistics or each.linear is not None for each in releases)
+    return ready or len(np.unique(natural_labels(labels))) == 1
 
 
 def _encode_known(y, unlabelled, classes):
@@ -206,7 +212,7 @@ def check_columns(target, matching, X, labelled):
 def _check_alignment(release, n_columns, labelled):
     if not labelled:
         raise ValueError(
-            f"The target has {n_columns} columns and no labelled row, the release has "
+            f"The target has {n_columns} columns and labels of one class at most, the release has "
             f"{release.n_features}: nothing says how to carry one to the other. Label a row of "
             "each class, or use the columns of the source."
         )

@@ -146,8 +146,8 @@ def test_what_marks_a_row_can_be_said(rng):
 def test_a_failed_fit_leaves_no_model(release, same):
     X, y, _, _, _ = same
     model = DPTransferClassifier(release, n_components=3, n_layers=1).fit(X, y)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(X, np.full(len(X), 3))
+    with pytest.raises(ValueError, match="not among the classes"):
+        model.fit(X, np.full(len(X), 33))
     with pytest.raises(NotFittedError):
         model.predict(X)
 
@@ -173,7 +173,9 @@ def test_classes_that_the_source_lacks_are_refused(release, same):
 def test_too_few_classes_are_refused(release, same):
     X, _, marked, _, _ = same
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
-        DPTransferClassifier(release).fit(X, np.where(marked == 3, 3, -1))
+        DPTransferClassifier(unlabeled=-1).fit(X, np.where(marked == 3, 3, -1))
+    with pytest.raises(ValueError, match=r"60 columns and labels of one class at most"):
+        DPTransferClassifier(release).fit(X[:, :60], np.where(marked == 3, 3, -1))
     with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
         DPTransferClassifier(unlabeled=-1).fit(X, np.full(len(X), -1))
 

@@ -63,7 +63,7 @@ def learn_by_chains(task, chain):
 
     Self-training stands by itself where classes lie apart. Where that is doubtful, it is a
     candidate among others, weighed by labels that whole chains have not seen. It is none where
-    classes overlap, or rows are records with indicators.
+    classes overlap, a class has no label, or rows are records with indicators.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def learn_by_chains(task, chain):
     -------
     result : SelfTraining
     """
-    found = None
-    if not has_indicators(task.X):
+    found, labelled = None, np.unique(task.labels[~task.unlabelled])
+    if len(labelled) == len(task.class_indices) and not has_indicators(task.X):
         found = chain.train(NoiseAwareStrategy(task), task.labels, _LEAST_CERTAIN)
     if found is None:
         return Candidates(task).learn()

@@ -150,3 +150,21 @@ def test_doubtful_chains_are_weighed(rng):
         assert kinds <= {Corrected, SelfTrained}
     assert model.score(X, y) > 0.6
     assert_array_equal(model.transduction_[marked >= 0], y[marked >= 0])
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_one_labelled_class_is_enough(rng, table):
+    weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
+    rows, labels = records(rng, 3000, weights)
+    release = DPSource(8.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
+    release = release.fit(rows, labels).release_
+    X, y = records(rng, 300, weights)
+    if not table:
+        X, rows = X[:, :3], rows[:, :3]
+        release = DPSource(8.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
+        release = release.fit(rows, labels).release_
+    marked = np.where((np.arange(300) < 40) & (y == 1), 1, -1)
+    model = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    assert_array_equal(model.classes_, [0, 1])
+    without = DPTransferClassifier(release, random_state=0).fit(X)
+    assert model.score(X, y) > without.score(X, y) - 0.03
