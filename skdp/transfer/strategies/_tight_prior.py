@@ -16,9 +16,12 @@ _INTERCEPT_DEVIATION = 0.2
 # Variance of the coefficients of standardised columns. Over six tables with 10-20 labels a class,
 # looser priors lose up to .017 of AUC.
 TIGHT = 1 / 300
-# Share of the variance of the scores that columns may have beforehand: where the source says
-# little, it is all there is; rule of thumb.
+# Share of the variance of the scores that columns may have beforehand.
 _SHARE_OF_COLUMNS = 0.25
+# Variances that they have in any case, each and together: a source that says next to nothing must
+# not keep labels from being heard. Over six tables the gain of AUC by 10 labels a class is .0004
+# without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
+_LEAST, _LEAST_TOGETHER = 1 / 1000, 0.1
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,9 @@ def tight_variance(scores, n_columns):
     """Return the prior variance of coefficients around these scores.
 
     1/300, or less where many columns together would have more than a quarter of the variance
-    that the scores have.
+    that the scores have; never below 1/1000, or .1 for all columns together.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = centred.var(axis=0).mean()
-    return float(np.clip(_SHARE_OF_COLUMNS * spread / n_columns, 1e-12, TIGHT))
+    least = min(_LEAST, _LEAST_TOGETHER / n_columns)
+    return float(np.clip(_SHARE_OF_COLUMNS * spread / n_columns, least, TIGHT))

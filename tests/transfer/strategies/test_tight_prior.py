@@ -41,8 +41,10 @@ def test_columns_never_have_more_than_a_quarter_of_what_scores_have(rng):
     s = rng.randn(4000, 2)
     s -= s.mean(axis=1, keepdims=True)
     assert tight_variance(100 * s, 50) == TIGHT
-    assert_allclose(tight_variance(0.1 * s, 50) * 50, 0.25 * 0.01 * 0.5, rtol=0.1)
-    assert tight_variance(0 * s, 50) > 0
+    assert_allclose(tight_variance(s, 50) * 50, 0.25 * 0.5, rtol=0.1)
+    # What says nothing keeps no label from being heard.
+    assert tight_variance(0 * s, 50) == 1 / 1000
+    assert_allclose(tight_variance(0 * s, 1000) * 1000, 0.1)
 
 
 def test_nothing_is_corrected_by_none(rng):
