@@ -428,8 +428,8 @@ class DPStatisticsSource(PrivateRandomness):
     def _queries(self, model, layout):
         if self.delta > _LARGEST_DELTA:
             warn(
-                f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, lets everything of a "
-                "record be told with about that probability. Use 1e-5, or another number far below "
+                f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
+                "probability that all of a record is told. Use 1e-5, or another number far below "
                 "1 over the number of records."
             )
         bits = private_bits(self, self.random_state)

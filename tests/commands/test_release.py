@@ -368,6 +368,6 @@ def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_priv
 def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command, classes, warns):
     schema = json.loads(Path("schema.json").read_text())
     Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
-    code, _, err = run(*release_command)
+    code, out, _ = run(*release_command)
     assert code == 0
-    assert ("warning: this release does not tell the classes apart" in err) == warns
+    assert ("Warning: this release does not tell the classes apart" in out) == warns
