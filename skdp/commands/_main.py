@@ -94,9 +94,11 @@ def _parser():
 @contextmanager
 def _warnings_as_notes():
     """Show what the package warns of in one line, and what other packages tell programmers not."""
+    said = set()  # what fit and predict both warn of is said once
 
     def show(message, category, filename, lineno, file=None, line=None):
-        if issubclass(category, UserWarning):
+        if issubclass(category, UserWarning) and str(message) not in said:
+            said.add(str(message))
             note(f"warning: {message}")
 
     with warnings.catch_warnings():

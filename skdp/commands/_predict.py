@@ -12,6 +12,7 @@ from skdp.commands._tables import (
     by_schema,
     check_columns,
     check_ending,
+    missing_cells,
     numbers,
     read_table,
     write_table,
@@ -64,7 +65,8 @@ def _labels(frame, release, arguments):
     """Return the label of each row, None where it has none; None without a column of them."""
     if arguments.label is None:
         return None
-    check_columns(frame, [arguments.label], arguments.table, "--label")
+    where = "--label (leave it out where no label is known)"
+    check_columns(frame, [arguments.label], arguments.table, where)
     labels, given = class_labels(frame[arguments.label], release.classes.tolist())
     unknown = given & pd.isna(labels)
     if unknown.any():
@@ -77,6 +79,17 @@ def _labels(frame, release, arguments):
     return labels
 
 
+def _given(frame, schema):
+    """Return the columns of a schema, with text that is no number: the release warns of it."""
+    columns = by_schema(frame, schema)
+    for column in schema.columns:
+        values = frame[column.name]
+        if values.dtype == object:
+            listed = values.isin(getattr(column, "categories", ()))
+            columns[column.name] = values.mask(missing_cells(values) & ~listed, None).array
+    return columns
+
+
 def _rows(frame, release, arguments):
     """Return the columns that the release knows, in the types that it expects."""
     where = f"the release {arguments.release!r}"
@@ -85,7 +98,7 @@ def _rows(frame, release, arguments):
         # Of what is missing, the release is restricted to the rest; of everything, it is refused.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)
-        return by_schema(frame, release.encoder.restrict(shared))
+        return _given(frame, release.encoder.restrict(shared))
     if release.feature_names is None:
         names = [name for name in frame.columns if name != arguments.label]
     else:

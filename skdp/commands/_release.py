@@ -8,7 +8,7 @@ from skdp.commands._files import check_output
 from skdp.commands._labels import class_labels
 from skdp.commands._screen import note, tell
 from skdp.commands._tables import by_schema, check_columns, read_table
-from skdp.commands._words import noisy_counts, separation
+from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
 from skdp.release import DPStatisticsSource
 from skdp.tabular import Schema
@@ -87,6 +87,12 @@ def run(arguments):
     release.save(target)
     tell(f"Wrote {str(target)!r}: {release!r}.")
     tell("\n".join(noisy_counts(release) + separation(release)))
+    if is_empty(release):
+        tell(
+            "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
+            "hand it out.\nLook whether labels are spelt as the classes of the schema are; if so, "
+            "there are too few rows for this epsilon."
+        )
     tell(
         f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
         "here.\nRead what it guarantees: skdp describe " + target.name

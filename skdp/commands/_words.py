@@ -22,6 +22,8 @@ _NOUNS = {
 }
 _HIDDEN = "Whether {} is in the data at all is protected too, and so is the number of rows."
 _COUNTED = "The number of rows is not protected."
+# Area under the curve from which classes are told apart; rule of thumb, that of Release.summary.
+_LEAST_AUC = 0.55
 
 
 def statements(release):
@@ -101,6 +103,12 @@ def separation(release):
     if areas is None or len(release.classes) != 2:
         return []
     return [f"expected area under the ROC curve on rows like these: {areas[0, 1]:.2f} (0.5: none)"]
+
+
+def is_empty(release):
+    """Return whether a release tells no two classes apart, as far as it knows itself."""
+    areas = None if release.linear is None else release.linear.expected_auc
+    return areas is not None and bool(areas.max() < _LEAST_AUC)
 
 
 def _contents(release):

@@ -178,8 +178,9 @@ class Release:
         -----
         UserWarning
             When more than half of the values of a column lie outside its public bounds by more
-            than a tenth of their width, which other units would explain; and when a DataFrame
-            has more columns than are needed.
+            than a tenth of their width, which other units would explain; when more than a tenth of
+            the values that are there in a column of a table are no number, or no category, of the
+            schema; and when a DataFrame has more columns than are needed.
 
         Examples
         --------

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 
-from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
+from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release._booking import book
 from skdp.release._release import Release
@@ -37,6 +37,8 @@ _COVERED = {
     "record": "whole records: all features of a row and its label, and whether it is there at all",
     "group": "all rows of a person, features and labels, and whether they are there at all",
 }
+# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
+_LARGEST_DELTA = 1e-3
 
 
 class DPStatisticsSource(PrivateRandomness):
@@ -71,7 +73,7 @@ class DPStatisticsSource(PrivateRandomness):
         releases exact statistics, and warns.
 
     delta : float, default=1e-5
-        Slack δ in (0, 1); far below 1 over the number of records.
+        Slack δ in (0, 1); far below 1 over the number of records. Above 1e-3 it warns.
 
     privacy_unit : {"record", "group"}, default="record"
         Whom ε and δ are for: one row with its label, or one person with all rows that ``groups``
@@ -424,6 +426,12 @@ class DPStatisticsSource(PrivateRandomness):
         return PublicColumns.of_array(n_features, self.bounds, names, dtype)
 
     def _queries(self, model, layout):
+        if self.delta > _LARGEST_DELTA:
+            warn(
+                f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
+                "probability that all of a record is told. Use 1e-5, or another number far below "
+                "1 over the number of records."
+            )
         bits = private_bits(self, self.random_state)
         n_numbers = model.n_numbers(len(layout.classes), layout.grid.n_terms)
         report = partial(print, "[DPStatisticsSource] adds noise to:") if self.verbose else None

@@ -97,6 +97,32 @@ class NumericColumn:
         """float: largest sum of squares of its encoded elements; a missing value is 0.5 and 1."""
         return 1.25 if self.missing else 1.0
 
+    def numbers(self, values):
+        """Return values as floats, as they are read before they are clipped.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            What is no number, nor text that is one, counts as missing.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_samples,)
+            In the column's own unit, NaN where missing.
+
+        Examples
+        --------
+        >>> from skdp.tabular import NumericColumn
+        >>> NumericColumn("age", 0, 110).numbers(["64", "64 years", 130])
+        array([ 64.,  nan, 130.])
+        """
+        values = pd.Series(values)
+        if is_numeric_dtype(values.dtype):
+            with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
+                return values.to_numpy(dtype=float, na_value=np.nan)
+        # One by one: pandas would choose a type for all rows that no row chose.
+        return np.array([_as_float(value) for value in values], dtype=float)
+
     def positions(self, values):
         """Return values as positions on the scale.
 
@@ -110,13 +136,7 @@ class NumericColumn:
         positions : ndarray of shape (n_samples,)
             In [0, 1], or NaN where missing.
         """
-        values = pd.Series(values)
-        if is_numeric_dtype(values.dtype):
-            with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
-                numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        else:
-            # One by one: pandas would choose a type for all rows that no row chose.
-            numbers = np.array([_as_float(value) for value in values])
+        numbers = self.numbers(values)
         clipped = np.clip(numbers, self.low, self.high)
         if not self.log:
             return np.clip((clipped - self.low) / (self.high - self.low), 0.0, 1.0)

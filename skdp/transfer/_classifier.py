@@ -599,8 +599,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
         Parameters
         ----------
-        x : DataFrame of one row, or array-like of shape (n_features,)
-            The row. With the schema of a release it may be a row of the table, or encoded.
+        x : DataFrame of one row, Series, or array-like of shape (n_features,)
+            The row, as X.iloc[[0]] or X.iloc[0]. With the schema of a release it may be a row of
+            the table, or encoded.
 
         n_columns : int, default=5
             How many columns the rule names at most.

@@ -54,8 +54,8 @@ def encoded_row(x, matching, n_columns, validated):
 
     Parameters
     ----------
-    x : DataFrame of one row, or array-like of shape (n_features,)
-        Of the table, or encoded already.
+    x : DataFrame of one row, Series, or array-like of shape (n_features,)
+        Of the table, or encoded already. A Series, as X.iloc[0], has the names in its index.
 
     matching : Matching
 
@@ -69,6 +69,8 @@ def encoded_row(x, matching, n_columns, validated):
     -------
     row : ndarray of shape (n_columns,)
     """
+    if hasattr(x, "to_frame") and set(matching.names or [None]) <= set(x.index):
+        x = x.to_frame().T
     x, release = one_row(x), next(iter(matching.releases), None)
     is_table = hasattr(x, "columns")
     if is_table and matching.names is not None and set(matching.names) <= set(x.columns):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
+from skdp.transfer._recoding import refuse_text
 
 # Of rows that are numbers.
 _DTYPES = [np.float64, np.float32]
@@ -63,7 +64,11 @@ class Matching:
         if names is not None and set(names) <= set(X.columns):
             X = X[names]
         if names is None or not self.is_raw:
-            return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
+            try:
+                return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
+            except ValueError as error:
+                refuse_text(X, self.releases, error)
+                raise
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         of_sources = list(self.releases[0].encoder.names)
         rows = self.releases[0].encode(X[of_sources])

@@ -49,17 +49,27 @@ def refuse_binary_codes(labels, source_classes):
         )
 
 
-def refuse_text(X, error):
-    """Raise ValueError where columns of text are why a table could not be read.
+def refuse_text(X, releases, error):
+    """Raise ValueError where text is why rows could not be read.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Rows, which no release has an encoder for.
+        Rows.
+
+    releases : list of Release
 
     error : ValueError
         What reading them raised.
     """
+    names = next((list(each.encoder.names) for each in releases if each.encoder), None)
+    if names and not hasattr(X, "columns") and "could not convert" in str(error):
+        raise ValueError(
+            "X is an array with text, and the release has a schema, whose columns are found by "
+            f"their names. Pass a DataFrame with the columns {names!r:.300}."
+        ) from error
+    if names:
+        return
     columns = getattr(X, "columns", ())
     text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
     if text:

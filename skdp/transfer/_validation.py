@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.release import Release
 from skdp.transfer._columns import far_columns, unseen_columns
-from skdp.transfer._recoding import RECODED, are_codes, refuse_binary_codes, refuse_text
+from skdp.transfer._recoding import RECODED, are_codes, refuse_binary_codes
 from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
 
@@ -35,12 +35,7 @@ def validate_training(estimator, matching, X, y):
     releases = matching.releases
     if y is None and not releases:
         validate_data(estimator, X, y)  # raises, as all of scikit-learn does
-    try:
-        X = matching.rows(estimator, X, reset=True)
-    except ValueError as error:
-        if not any(release.encoder for release in releases):
-            refuse_text(X, error)
-        raise
+    X = matching.rows(estimator, X, reset=True)
     y = np.full(len(X), None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     check_magnitude(X, "X")
@@ -237,16 +232,23 @@ def _check_names(release, names):
 def _warn_of_far_columns(release, X):
     """Warn of columns in which the target lies where the source has hardly any rows."""
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
-    names = release.feature_names
-    names = np.arange(X.shape[1]) if names is None else names
     if far.any():
-        left_out = f" What the source says of {names[unseen].tolist()!r:.300} is left out."
+        left_out = f" What the source says of {_named(release, unseen)!r:.300} is left out."
         warnings.warn(
-            f"The columns {names[far].tolist()!r:.300} of X lie where the source has hardly any "
+            f"The columns {_named(release, far)!r:.300} of X lie where the source has hardly any "
             "rows. If they are in other units, or scaled in another way, bring them to those of "
-            f"the source.{left_out if unseen.any() else ''}",
+            "the source. If not, these are records of another kind than the source's."
+            f"{left_out if unseen.any() else ''}",
             stacklevel=4,
         )
+
+
+def _named(release, chosen):
+    """Return the names of encoded columns, as the table has them; their numbers without names."""
+    names = np.arange(len(chosen)) if release.feature_names is None else release.feature_names
+    columns = () if release.encoder is None else release.encoder.columns
+    raw = {name: column.name for column in columns for name in column.encoded_names}
+    return list(dict.fromkeys(raw.get(name, name) for name in names[chosen].tolist()))
 
 
 def as_releases(source, strategy):

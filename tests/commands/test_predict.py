@@ -87,7 +87,22 @@ def test_rows_in_other_units_are_warned_of(hospital, run):
     frame.to_csv("days.csv", index=False)
     code, _, err = run("predict", "hospital.skdp", "days.csv", "-o", "p.csv")
     assert code == 0
-    assert "skdp: warning: Most values of the columns ['age'] of X lie outside" in err
+    assert err.count("skdp: warning: Most values of the columns ['age'] of X lie outside") == 1
+
+
+def test_cells_that_cannot_be_read_are_warned_of(hospital, run):
+    frame = pd.read_csv("target.csv")
+    frame["age"] = frame["age"].astype(str) + " years"
+    frame["ward"] = frame["ward"].str.upper()
+    frame.to_csv("other.csv", index=False)
+    code, _, err = run("predict", "hospital.skdp", "other.csv", "-o", "p.csv")
+    assert code == 0
+    assert "skdp: warning: Many values of the columns ['age', 'ward'] of X are no number" in err
+    frame[["age", "ward"]] = "NA"  # stands for a missing value
+    frame.to_csv("other.csv", index=False)
+    code, _, err = run("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")
+    assert code == 0
+    assert "Many values" not in err
 
 
 def lacking(folder, path):

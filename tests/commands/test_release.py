@@ -360,3 +360,14 @@ def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_priv
     assert code == 1
     assert "'rows.parquet' is no intact Parquet file" in err
     assert shows_nothing_private(out, err)
+
+
+@pytest.mark.parametrize(
+    ("classes", "warns"), [(["Died", "Home"], True), (["died", "home"], False)]
+)
+def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command, classes, warns):
+    schema = json.loads(Path("schema.json").read_text())
+    Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
+    code, out, _ = run(*release_command)
+    assert code == 0
+    assert ("Warning: this release does not tell the classes apart" in out) == warns

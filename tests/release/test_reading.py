@@ -111,3 +111,40 @@ def test_samples_of_numbers_are_a_table_too(plain, rng):
     source = DPStatisticsSource(8.0, classes=[0, 1], random_state=np.random.RandomState(0))
     frame, _ = source.fit(X, np.arange(40) % 2).release_.sample(5, as_frame=True)
     assert list(frame.columns) == ["u", "v"]
+
+
+def test_values_that_cannot_be_read_warn_and_say_what_is_expected(release):
+    X = table(50, seed=1)
+    doses = X["dose"].astype(str).str.replace(".", ",").where(X["dose"].notna(), None)
+    for changed, said in (
+        (X.assign(ward=X["ward"].str.lower()), r"\['ward'\] of X .*: 'ward': category, 'A', 'B'"),
+        (X.assign(age=X["age"].astype(str) + " years"), r"\['age'\] .*: 'age': numeric, 0 to 100"),
+        (X.assign(dose=doses), r"\['dose'\]"),
+        (X.assign(age="old", ward=1), r"\['age', 'ward'\]"),
+    ):
+        with pytest.warns(UserWarning, match=f"Many values of the columns {said}"):
+            release.encode(changed)
+
+
+def test_missing_and_few_other_values_do_not_warn(release):
+    X = table(50, seed=1)
+    few = X["ward"].astype(object).where(np.arange(50) >= 5, "D")  # a tenth, and no more
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release.encode(X.assign(ward=few))
+        release.encode(X.assign(ward=None, age=np.nan))
+        release.encode(X.assign(age=X["age"].astype(str)))
+
+
+@pytest.mark.parametrize("dtype", [str, object, "Float64"])
+def test_other_units_warn_however_numbers_are_stored(release, dtype):
+    X = table(50, seed=1)
+    with pytest.warns(UserWarning, match=r"columns \['age'\] of X .* other units"):
+        release.encode(X.assign(age=(X["age"] * 12 + 120).astype(dtype)))
+
+
+def test_an_array_with_text_is_asked_for_its_names(release):
+    X = table(5)
+    for rows in (X.to_numpy(), X.to_numpy().tolist()):
+        with pytest.raises(ValueError, match=r"Pass a DataFrame with the columns \['age', 'dose'"):
+            release.encode(rows)

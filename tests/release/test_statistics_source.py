@@ -365,3 +365,12 @@ def test_progress_names_the_queries_and_nothing_else(rows, capsys):
     lines = capsys.readouterr().out.splitlines()
     names = ["counts", "second", "total", "contrast"]
     assert lines == [f"[DPStatisticsSource] adds noise to: {name}" for name in names]
+
+
+@pytest.mark.parametrize(("delta", "warns"), [(1e-5, False), (1e-3, False), (0.1, True)])
+def test_a_large_slack_warns(rows, delta, warns):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seeded(2.0, delta=delta, classes=CLASSES).fit(*rows)
+    said = [str(each.message) for each in caught if each.category is PrivacyLeakWarning]
+    assert any("'delta' parameter of DPStatisticsSource, 0.1," in each for each in said) == warns

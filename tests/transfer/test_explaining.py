@@ -72,6 +72,7 @@ def test_encoded_rows_are_explained_alike(release, fitted):
         for x in (row, encoded, encoded[0], encoded[0].tolist(), named):
             assert str(model.explain(x)) == str(expected)
     assert fitted.explain(row, n_columns=0).named == ()
+    assert str(fitted.explain(row.iloc[0])) == str(expected)  # a Series, by its index
 
 
 def test_costs_move_the_border(release, fitted):

@@ -141,3 +141,22 @@ def test_marks_among_text_are_no_labels(release, target, fitted, mark):
     for given in (y, pd.Series(y), pd.Series(y, index=range(7, 47))):
         model = DPTransferClassifier(release, random_state=0).fit(X, given)
         assert_array_equal(model.predict_proba(X_test), fitted.predict_proba(X_test))
+
+
+def test_arrays_with_text_are_asked_for_the_names_of_their_columns(release, target, fitted):
+    X, marked, X_test = target
+    for ask in (
+        lambda: DPTransferClassifier(release).fit(X.to_numpy(), marked),
+        lambda: fitted.predict(X_test.to_numpy()),
+    ):
+        with pytest.raises(ValueError, match=r"Pass a DataFrame with the columns \['age', 'ward'"):
+            ask()
+
+
+def test_columns_far_from_the_source_are_named_as_in_the_table(release, target):
+    X = target[0].assign(ward="C", age=100.0)
+    rare = DPStatisticsSource(100.0, encoder=SCHEMA, classes=["ill", "well"], random_state=0)
+    rows, y = table(2000, 0)
+    rare = rare.fit(rows.assign(ward=np.where(np.arange(2000) < 5, "C", "A")), y).release_
+    with pytest.warns(UserWarning, match=r"columns \['ward'\] of X .* records of another kind"):
+        DPTransferClassifier(rare, random_state=0).fit(X)
