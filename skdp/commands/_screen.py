@@ -2,6 +2,8 @@
 
 import sys
 
+from skdp.utils._text import inline
+
 
 def tell(text):
     """Write a line of a result to stdout."""
@@ -11,17 +13,6 @@ def tell(text):
 def note(text):
     """Write a line about progress, or a fault, to stderr."""
     _write(f"skdp: {text}", sys.stderr)
-
-
-def inline(text):
-    r"""Return text that may come from anybody's file as one line without control characters.
-
-    Examples
-    --------
-    >>> print(inline("one line\n\x1b[2Jtwo"))
-    one line\n\x1b[2Jtwo
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _write(text, stream):

@@ -221,12 +221,12 @@ def _read_parquet(path):
     with open(path, "rb") as file:  # before anything else: errors of the system name the file
         try:
             frame = pd.read_parquet(file, engine="pyarrow", dtype_backend="numpy_nullable")
+            if any(name is not None for name in frame.index.names):
+                frame = frame.reset_index()
         except Exception:  # of any kind, by a parser that quotes what it parses
             frame = None
     if frame is None:
         raise ValueError(f"{path!r} is no intact Parquet file. Write it again, or use CSV.")
-    if any(name is not None for name in frame.index.names):
-        frame = frame.reset_index()
     text = [name for name in frame.columns if isinstance(frame[name].dtype, pd.StringDtype)]
     return frame.astype(dict.fromkeys(text, object))
 

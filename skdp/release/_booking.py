@@ -28,3 +28,11 @@ def book(source, guarantee):
     if not isinstance(ledger, PrivacyLedger):
         ledger = PrivacyLedger.open(ledger)
     ledger.spend(guarantee(), type(source).__name__)
+
+
+def kept_ledger(ledger):
+    """Return what a pickle of a fitted source has in place of a ledger, the account of its owner.
+
+    Not None, with which a copy would be fitted and nothing booked: no value that a source takes.
+    """
+    return None if ledger is None else False

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
 from skdp.privacy import PrivacyLedger, record_guarantee
-from skdp.release._booking import book
+from skdp.release._booking import book, kept_ledger
 from skdp.release._perturbation import (
     NOISES,
     about_release,
@@ -104,7 +104,8 @@ class DPSource(BaseEstimator):
         The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
         before any noise is drawn, or is refused with
         :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
-        ``n_jobs``, need one with a file. A pickled fitted source leaves it out.
+        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
+        False, with which it cannot be fitted until it gets a ledger again.
 
     label_noise : RandomizedResponse or None, default=None
         Randomises the labels before anything is learned from them. By default they are
@@ -442,7 +443,9 @@ class DPSource(BaseEstimator):
         # and no generator, which may have drawn for the noise too; nor the account of the owner.
         state = super().__getstate__().copy()
         if "release_" in state:
-            state["label_noise"] = state["random_state"] = state["ledger"] = None
+            state["random_state"], state["ledger"] = None, kept_ledger(self.ledger)
+            if self.label_noise is not None:  # None would mean that labels are public
+                state["label_noise"] = clone(self.label_noise).set_params(random_state=None)
             if not isinstance(self.noise, str):
                 state["noise"] = None
         return state

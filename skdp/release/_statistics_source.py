@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
-from skdp.release._booking import book
+from skdp.release._booking import book, kept_ledger
 from skdp.release._release import Release
 from skdp.release._tables import encoded_columns
 from skdp.release.statistics import (
@@ -113,7 +113,8 @@ class DPStatisticsSource(PrivateRandomness):
         The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
         before any noise is drawn, or is refused with
         :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
-        ``n_jobs``, need one with a file. A pickled fitted source leaves it out.
+        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
+        False, with which it cannot be fitted until it gets a ledger again.
 
     verbose : int, default=0
         Above 0, :meth:`fit` prints each query that it perturbs.
@@ -482,7 +483,7 @@ class DPStatisticsSource(PrivateRandomness):
     def __getstate__(self):
         state = super().__getstate__()
         if "release_" in state:
-            state["ledger"] = None  # the account is the owner's
+            state["ledger"] = kept_ledger(self.ledger)
         return state
 
     def __sklearn_tags__(self):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
+from skdp.utils._text import inline
 
 # Area under the curve below which two classes are not told apart: the scores of two random rows,
 # one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
@@ -13,7 +14,7 @@ _MAX_PAIRS = 3
 
 def describe(release):
     """Return the text of :meth:`Release.summary`."""
-    labels = ", ".join(str(label) for label in release.classes.tolist())
+    labels = ", ".join(_labels(release))
     contents = ("\n" + " " * 14).join(_contents(release))
     both = release.record_guarantee
     covered = both is release.guarantee
@@ -34,6 +35,10 @@ def describe(release):
         f"  labels:     {_about_labels(release, covered)}\n"
         f"  together:   {together}"
     )
+
+
+def _labels(release):
+    return [inline(str(label)) for label in release.classes.tolist()]
 
 
 def _about_labels(release, covered):
@@ -74,7 +79,7 @@ def _told_apart(release):
     expected = None if release.linear is None else release.linear.expected_auc
     if expected is None:
         return ""
-    labels = release.classes.tolist()
+    labels = _labels(release)
     pairs = np.triu_indices(len(labels), 1)
     areas = expected[pairs]
     if areas.max() < _LEAST_AUC:
@@ -88,7 +93,7 @@ def _told_apart(release):
         )
     else:
         least = int(np.argmin(areas))
-        worst = " and ".join(str(labels[side[least]]) for side in pairs)
+        worst = " and ".join(labels[side[least]] for side in pairs)
         phrase = (
             f"pairs of classes, AUC about {np.median(areas):.2f} in the median, "
             f"{areas[least]:.2f} at least ({worst})"

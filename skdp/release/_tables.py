@@ -11,6 +11,7 @@ from skdp.release.statistics import (
     encode_rows,
 )
 from skdp.tabular import TabularEncoder
+from skdp.utils._labels import natural_labels
 
 
 def encoded_columns(encoder, X=None):
@@ -64,7 +65,7 @@ def encode_table(columns, X, y, *, keep_all):
     rows = encode_rows(columns, X)
     labels = check_labels(y, rows)
     if columns.schema.classes is None or keep_all:
-        return rows, labels
+        return rows, natural_labels(labels)
     classes = np.array(columns.schema.classes)
     check_kind(y, classes)
     indices = PrivateRows.of_labels(rows, labels, classes).class_indices

@@ -464,6 +464,6 @@ def _as_text(value):
         return str(bool(value))
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    # Python turns no whole number into text that is longer than a category may be.
-    whole = isinstance(value, int) and value.bit_length() > _MAX_TEXT
-    return None if whole else str(value)
+    with suppress(ValueError):  # Python turns no whole number of many digits into text
+        return str(value)
+    return None

@@ -333,7 +333,8 @@ def _selected(X, schema):
     # By no method of pandas alone, so that a frame of polars or any other library serves.
     columns = {name: as_elements(X[name]) for name in schema.names}
     _refuse_others(name for name in schema.names if _is_other(X[name]))
-    return pd.DataFrame(columns)
+    # With their dtypes: of objects pandas would make times where all are, which one row decides.
+    return pd.DataFrame({name: pd.Series(v, dtype=v.dtype) for name, v in columns.items()})
 
 
 def _is_other(column):
@@ -370,7 +371,7 @@ def _named(X, schema):
             f"{len(schema.columns)} features as input. Pass the columns of the schema."
         )
     _refuse_others(schema.names if X.dtype.kind in "mM" else ())
-    return pd.DataFrame(X, columns=list(schema.names))
+    return pd.DataFrame(X, columns=list(schema.names), dtype=X.dtype)
 
 
 def _validated(encoder, X, reset=True):

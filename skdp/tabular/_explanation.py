@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from skdp.utils._text import inline
+
 # Columns of the greatest effects to print where no single one changes the class: a rule of thumb.
 _MOST = 3
 
@@ -63,20 +65,21 @@ class ColumnEffect:
 
     def __str__(self):
         """Return the condition under which the prediction stays."""
+        name = inline(self.name)
         if self.value is None:
-            return f"{self.name} is missing"
+            return f"{name} is missing"
         if not self.bounds:
             if len(self.values) <= len(self.changing):
-                return f"{self.name} is {_any_of(self.values)}"
-            return f"{self.name} is not {_any_of(self.changing)}"
+                return f"{name} is {_any_of(self.values)}"
+            return f"{name} is not {_any_of(self.changing)}"
         above, below = self.low > self.bounds[0], self.high < self.bounds[1]
         if above and below:
-            return f"{self.name} is between {_number(self.low)} and {_number(self.high)}"
+            return f"{name} is between {_number(self.low)} and {_number(self.high)}"
         if above:
-            return f"{self.name} is above {_number(self.low)}"
+            return f"{name} is above {_number(self.low)}"
         if below:
-            return f"{self.name} is below {_number(self.high)}"
-        return f"{self.name} is not missing"
+            return f"{name} is below {_number(self.high)}"
+        return f"{name} is not missing"
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class Explanation:
             f"{self.runner_up!r})"
         )
         if not self.named:
-            most = ", ".join(f"{c.name} ({c.effect:+.2g})" for c in self.columns[:_MOST])
+            most = ", ".join(f"{inline(c.name)} ({c.effect:+.2g})" for c in self.columns[:_MOST])
             return (
                 f"{result}, whatever any single column changes to\n"
                 f"greatest effects, in log-odds: {most}"
@@ -190,4 +193,4 @@ def _any_of(values):
 
 def _first_of(names, shown=10):
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
+    return ", ".join(map(inline, names[:shown])) + more

@@ -87,3 +87,12 @@ def test_inferred_types_of_public_tables():
     assert found["mixed"].fillna("missing").tolist() == ["1", "b", "missing", "1"]
     assert found["flag"].tolist() == [True, False, True, True]
     assert found["empty"].isna().all()
+
+
+def test_no_message_repeats_what_a_parquet_file_calls_its_rows(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = str(tmp_path / "t.parquet")
+    pd.DataFrame({"x": [1]}, index=pd.Index([2], name="x")).to_parquet(path)
+    with pytest.raises(ValueError, match=r"is no intact Parquet file") as error:
+        read_table(path)
+    assert "'x'" not in str(error.value)

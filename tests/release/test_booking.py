@@ -1,3 +1,4 @@
+import copy
 import pickle
 import warnings
 
@@ -178,8 +179,23 @@ def test_a_pickle_of_a_fitted_source_leaves_the_account_at_home(small, tmp_path,
     assert pickle.loads(pickle.dumps(source)).ledger.entries == []
     text = pickle.dumps(source.fit(*small))
     assert b"secret_account" not in text
-    assert pickle.loads(text).ledger is None
     assert source.ledger is ledger
+
+
+@sources
+def test_a_copy_of_a_fitted_source_cannot_be_fitted_without_an_account(small, make):
+    ledger = PrivacyLedger()
+    source = make(ledger=ledger).fit(*small)
+    for unbooked in (copy.deepcopy(source), copy.copy(source), clone(copy.deepcopy(source))):
+        with pytest.raises(ValueError, match="'ledger' parameter"):
+            unbooked.fit(*small)
+        with pytest.raises(ValueError, match="'ledger' of its own"):
+            PrivacyLedger().release(unbooked, *small)
+    assert len(ledger.entries) == 1
+    copied = copy.deepcopy(source).set_params(ledger=ledger).fit(*small)
+    assert len(ledger.entries) == 2
+    assert copied.release_ is not source.release_
+    assert pickle.loads(pickle.dumps(make().fit(*small))).ledger is None
 
 
 @sources

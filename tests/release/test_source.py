@@ -203,13 +203,20 @@ def test_what_made_the_noise_stays_with_the_owner(small):
     assert source.noise is noise
     copy = pickle.loads(pickle.dumps(source))
     assert copy.noise is None
-    assert copy.label_noise is None
+    assert copy.label_noise.epsilon == 9.0
+    assert copy.label_noise.random_state is None
     assert copy.release_.guarantee == source.guarantee_
     plan = pickle.loads(pickle.dumps(DPSource(noise=noise, label_noise=response)))
     assert plan.noise is not None
     assert plan.label_noise is not None
     with pytest.raises(ValueError, match="'noise' parameter"):
         copy.fit(*small)
+
+
+def test_a_pickle_that_is_fitted_again_protects_labels_too(small):
+    source = DPSource(2.0, bounds=(0, 1), label_noise=RandomizedResponse(3.0)).fit(*small)
+    again = pickle.loads(pickle.dumps(source)).fit(*small)
+    assert again.label_guarantee_ == source.label_guarantee_
 
 
 def test_a_failed_fit_leaves_no_release(small):

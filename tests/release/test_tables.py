@@ -191,3 +191,13 @@ def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
     rows = 255 * domains.source[:200]
     with pytest.warns(UserWarning, match="outside the public bounds"):
         model.fit(rows, np.where(np.arange(200) < 60, domains.source_target[:200], -1))
+
+
+@pytest.mark.parametrize("as_given", [list, lambda y: pd.Series(y, dtype="Int64")])
+def test_whole_numbers_are_labels_in_any_container(table, as_given):
+    X, y = table
+    schema = {**SCHEMA, "classes": [0, 1]}
+    y = as_given((y == "ill").astype(int).tolist())
+    for encoder, label_noise in [(schema, RandomizedResponse(3.0)), (COLUMNS, None)]:
+        source = DPSource(8.0, encoder=encoder, label_noise=label_noise, **SETTINGS)
+        assert source.fit(X, y).classes_.tolist() == [0, 1]

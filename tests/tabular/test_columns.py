@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -216,3 +218,9 @@ def test_any_encoded_row_has_a_valid_value(rng):
             assert known.between(column.low, column.high).all()
         else:
             assert set(known) == set(column.categories)
+
+
+def test_no_value_is_refused_for_what_its_text_would_be():
+    values = pd.Series([10**5000, (10**5000,), Fraction(10**5000), "b"], dtype=object)
+    column = CategoryColumn("x", ("a", "b"), missing=True)
+    assert column.codes(values).tolist() == [2, 2, 2, 1]

@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from datetime import timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -330,3 +331,17 @@ def test_real_tables(name, monkeypatch):
             assert_array_equal(back.loc[known, column.name], there.astype(str))
         else:
             assert_allclose(back.loc[known, column.name], there, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [np.datetime64("2020"), timedelta(1), 10**400])
+def test_no_row_decides_the_type_of_objects(value):
+    encoder = fitted_encoder({"x": {"type": "category", "categories": [str(value), "b"]}})
+    alike = pd.DataFrame({"x": pd.Series([value, value], dtype=object)})
+    mixed = pd.DataFrame({"x": pd.Series([value, "b"], dtype=object)})
+    assert encoder.transform(alike).tolist() == [[0.0], [0.0]]
+    assert encoder.transform(mixed).tolist() == [[0.0], [1.0]]
+
+
+def test_an_array_of_objects_keeps_its_type():
+    encoder = fitted_encoder({"x": {"type": "numeric", "low": 0, "high": 1}})
+    assert encoder.transform(np.array([[10**400], [1]], dtype=object)).tolist() == [[0.5], [1.0]]

@@ -1,5 +1,7 @@
 """Explanations as values: sentences and tables."""
 
+from dataclasses import replace
+
 import pytest
 
 from skdp.tabular import ColumnEffect, Explanation
@@ -12,6 +14,16 @@ def number(name="age", value=50.0, **given):
 
 def category(values, changing, value="A"):
     return ColumnEffect("ward", value, 1.0, ("dead",), values=values, changing=changing)
+
+
+def test_names_from_a_file_do_nothing_to_a_terminal():
+    column = number("a\x1b[2J", low=40.0)
+    still = replace(column, name="b\x1b[2J", otherwise=())
+    for named in ((column.name,), ()):
+        shown = str(Explanation("x\x1b", 0.8, "y", 4.0, (column, still), named, 1.0))
+        assert "\x1b" not in shown
+        assert "a\\x1b[2J" in shown
+        assert "b\\x1b[2J" in shown
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The discriminant of noisy rows: exact without noise, calibrated with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -92,3 +94,10 @@ def test_a_class_that_nobody_has_leaves_finite_scores():
         rows = X + np.sqrt(noise) * rng.randn(*X.shape)
         linear = linear_discriminant(Moments.measure(rows, inverse[told], noise))
         assert np.isfinite(linear.scores(X)).all()
+
+
+def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
+    X, y = classes(rng, 200)
+    moments = noisy_moments(rng, X, y, 1.0)
+    vast = replace(moments, class_counts=np.array([1e30, 1.0]))
+    assert np.isfinite(linear_discriminant(vast).scores(X)).all()
