@@ -58,11 +58,25 @@ class Matching:
         Returns
         -------
         rows : ndarray of shape (n_samples, n_encoded)
+
+        Raises
+        ------
+        ValueError
+            When X is an array where a table was fitted: values that are encoded, and values that
+            are not, would look alike.
         """
-        names = self.names if hasattr(X, "columns") else None
+        named = hasattr(X, "columns")
+        if self.is_raw and not named:
+            raise ValueError(
+                f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
+                f"DataFrame with the columns {self.names!r:.300}."
+            )
+        names = self.names if named else None
         if names is not None and set(names) <= set(X.columns):
             X = X[names]
         if names is None or not self.is_raw:
+            if named and not reset and self._fits_table(estimator, X):
+                X = self.releases[0].encode(X)
             return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         of_sources = list(self.releases[0].encoder.names)
@@ -71,6 +85,14 @@ class Matching:
             return rows
         others = self.own.transform(X[names[len(of_sources) :]])
         return np.hstack([rows, np.asarray(others, dtype=rows.dtype)])
+
+    def _fits_table(self, estimator, X):
+        """Return whether X is the table of rows that were encoded when they were fitted."""
+        release = next(iter(self.releases), None)
+        if release is None or release.encoder is None:
+            return False
+        encoded = release.n_features == estimator.n_features_in_
+        return encoded and set(release.encoder.names) <= set(X.columns)
 
 
 def match_columns(releases, X, *, strategy):
@@ -96,11 +118,13 @@ def match_columns(releases, X, *, strategy):
     Raises
     ------
     ValueError
-        When only some of the releases have an encoder for the table, or they share no column.
+        When only some of the releases have an encoder for the table, they share no column, or two
+        columns have one name.
     """
     columns = list(getattr(X, "columns", ()))
     if not releases or not columns:
         return Matching(releases)
+    _check_unique(columns)
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
         raise ValueError(
@@ -110,6 +134,15 @@ def match_columns(releases, X, *, strategy):
     if all(encoders) and not _is_encoded(encoders[0], columns):
         return _match_table(releases, X, columns, strategy)
     return _match_numbers(releases, columns, strategy)
+
+
+def _check_unique(columns):
+    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column of the name {repeated[0]!r}. Name each column once: "
+            "columns are matched by name."
+        )
 
 
 def _is_encoded(schema, columns):
