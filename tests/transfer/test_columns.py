@@ -1,0 +1,50 @@
+"""What a target's columns tell: other units, places that a source never saw, and records."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdp.release.estimation import Moments
+from skdp.transfer._columns import distances, far_columns, has_indicators, unseen_columns
+
+
+def moments_of(rows, noise=0.0):
+    return Moments.measure(rows, np.ones((len(rows), 1)), np.full(rows.shape[1], noise))
+
+
+def test_distances_are_in_standard_deviations_of_the_source(rng):
+    source = rng.randn(5000, 3) * [1, 2, 4]
+    target = rng.randn(400, 3) * [1, 2, 4] + [0, 10, 60]
+    moments = moments_of(source)
+    found = distances(moments, target)
+    mean, deviation = source.mean(axis=0), source.std(axis=0, ddof=1)
+    expected = np.sqrt((((target - mean) / deviation) ** 2).mean(axis=0))
+    assert_allclose(found, expected, rtol=1e-5)
+    assert_allclose(found, np.sqrt([1, 26, 226]), rtol=0.1)
+    assert_array_equal(far_columns(moments, target), [False, True, True])
+    assert_array_equal(unseen_columns(moments, target), [False, False, True])
+
+
+def test_noise_of_rows_is_left_out_of_distances(rng):
+    moments = moments_of(rng.rand(5000, 2) + 3 * rng.randn(5000, 2), noise=9.0)
+    # Halves of a uniform column are 3.6 from each other, whatever the noise.
+    found = distances(moments, np.full((5, 2), 1.0))
+    assert ((found > 0.5) & (found < 4)).all()
+
+
+def test_a_column_that_is_almost_constant_in_the_source_is_not_far(rng):
+    source = rng.rand(1000, 3)
+    source[:, 0] = 0
+    assert not far_columns(moments_of(source), np.array([[0.05, 0.5, 0.5]] * 4)).any()
+
+
+@pytest.mark.parametrize(
+    ("n_indicators", "share", "expected"),
+    [(1, 0.3, True), (0, 0.3, False), (1, 0.005, False), (1, 1.0, False)],
+)
+def test_records_have_indicators_in_a_tenth_of_the_columns(rng, n_indicators, share, expected):
+    X = rng.rand(1000, 10)
+    X[:, :n_indicators] = (np.arange(1000) < 1000 * share)[:, np.newaxis]
+    assert has_indicators(X) is expected
+    # Of eleven columns or more, one is less than a tenth.
+    assert not has_indicators(np.hstack([X, rng.rand(1000, 1)]))
