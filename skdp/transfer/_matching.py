@@ -171,9 +171,11 @@ def _match_numbers(releases, columns, strategy):
     """Return the matching of named columns of numbers."""
     lists = [release.feature_names for release in releases]
     known = None if any(each is None for each in lists) else [each.tolist() for each in lists]
-    if known is None or any(each != known[0] for each in known):
+    if known is None or any(set(each) != set(known[0]) for each in known):
         return Matching(releases)
     names = known[0]
+    if any(each != names for each in known):  # in another order: their encoders are the same
+        releases = [release.restrict(names) for release in releases]
     shared, own = _parted(names, columns, strategy)
     complete = len(shared) == len(names)
     # A marginal needs moments, and one of a table is over columns before they are encoded.

@@ -130,3 +130,17 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     fit = DPTransferClassifier(release, strategy="alignment", n_components=2, random_state=0).fit
     expected = fit(X, y).decision_function(X)
     assert_array_equal(fit(X[["c", "a", "b"]], y).decision_function(X), expected)
+
+
+def test_sources_may_have_the_same_columns_in_another_order(rng):
+    X = pd.DataFrame(rng.rand(900, 3), columns=list("abc"))
+    y = (X["a"] + X["b"] > 1).astype(int).to_numpy()
+    releases = [
+        DPStatisticsSource(4.0, classes=[0, 1], random_state=k).fit(X[names], y).release_
+        for k, names in enumerate((["a", "b", "c"], ["c", "a", "b"]))
+    ]
+    model = DPTransferClassifier(releases, random_state=0).fit(X[["b", "c", "a"]])
+    turned = [releases[0], releases[1].restrict(["a", "b", "c"])]
+    expected = DPTransferClassifier(turned, random_state=0).fit(X)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X))
+    assert model.score(X, y) > 0.9
