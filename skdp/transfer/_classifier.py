@@ -588,7 +588,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
         Parameters
         ----------
-        x : DataFrame of one row, or array-like of shape (n_features,)
+        x : DataFrame of one row, Series, or array-like of shape (n_features,)
             The row. With the schema of a release it may be a row of the table, or encoded.
 
         n_columns : int, default=5
