@@ -154,6 +154,12 @@ def _match_table(releases, X, columns, strategy):
     """Return the matching of a table that the releases encode."""
     names = releases[0].encoder.names
     shared, own = _parted(names, columns, strategy)
+    if not shared and set(names) & set(columns):
+        missing = [name for name in names if name not in columns]
+        raise ValueError(
+            f"X lacks the columns {missing!r:.300} of the source, all of which "
+            f"strategy={strategy!r} needs. Use strategy='noise_aware', which does with fewer."
+        )
     if not shared:
         raise ValueError(
             f"X has the columns {columns!r:.300} and none of those of the source, "
@@ -195,9 +201,17 @@ def _parted(names, columns, strategy):
     """
     shared = [name for name in names if name in columns]
     own = [name for name in columns if name not in names]
-    if strategy != "noise_aware":
-        return (shared if len(shared) == len(names) else []), []
-    return shared, own
+    if strategy == "noise_aware":
+        return shared, own
+    if len(shared) < len(names):
+        return [], []
+    if own:
+        warnings.warn(
+            f"The columns {own!r:.300} of X are not the source's: strategy={strategy!r} leaves "
+            "them out.",
+            stacklevel=6,
+        )
+    return shared, []
 
 
 def _own_encoder(X, own):
