@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.noise import (
     GaussianDPNoise,
@@ -15,6 +16,7 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._values import elements_per_value
+from skdp.utils._labels import is_missing
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -279,6 +281,22 @@ def make_response(label_noise, schema):
     if label_noise is None or listed is None or label_noise.classes is not None:
         return label_noise
     return clone(label_noise).set_params(classes=listed)
+
+
+def check_source_labels(y):
+    """Raise ValueError unless all rows have a label, and these are classes; tell none of them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    """
+    if y.dtype.kind == "O" and any(is_missing(label) for label in y.tolist()):
+        raise ValueError(
+            "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). Leave "
+            "them out, or list the classes in the schema of an encoder: rows of no class are left "
+            "out, where labels are not private."
+        )
+    check_classification_targets(y)
 
 
 def perturb_labels(label_noise, y):

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
@@ -15,6 +14,7 @@ from skdp.release._booking import book, kept_ledger
 from skdp.release._perturbation import (
     NOISES,
     about_release,
+    check_source_labels,
     make_noise,
     make_response,
     perturb_labels,
@@ -371,7 +371,7 @@ class DPSource(BaseEstimator):
         """Return rows as numbers, labels, and what is public about bounded columns, or None."""
         if self.encoder is None:
             X, y = validate_private_data(self, X, y)
-            check_classification_targets(y)
+            check_source_labels(y)
             if self.bounds is None:
                 return X, y, None
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
@@ -379,7 +379,7 @@ class DPSource(BaseEstimator):
         columns = encoded_columns(self.encoder, X)
         rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
         rows, labels = validate_private_data(BaseEstimator(), rows, labels)
-        check_classification_targets(labels)
+        check_source_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 

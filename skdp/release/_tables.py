@@ -61,6 +61,11 @@ def encode_table(columns, X, y, *, keep_all):
 
     labels : ndarray of shape (n_samples,)
         Classes of the schema, where it lists them and not all rows are kept.
+
+    Raises
+    ------
+    ValueError
+        When no label is a class of the schema, and rows of others are left out.
     """
     rows = encode_rows(columns, X)
     labels = check_labels(y, rows)
@@ -69,4 +74,9 @@ def encode_table(columns, X, y, *, keep_all):
     classes = np.array(columns.schema.classes)
     check_kind(y, classes)
     indices = PrivateRows.of_labels(rows, labels, classes).class_indices
+    if not (indices >= 0).any():
+        raise ValueError(
+            f"No label in y is one of the classes of the schema, {classes.tolist()}. Spell them "
+            "alike: rows of other labels are left out."
+        )
     return rows[indices >= 0], classes[indices[indices >= 0]]

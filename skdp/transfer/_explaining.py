@@ -10,13 +10,15 @@ _UNIT = np.array([[0.0], [1.0]])
 
 
 def one_row(x):
-    """Return one row as a DataFrame, where it is one, or as an array of shape (1, n_features).
+    """Return one row as a DataFrame, where it has names, or as an array of shape (1, n_features).
 
     Raises
     ------
     ValueError
         When there are more rows, or none.
     """
+    if hasattr(x, "to_frame"):  # a row of a DataFrame, which made its values objects
+        x = x.to_frame().T.infer_objects()
     x = x if hasattr(x, "columns") else np.asarray(x)
     if getattr(x, "ndim", 2) < 2:
         return x.reshape(1, -1)

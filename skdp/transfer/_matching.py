@@ -59,11 +59,25 @@ class Matching:
         Returns
         -------
         rows : ndarray of shape (n_samples, n_encoded)
+
+        Raises
+        ------
+        ValueError
+            When X is an array where a table was fitted: values that are encoded, and values that
+            are not, would look alike.
         """
-        names = self.names if hasattr(X, "columns") else None
+        named = hasattr(X, "columns")
+        if self.is_raw and not named:
+            raise ValueError(
+                f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
+                f"DataFrame with the columns {self.names!r:.300}."
+            )
+        names = self.names if named else None
         if names is not None and set(names) <= set(X.columns):
             X = X[names]
         if names is None or not self.is_raw:
+            if named and not reset and self._fits_table(estimator, X):
+                X = self.releases[0].encode(X)
             try:
                 return validate_data(estimator, X, dtype=_DTYPES, reset=reset)
             except ValueError as error:
@@ -76,6 +90,14 @@ class Matching:
             return rows
         others = self.own.transform(X[names[len(of_sources) :]])
         return np.hstack([rows, np.asarray(others, dtype=rows.dtype)])
+
+    def _fits_table(self, estimator, X):
+        """Return whether X is the table of rows that were encoded when they were fitted."""
+        release = next(iter(self.releases), None)
+        if release is None or release.encoder is None:
+            return False
+        encoded = release.n_features == estimator.n_features_in_
+        return encoded and set(release.encoder.names) <= set(X.columns)
 
 
 def match_columns(releases, X, *, strategy):
@@ -101,11 +123,13 @@ def match_columns(releases, X, *, strategy):
     Raises
     ------
     ValueError
-        When only some of the releases have an encoder for the table, or they share no column.
+        When only some of the releases have an encoder for the table, they share no column, or two
+        columns have one name.
     """
     columns = list(getattr(X, "columns", ()))
     if not releases or not columns:
         return Matching(releases)
+    _check_unique(columns)
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
         raise ValueError(
@@ -117,6 +141,15 @@ def match_columns(releases, X, *, strategy):
     return _match_numbers(releases, columns, strategy)
 
 
+def _check_unique(columns):
+    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column of the name {repeated[0]!r}. Name each column once: "
+            "columns are matched by name."
+        )
+
+
 def _is_encoded(schema, columns):
     """Return whether a table has the encoded columns rather than those of the schema."""
     return not set(schema.names) <= set(columns) and set(schema.encoded_names) <= set(columns)
@@ -126,6 +159,12 @@ def _match_table(releases, X, columns, strategy):
     """Return the matching of a table that the releases encode."""
     names = releases[0].encoder.names
     shared, own = _parted(names, columns, strategy)
+    if not shared and set(names) & set(columns):
+        missing = [name for name in names if name not in columns]
+        raise ValueError(
+            f"X lacks the columns {missing!r:.300} of the source, all of which "
+            f"strategy={strategy!r} needs. Use strategy='noise_aware', which does with fewer."
+        )
     if not shared:
         raise ValueError(
             f"X has the columns {columns!r:.300} and none of those of the source, "
@@ -143,9 +182,11 @@ def _match_numbers(releases, columns, strategy):
     """Return the matching of named columns of numbers."""
     lists = [release.feature_names for release in releases]
     known = None if any(each is None for each in lists) else [each.tolist() for each in lists]
-    if known is None or any(each != known[0] for each in known):
+    if known is None or any(set(each) != set(known[0]) for each in known):
         return Matching(releases)
     names = known[0]
+    if any(each != names for each in known):  # in another order: their encoders are the same
+        releases = [release.restrict(names) for release in releases]
     shared, own = _parted(names, columns, strategy)
     complete = len(shared) == len(names)
     # A marginal needs moments, and one of a table is over columns before they are encoded.
@@ -165,9 +206,17 @@ def _parted(names, columns, strategy):
     """
     shared = [name for name in names if name in columns]
     own = [name for name in columns if name not in names]
-    if strategy != "noise_aware":
-        return (shared if len(shared) == len(names) else []), []
-    return shared, own
+    if strategy == "noise_aware":
+        return shared, own
+    if len(shared) < len(names):
+        return [], []
+    if own:
+        warnings.warn(
+            f"The columns {own!r:.300} of X are not the source's: strategy={strategy!r} leaves "
+            "them out.",
+            stacklevel=6,
+        )
+    return shared, []
 
 
 def _own_encoder(X, own):

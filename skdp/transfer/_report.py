@@ -42,7 +42,7 @@ def draw_report(frame, ax=None):
     colours = {"source": "C0", "both": "C2", "target": "C1"}
     places = np.arange(len(frame))
     bars = ax.barh(places, frame["weight"], color=frame["side"].map(colours).tolist())
-    ax.bar_label(bars, labels=[_heard(row) for row in frame.itertuples()], padding=4)
+    ax.bar_label(bars, labels=[_said_by_labels(row) for row in frame.itertuples()], padding=4)
     for side, colour in colours.items():
         if (frame["side"] == side).any():
             ax.barh([0], [0], color=colour, label=side)
@@ -54,7 +54,7 @@ def draw_report(frame, ax=None):
     return ax
 
 
-def _heard(row):
+def _said_by_labels(row):
     """Return what labels say of a part, as text."""
     if np.isnan(row.log_loss):
         return ""

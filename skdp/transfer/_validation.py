@@ -96,7 +96,7 @@ def _warn_of_marks_as_text(labels):
     texts = {label for label in labels.tolist() if isinstance(label, str)}
     found = sorted(texts & _MARKS_AS_TEXT)
     if found and not all(text.lstrip("-").isdigit() for text in texts):
-        warnings.warn(f"The labels {found} in y count as classes. {_AS_OBJECTS}", stacklevel=4)
+        warnings.warn(f"The labels {found} in y count as classes. {_AS_OBJECTS}", stacklevel=5)
 
 
 def encode_labels(estimator, y, unlabelled):
@@ -239,7 +239,7 @@ def _warn_of_far_columns(release, X):
             "rows. If they are in other units, or scaled in another way, bring them to those of "
             "the source. If not, these are records of another kind than the source's."
             f"{left_out if unseen.any() else ''}",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

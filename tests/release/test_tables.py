@@ -143,6 +143,25 @@ def test_labels_that_can_be_no_class_are_refused(table):
         DPSource(encoder=SCHEMA).fit(X[["age"]], y)
 
 
+def test_rows_without_a_label_are_refused_where_they_cannot_be_left_out(table):
+    X, y = table
+    y = y.astype(object)
+    y[3] = None
+    assert (
+        DPSource(4.0, encoder=SCHEMA, **SETTINGS).fit(X, y).release_.moments.class_counts.sum()
+        == 399
+    )
+    response = RandomizedResponse(1.0, classes=["ill", "well"])
+    for settings in ({"encoder": COLUMNS}, {"encoder": SCHEMA, "label_noise": response}):
+        with pytest.raises(ValueError, match="rows without a label"):
+            DPSource(4.0, **settings, **SETTINGS).fit(X, y)
+
+
+def test_labels_none_of_which_is_a_class_are_refused(table):
+    with pytest.raises(ValueError, match=r"No label in y .* \['well', 'ill'\]"):
+        DPSource(4.0, encoder=SCHEMA, **SETTINGS).fit(table[0], np.full(400, "Well"))
+
+
 def test_bounds_scale_the_noise_of_each_column(rng):
     low, high = np.array([20.0, 0.0]), np.array([100.0, 2000.0])
     X, y = rng.uniform(low, high, (400, 2)), np.arange(400) % 2
@@ -185,7 +204,7 @@ def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
     X, y = domains.target[:200], np.where(np.arange(200) < 60, domains.target_target[:200], -1)
     model = DPTransferClassifier(release, n_components=(1, 2), random_state=0)
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*outside the public bounds")
+        warnings.filterwarnings("error", ".*(outside the public bounds|hardly any rows)")
         assert model.fit(X, y).predict(X).shape == (200,)
     # Of the same columns, other units still warn.
     rows = 255 * domains.source[:200]

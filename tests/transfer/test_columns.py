@@ -1,4 +1,4 @@
-"""What a target's columns tell: other units, values a source never saw, and records."""
+"""What a target's columns tell: other units, places that a source never saw, and records."""
 
 import warnings
 
@@ -17,36 +17,55 @@ pytestmark = [
 ]
 
 
-def moments_of(rng, X, variance):
-    y = np.arange(len(X)) % 2
-    noise = np.full(X.shape[1], variance)
-    return Moments.measure(X + np.sqrt(variance) * rng.randn(*X.shape), np.eye(2)[y], noise)
+def moments_of(rows, noise=0.0):
+    return Moments.measure(rows, np.ones((len(rows), 1)), np.full(rows.shape[1], noise))
 
 
-@pytest.mark.parametrize("variance", [0.0, 0.02])
-def test_distances_are_in_standard_deviations_of_the_source(rng, variance):
-    X = 0.5 + 0.1 * rng.randn(20_000, 4)
-    moments = moments_of(rng, X, variance)
-    target = 0.5 + 0.1 * rng.randn(20_000, 4) * [1, 2, 1, 1] + [0, 0, 0.3, 0]
-    assert_allclose(distances(moments, target), [1, 2, np.sqrt(10), 1], rtol=0.05)
+def test_distances_are_in_standard_deviations_of_the_source(rng):
+    source = rng.randn(5000, 3) * [1, 2, 4]
+    target = rng.randn(400, 3) * [1, 2, 4] + [0, 10, 60]
+    moments = moments_of(source)
+    found = distances(moments, target)
+    mean, deviation = source.mean(axis=0), source.std(axis=0, ddof=1)
+    expected = np.sqrt((((target - mean) / deviation) ** 2).mean(axis=0))
+    assert_allclose(found, expected, rtol=1e-5)
+    assert_allclose(found, np.sqrt([1, 26, 226]), rtol=0.1)
+    assert_array_equal(far_columns(moments, target), [False, True, True])
+    assert_array_equal(unseen_columns(moments, target), [False, False, True])
+
+
+def test_noise_of_rows_is_left_out_of_distances(rng):
+    moments = moments_of(rng.rand(5000, 2) + 3 * rng.randn(5000, 2), noise=9.0)
+    # Halves of a uniform column are 3.6 from each other, whatever the noise.
+    found = distances(moments, np.full((5, 2), 1.0))
+    assert ((found > 0.5) & (found < 4)).all()
+
+
+def test_a_column_that_is_almost_constant_in_the_source_is_not_far(rng):
+    source = rng.rand(1000, 3)
+    source[:, 0] = 0
+    assert not far_columns(moments_of(source), np.array([[0.05, 0.5, 0.5]] * 4)).any()
+
+
+@pytest.mark.parametrize(
+    ("n_indicators", "share", "expected"),
+    [(1, 0.3, True), (0, 0.3, False), (1, 0.005, False), (1, 1.0, False)],
+)
+def test_records_have_indicators_in_a_tenth_of_the_columns(rng, n_indicators, share, expected):
+    X = rng.rand(1000, 10)
+    X[:, :n_indicators] = (np.arange(1000) < 1000 * share)[:, np.newaxis]
+    assert has_indicators(X) is expected
+    # Of eleven columns or more, one is less than a tenth.
+    assert not has_indicators(np.hstack([X, rng.rand(1000, 1)]))
 
 
 def test_the_same_rows_are_near_and_other_scales_are_far(rng):
     X = rng.rand(4000, 5) * [1, 0.5, 0.3, 0.2, 0.1]
-    moments = moments_of(rng, X, 0.05)
+    moments = moments_of(X + np.sqrt(0.05) * rng.randn(4000, 5), noise=0.05)
     assert not far_columns(moments, X[:300]).any()
     assert not far_columns(moments, X[X[:, 0] > 0.5][:300]).any()  # another population
     assert far_columns(moments, StandardScaler().fit_transform(X[:300])).sum() >= 2
     assert_array_equal(unseen_columns(moments, X[:300] * [1, 1, 1, 100, 1]), np.arange(5) == 3)
-
-
-def test_indicators_tell_records(rng):
-    X = rng.rand(300, 9)
-    assert not has_indicators(X)
-    X[:, 0] = np.arange(300) % 2
-    assert has_indicators(X)
-    X[:, 0] = np.arange(300) == 7  # as rare as a bright pixel in a corner
-    assert not has_indicators(X)
 
 
 def people(rng, n, women):

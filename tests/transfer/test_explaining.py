@@ -75,6 +75,11 @@ def test_encoded_rows_are_explained_alike(release, fitted):
     assert str(fitted.explain(row.iloc[0])) == str(expected)  # a Series, by its index
 
 
+def test_a_row_of_a_table_is_explained_by_itself(fitted):
+    X, _ = table(3, 2)
+    assert str(fitted.explain(X.iloc[1])) == str(fitted.explain(X[1:2]))
+
+
 def test_costs_move_the_border(release, fitted):
     X, y = table(300, 1)
     row = X[:1].assign(age=50.0)

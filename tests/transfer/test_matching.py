@@ -130,3 +130,29 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     fit = DPTransferClassifier(release, strategy="alignment", n_components=2, random_state=0).fit
     expected = fit(X, y).decision_function(X)
     assert_array_equal(fit(X[["c", "a", "b"]], y).decision_function(X), expected)
+    with pytest.warns(UserWarning, match=r"columns \['d'\] of X .* leaves them out"):
+        model = fit(X.assign(d=0.0), y)
+    assert_array_equal(model.decision_function(X), expected)
+
+
+def test_the_papers_strategies_need_all_columns_of_a_table():
+    X, y = table(200, 2)
+    source = DPSource(16.0, encoder=SCHEMA, parts="papers", n_components=1, n_layers=1)
+    release = source.set_params(random_state=0).fit(X[list(SCHEMA)], y).release_
+    model = DPTransferClassifier(release, strategy="alignment", n_components=1)
+    with pytest.raises(ValueError, match=r"lacks the columns \['bmi'\] .* strategy='alignment'"):
+        model.fit(X[["age", "ward"]], y)
+
+
+def test_sources_may_have_the_same_columns_in_another_order(rng):
+    X = pd.DataFrame(rng.rand(900, 3), columns=list("abc"))
+    y = (X["a"] + X["b"] > 1).astype(int).to_numpy()
+    releases = [
+        DPStatisticsSource(4.0, classes=[0, 1], random_state=k).fit(X[names], y).release_
+        for k, names in enumerate((["a", "b", "c"], ["c", "a", "b"]))
+    ]
+    model = DPTransferClassifier(releases, random_state=0).fit(X[["b", "c", "a"]])
+    turned = [releases[0], releases[1].restrict(["a", "b", "c"])]
+    expected = DPTransferClassifier(turned, random_state=0).fit(X)
+    assert_allclose(model.predict_proba(X), expected.predict_proba(X))
+    assert model.score(X, y) > 0.9

@@ -90,8 +90,34 @@ def test_a_table_of_other_columns_is_refused(release, target, fitted):
         DPTransferClassifier(release).fit(X.set_axis(["Age", "Ward"], axis=1), marked)
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict(X_test[["age"]])
-    with pytest.raises(ValueError, match=r"X has 5 features, but .* 2 features"):
+    with pytest.raises(ValueError, match=r"X is an array, .* DataFrame with the columns \['age'"):
         fitted.predict(release.encode(X_test))
+
+
+def test_tables_and_arrays_are_not_taken_for_each_other():
+    # As many encoded columns as the table has, so that their number tells nothing.
+    schema = {name: {"type": "numeric", "low": 0, "high": 100} for name in ("age", "stay")}
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.uniform(0, 100, (900, 2)), columns=list(schema))
+    y = np.where(X["age"] + X["stay"] > 100, "ill", "well")
+    source = DPStatisticsSource(4.0, encoder=schema, classes=["ill", "well"], random_state=0)
+    release = source.fit(X[:800], y[:800]).release_
+    X, y = X[800:], y[800:]
+    model = DPTransferClassifier(release, random_state=0).fit(X, y)
+    for rows in (X.to_numpy(), release.encode(X)):
+        with pytest.raises(ValueError, match="was fitted to a table"):
+            model.predict(rows)
+    encoded = DPTransferClassifier(release, random_state=0).fit(release.encode(X), y)
+    for table in (X, X[["stay", "age"]]):
+        assert_array_equal(encoded.predict_proba(table), model.predict_proba(X))
+
+
+def test_columns_of_one_name_are_refused(release, target):
+    X, marked, _ = target
+    for twice in (pd.concat([X, X[["age"]]], axis=1), X.assign(a=1.0, b=2.0)):
+        twice = twice.rename(columns={"b": "a"})
+        with pytest.raises(ValueError, match=r"more than one column of the name 'ag?e?'"):
+            DPTransferClassifier(release).fit(twice, marked)
 
 
 def test_sources_of_tables_share_their_encoder(release, target):
@@ -124,6 +150,9 @@ def test_other_units_warn(rng, release, target):
         DPTransferClassifier(plain, random_state=0).fit(rows * 9, y)
     with pytest.warns(UserWarning, match=r"columns \['x0', 'x1', 'x2'\] of X"):
         DPTransferClassifier(plain, random_state=0).fit(rows * 9 + 20, y)
+    with pytest.warns(UserWarning, match="hardly any rows") as found:
+        DPTransferClassifier(plain, random_state=0).fit(rows * 9 + 20, y)
+    assert found[-1].filename == __file__
 
 
 @pytest.mark.parametrize("label", ["Ill", "ill ", 0, "0"])

@@ -136,9 +136,13 @@ def log_evidence(probabilities, n_classes):
 
 
 def posterior_weights(log_odds):
-    """Return the weights of candidates; those below a tenth are 0."""
+    """Return the weights of candidates; those below a tenth are 0.
+
+    Of more than ten candidates, those below the mean: all could be below a tenth.
+    """
     weights = softmax(log_odds)
-    weights = np.where(weights < _MIN_WEIGHT, 0.0, weights)
+    least = min(_MIN_WEIGHT, 1 / len(weights), weights.max())
+    weights = np.where(weights < least, 0.0, weights)
     return weights / weights.sum()
 
 

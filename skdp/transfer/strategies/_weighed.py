@@ -57,7 +57,7 @@ class Weighed:
     candidate : Corrected, Adapted or SelfTrained
 
     log_odds : float
-        Prior log-odds, with those by labels once these have been heard.
+        Prior log-odds; those by labels are added once these have been used.
 
     held_out : ndarray of shape (n_labelled,) or None, default=None
         Probability of the label of each labelled row, without that label. None without labels.
@@ -126,7 +126,7 @@ class Candidates:
         self._ask_sources()
         history = {}
         if self._known.any():
-            self._hear_labels()
+            self._weigh_by_labels()
             if trained is not None:
                 history = self._add_trained(trained[0], trained[1], self._prior_odds())
             elif chain is not None and self._is_promising():
@@ -146,25 +146,25 @@ class Candidates:
         if has_indicators(self._task.X):  # which make clusters of their own
             return
         # Mixtures are the source's own, whose steps are few: as likely as these.
-        for name, follow, prior, hears_labels in _FOLLOWERS:
+        for name, follow, prior, follows_labels in _FOLLOWERS:
             for part in self._parts:
-                found = self._following(follow, part, hears_labels)
+                found = self._following(follow, part, follows_labels)
                 if found is not None and agrees(np.exp(found.base), self._reference):
                     self._weighed.append(Weighed(name, found, prior))
 
-    def _following(self, follow, part, hears_labels):
+    def _following(self, follow, part, follows_labels):
         """Return densities of a source that follow the target, as a candidate; or None."""
         adapt = partial(follow, part, self._subspace)
         scorer, whole = adapt(), self._task.of_all_columns
         if scorer is None:
             return None
-        again = (lambda labels: whole(adapt(labels))) if hears_labels else None
+        again = (lambda labels: whole(adapt(labels))) if follows_labels else None
         return Adapted(whole(scorer), self._task.X, again if self._known.any() else None)
 
     def _named(self, name):
         return [each for each in self._weighed if each.name == name]
 
-    def _hear_labels(self):
+    def _weigh_by_labels(self):
         """Add the target alone, and correct and weigh all by the labelled rows."""
         own, prior = self._own_frequencies(), self._prior_odds()
         for value, log_odds in _ALONE:
@@ -185,7 +185,7 @@ class Candidates:
         weighed.log_odds += log_evidence(weighed.held_out, logs.shape[1])
 
     def _prior_odds(self):
-        """Return the log-odds of what is learned from labels, before these are heard."""
+        """Return the log-odds of what is learned from labels, before these are used."""
         if not self._parts:
             return 0.0
         known = sum(precision(part.release) for part in self._parts)
@@ -268,7 +268,7 @@ class WeighedModel:
         self._weights = weights[kept]
         own = np.array([candidate.source_weight for candidate in self.candidates])
         self._of_source = self._weights * (own > 0)
-        self.source_weight = float(self._weights @ own)
+        self.source_weight = min(float(self._weights @ own), 1.0)  # but for rounding
         trained = [c.target_classifier for c in self.candidates if isinstance(c, SelfTrained)]
         self.target_classifier = trained[0] if trained else None
 

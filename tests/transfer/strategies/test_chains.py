@@ -1,22 +1,78 @@
-"""Self-training where classes lie apart, and candidates where they overlap."""
+"""Self-training by itself, beside other candidates, or not at all."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import DPSource, DPTransferClassifier
-from skdp.transfer.strategies._candidates import Corrected, SelfTrained
-from skdp.transfer.strategies._chains import Chain, held_out_log_posteriors
-from skdp.transfer.strategies._evidence import certainty, lie_apart, prior_odds
-from skdp.transfer.strategies._noise_aware import NoiseAwareModel
+from skdp.transfer.self_training import make_schedule
+from skdp.transfer.strategies._candidates import Corrected
+from skdp.transfer.strategies._chains import Chain, held_out_log_posteriors, learn_by_chains
 from skdp.transfer.strategies._weighed import WeighedModel
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]
+
+
+@pytest.fixture
+def chain():
+    schedule = make_schedule(DPTransferClassifier(n_components=(1, 2)), 60)
+    return Chain(schedule, tol=1e-3, verbose=0)
+
+
+def clusters(rng, distance, n_labelled=10):
+    """Rows of two classes, and their class indices, of which some are known."""
+    true = np.arange(120) % 2
+    labels = np.where(np.arange(120) < n_labelled, true, -1)
+    return rng.randn(120, 4) + distance * true[:, np.newaxis], true, labels
+
+
+def names(result):
+    return [part.name for part in result.model.contributions]
+
+
+def test_it_stands_by_itself_where_classes_lie_apart(rng, make_task, chain):
+    X, true, labels = clusters(rng, 4.0)
+    result = learn_by_chains(make_task(X, labels), chain)
+    assert chain.apart
+    assert names(result) == ["target's fuzzy sets and mixtures"]
+    assert np.mean(result.labels == true) > 0.95
+
+
+def test_it_is_no_candidate_where_classes_overlap(rng, make_task, chain):
+    X, _, labels = clusters(rng, 0.3, n_labelled=80)
+    result = learn_by_chains(make_task(X, labels), chain)
+    assert "self-training" not in names(result)
+    assert result.history == {}
+
+
+def test_rows_that_are_records_are_not_trained_by_each_other(rng, make_task, chain):
+    X, _, labels = clusters(rng, 4.0)
+    records = np.column_stack([X, rng.rand(120) < 0.3])
+    result = learn_by_chains(make_task(records, labels), chain)
+    assert result.history == {}
+    assert names(result) == ["target alone"] * 2
+
+
+def test_held_out_labels_have_no_say(rng, make_task, chain):
+    # Labels that nothing but themselves could tell.
+    X, true, _ = clusters(rng, 0.0)
+    labels = np.where(np.arange(120) < 60, true, -1)
+    logs = held_out_log_posteriors(make_task(X, labels), chain)
+    assert logs.shape == (60, 2)
+    assert 0.3 < np.mean(logs.argmax(axis=1) == true[:60]) < 0.7
+    X, true, _ = clusters(rng, 4.0)
+    logs = held_out_log_posteriors(make_task(X, labels), chain)
+    assert np.mean(logs.argmax(axis=1) == true[:60]) > 0.9
+
+
+def test_a_single_label_cannot_be_held_out(rng, make_task, chain):
+    X, _, labels = clusters(rng, 1.0, n_labelled=3)
+    assert held_out_log_posteriors(make_task(X, labels), chain) is None
 
 
 def records(rng, n, weights):
@@ -33,29 +89,10 @@ def few_labels(y, n):
     return marked
 
 
-def test_certainty_is_the_share_of_entropy_that_is_gone():
-    half = np.full((4, 2), 0.5)
-    assert certainty(half) == pytest.approx(0)
-    assert certainty(np.eye(2)[[0, 1, 0, 1]]) == pytest.approx(1)
-    assert certainty(np.eye(2)[[0, 0, 0, 0]]) == 0  # one class alone says nothing
-    mixed = np.array([[0.9, 0.1], [0.1, 0.9]])
-    entropy = -(0.9 * np.log(0.9) + 0.1 * np.log(0.1)) / np.log(2)
-    assert certainty(mixed) == pytest.approx(1 - entropy)
-    assert not lie_apart(mixed)
-    assert lie_apart(np.array([[0.99, 0.01], [0.01, 0.99]]))
-
-
-def test_prior_odds_grow_with_what_the_source_knows():
-    assert prior_odds(10.0, 10.0) == 0
-    assert prior_odds(5.0, 10.0) == 0  # never for the labels
-    assert prior_odds(20.0, 10.0) == pytest.approx(-3 * np.log(2))
-    assert prior_odds(1e6, 10.0) == -6
-
-
 def test_records_do_no_harm(rng):
     weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
     gains = {"source": [], "target": []}
-    for _ in range(5):
+    for _ in range(3):
         rows, labels = records(rng, 3000, weights)
         source = DPSource(4.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
         release = source.fit(rows, labels).release_
@@ -95,61 +132,6 @@ def test_the_target_alone_is_a_regularised_logistic_regression_on_records(rng):
     expected = LogisticRegression(C=2 * 0.02).fit(Z[known], y[known]).decision_function(Z)
     assert np.corrcoef(odds, expected)[0, 1] > 0.999
     assert np.std(odds) == pytest.approx(np.std(expected), rel=0.05)
-
-
-def test_classes_that_lie_apart_are_trained_by_guesses(same, release):
-    X, _, marked, X_test, y_test = same
-    model = DPTransferClassifier(release, random_state=0).fit(X, marked)
-    assert isinstance(model.model_, NoiseAwareModel)
-    assert model.score(X_test, y_test) > 0.85
-
-
-def test_chains_have_not_seen_the_labels_they_are_judged_by(same, make_task):
-    X, y = same[0][:200], same[1][:200]
-    marked, schedule = few_labels(y, 3), [_round(2)]
-    task = make_task(X, marked)
-    chain = Chain(schedule, 1e-3, 0)
-    logs = held_out_log_posteriors(task, chain)
-    assert logs.shape == ((marked >= 0).sum(), 10)
-    assert_allclose(np.exp(logs).sum(axis=1), 1)
-    # A wrong label of each class is not confirmed by what is said of its own row.
-    known = np.flatnonzero(marked >= 0)
-    first = np.array([np.flatnonzero(marked[known] == c)[0] for c in range(10)])
-    wrong = marked.copy()
-    wrong[known[first]] = (marked[known[first]] + 1) % 10
-    other = held_out_log_posteriors(make_task(X, wrong), chain).argmax(axis=1)
-    assert (logs.argmax(axis=1) == marked[known]).mean() > 0.4
-    assert (other[first] == wrong[known[first]]).mean() < 0.4
-
-
-def test_a_class_with_one_label_has_no_held_out_chain(same, make_task):
-    X, _, marked, *_ = same
-    single = np.full(len(marked), -1)
-    first = [np.flatnonzero(marked == c)[0] for c in range(10)]
-    single[first] = marked[first]
-    assert held_out_log_posteriors(make_task(X, single), Chain([_round(2)], 1e-3, 0)) is None
-
-
-def _round(n_components):
-    from skdp.transfer.self_training._schedule import Round
-
-    return Round(n_components, 0.5, 1)
-
-
-def test_doubtful_chains_are_weighed(rng):
-    # Four classes in ten directions, with one or two of their neighbours' spreads between them.
-    means = 1.6 * rng.randn(4, 12)
-    y = rng.randint(0, 4, 300)
-    X = means[y] + rng.randn(300, 12) * np.linspace(1, 3, 12)
-    marked = few_labels(y, 5)
-    model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-    names = model.report()["name"].tolist()
-    if isinstance(model.model_, WeighedModel):
-        assert "target alone" in names
-        kinds = {type(each) for each in model.model_.candidates}
-        assert kinds <= {Corrected, SelfTrained}
-    assert model.score(X, y) > 0.6
-    assert_array_equal(model.transduction_[marked >= 0], y[marked >= 0])
 
 
 @pytest.mark.parametrize("table", [True, False])

@@ -7,11 +7,14 @@ from scipy.special import softmax
 
 from skdp.transfer.strategies._evidence import (
     agrees,
+    certainty,
     entropy,
     held_out_probabilities,
     label_tilt,
+    lie_apart,
     log_evidence,
     posterior_weights,
+    prior_odds,
 )
 
 
@@ -71,3 +74,29 @@ def test_the_tilt_is_the_ratio_of_frequencies():
     labels = np.repeat([0, 1], 999)
     tilt = label_tilt(labels, np.tile([0.9, 0.1], (5, 1)))
     assert_allclose(np.exp(tilt), [0.5 / 0.9, 0.5 / 0.1], rtol=1e-4)
+
+
+def test_of_many_candidates_some_always_count():
+    assert_allclose(posterior_weights(np.zeros(12)), np.full(12, 1 / 12))
+    log_odds = np.r_[np.zeros(11), -1.0]
+    assert_allclose(posterior_weights(log_odds), np.r_[np.full(11, 1 / 11), 0])
+
+
+@pytest.mark.parametrize(
+    ("precision", "n_labels", "expected"),
+    [(5.0, 10.0, 0.0), (10.0, 10.0, 0.0), (20.0, 10.0, -3 * np.log(2)), (1e4, 10.0, -6.0)],
+)
+def test_prior_odds_favour_a_source_that_stands_for_more_rows(precision, n_labels, expected):
+    assert_allclose(prior_odds(precision, n_labels), expected)
+
+
+def test_certainty_is_the_share_of_the_entropy_that_is_gone():
+    truth = np.repeat(np.eye(2), 50, axis=0)
+    assert_allclose(certainty(truth), 1)
+    assert_allclose(certainty(np.full((9, 3), 1 / 3)), 0, atol=1e-12)
+    posteriors = 0.8 * truth + 0.1
+    bits = -(0.9 * np.log2(0.9) + 0.1 * np.log2(0.1))
+    assert_allclose(certainty(posteriors), 1 - bits)
+    assert certainty(np.tile([1.0, 0.0], (5, 1))) == 0  # a single class is none that was found
+    assert lie_apart(0.96 * truth + 0.02)
+    assert not lie_apart(0.9 * truth + 0.05)
