@@ -28,7 +28,7 @@ from skdp.release.estimation import Alignment, Moments, denoised_codes, linear_d
 from skdp.release.statistics import PublicColumns
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._clusters import COUNT_OR_FRACTION
-from skdp.utils._private_data import validate_private_data
+from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
@@ -37,7 +37,7 @@ from skdp.utils._validation import check_magnitude, forget_fit
 _DIRECTIONS_PER_COMPONENT = 3
 
 
-class DPSource(BaseEstimator):
+class DPSource(PrivateParametersMixin, BaseEstimator):
     r"""Make a release of a private source from a noisy copy of its rows.
 
     The owner of private labelled rows calls :meth:`fit` and hands out ``release_``, saved by

@@ -29,6 +29,7 @@ from skdp.release.statistics import (
     read_numbers,
 )
 from skdp.tabular import Schema, TabularEncoder
+from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 
@@ -41,7 +42,7 @@ _COVERED = {
 _LARGEST_DELTA = 1e-3
 
 
-class DPStatisticsSource(PrivateRandomness):
+class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     r"""Make a release of a private source from noisy statistics: whole records are protected.
 
     The owner of the rows is trusted with them, so it may compute first and perturb what it

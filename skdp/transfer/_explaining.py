@@ -71,8 +71,6 @@ def encoded_row(x, matching, n_columns, validated):
     -------
     row : ndarray of shape (n_columns,)
     """
-    if hasattr(x, "to_frame") and set(matching.names or [None]) <= set(x.index):
-        x = x.to_frame().T
     x, release = one_row(x), next(iter(matching.releases), None)
     is_table = hasattr(x, "columns")
     if is_table and matching.names is not None and set(matching.names) <= set(x.columns):

@@ -5,6 +5,8 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.utils.validation import validate_data
 
+from skdp.utils._sklearn import InvalidParameterError
+
 # Magnitude up to which float64 holds every whole number. Beyond, neighbours that differ by 1
 # may become floats that differ by 1,024.
 _LARGEST_INTEGER = 2.0**53
@@ -124,3 +126,21 @@ def _type_is_exact(dtype, values):
 def _type_name(dtype):
     """Return the name of a dtype, for text without the length of the longest one."""
     return dtype.type.__name__ if getattr(dtype, "kind", "O") in "SUV" else str(dtype)
+
+
+class PrivateParametersMixin:
+    """An estimator whose errors about parameters quote no array and no table.
+
+    Private rows may be given for a parameter by mistake, and errors get into logs.
+    """
+
+    def _validate_params(self):
+        try:
+            super()._validate_params()  # type: ignore[misc]
+        except InvalidParameterError as error:
+            start, _, _ = str(error).partition(" Got ")
+            value = getattr(self, start.split("'")[1])
+            if isinstance(value, str | int | float | None):
+                raise
+            kind = type(value).__name__
+            raise InvalidParameterError(f"{start} Got a value of type {kind} instead.") from None

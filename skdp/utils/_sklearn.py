@@ -8,6 +8,7 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     RealNotInt,
     StrOptions,
     validate_params,
@@ -22,6 +23,7 @@ except ImportError:
 __all__ = [
     "HasMethods",
     "Interval",
+    "InvalidParameterError",
     "RealNotInt",
     "StrOptions",
     "VisualBlock",
