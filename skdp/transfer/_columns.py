@@ -61,7 +61,6 @@ def has_indicators(X):
     ----------
     X : ndarray of shape (n_samples, n_features)
     """
-    low, high = X.min(axis=0), X.max(axis=0)
-    shares = np.array([(low == X).mean(axis=0), (high == X).mean(axis=0)])
-    two = (shares.sum(axis=0) == 1) & (shares.min(axis=0) >= _LEAST_SHARE)
+    counts = np.array([(X == X.min(axis=0)).sum(axis=0), (X == X.max(axis=0)).sum(axis=0)])
+    two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _LEAST_SHARE * len(X))
     return bool(two.mean() >= _MAX_INDICATORS)
