@@ -12,6 +12,8 @@ LARGEST = 1e100
 _LARGEST_MEAN = 1e18
 # Of a variance or covariance.
 _LARGEST_VARIANCE = 1e36
+# Rows of a class at least, so that variances divided by them stay finite.
+_LEAST_COUNT = 1e-9
 # Of a coefficient of linear scores.
 _LARGEST_COEFFICIENT = 1e30
 # Of a cosine.
@@ -93,7 +95,11 @@ def check_moments(moments, K, p):
     for name in ("class_counts", "effective_sizes"):
         counts = getattr(moments, name)
         _check_shape(counts, (K,), f"moments.{name}")
-        require(counts.min() > 0, f"moments.{name}", "must be positive")
+        require(
+            counts.min() >= _LEAST_COUNT,
+            f"moments.{name}",
+            f"must be positive, >= {_LEAST_COUNT:g}",
+        )
     _check_shape(moments.means, (K, p), "moments.means")
     n_covariances = 1 if len(moments.covariances) == 1 else K
     _check_shape(moments.covariances, (n_covariances, p * (p + 1) // 2), "moments.covariances")

@@ -557,10 +557,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> marked = np.where(np.arange(200) < 20, y[:200], -1)
         >>> model = DPTransferClassifier(release, random_state=0).fit(X[:200], marked)
         >>> model.report()[["name", "side", "n_labels"]]
-                   name    side  n_labels
-        0        source  source        20
-        1  target alone  target        20
-        2  target alone  target        20
+                               name    side  n_labels
+        0                    source  source        20
+        1              target alone  target        20
+        2  target alone, weak prior  target        20
         """
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels)

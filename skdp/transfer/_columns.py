@@ -61,6 +61,6 @@ def has_indicators(X):
     ----------
     X : ndarray of shape (n_samples, n_features)
     """
-    counts = np.array([(X == X.min(axis=0)).sum(axis=0), (X == X.max(axis=0)).sum(axis=0)])
+    counts = np.array([(X.min(axis=0) == X).sum(axis=0), (X.max(axis=0) == X).sum(axis=0)])
     two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _LEAST_SHARE * len(X))
     return bool(two.mean() >= _MAX_INDICATORS)

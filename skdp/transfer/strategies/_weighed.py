@@ -42,7 +42,7 @@ _N_FOLDS = 5
 # log-odds. Over six tables the AUC with 10 labels a class is .698 with .01, .675 with 1, and .669
 # with scikit-learn's default on columns in [0, 1]; with 50 labels .749, .731 and .732. Pictures
 # want 1.
-_ALONE = ((0.02, 0.0), (1.0, -1.0))
+_ALONE = (("target alone", 0.02, 0.0), ("target alone, weak prior", 1.0, -1.0))
 
 
 @dataclass
@@ -167,11 +167,11 @@ class Candidates:
     def _weigh_by_labels(self):
         """Add the target alone, and correct and weigh all by the labelled rows."""
         own, prior = self._own_frequencies(), self._prior_odds()
-        for value, log_odds in _ALONE:
+        for name, value, log_odds in _ALONE:
             alone = self._corrected(
                 Constant(own), variance=lambda *_, value=value: value, source_weight=0.0
             )
-            self._weighed.append(Weighed("target alone", alone, prior + log_odds))
+            self._weighed.append(Weighed(name, alone, prior + log_odds))
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._columns.standardise(self._task.X[self._known])
         for weighed in self._weighed:
@@ -206,7 +206,7 @@ class Candidates:
         every = len(np.unique(self._labels)) == len(self._task.class_indices)
         # Class means that agree have been trained by the target's rows already.
         follow = self._named("adapted mixtures") and not self._named("adapted class means")
-        best_alone = max(each.log_odds for each in self._named("target alone"))
+        best_alone = max(each.log_odds for name, *_ in _ALONE for each in self._named(name))
         better_alone = best_alone > self._weighed[0].log_odds
         return self._task.unlabelled.any() and every and (follow or better_alone)
 
