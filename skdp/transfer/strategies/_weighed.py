@@ -203,6 +203,8 @@ class Candidates:
 
     def _is_promising(self):
         """Return whether self-training may add to what there is."""
+        if has_indicators(self._task.X):
+            return False
         every = len(np.unique(self._labels)) == len(self._task.class_indices)
         # Class means that agree have been trained by the target's rows already.
         follow = self._named("adapted mixtures") and not self._named("adapted class means")
