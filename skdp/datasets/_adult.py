@@ -48,8 +48,8 @@ def load_adult(*, random_state=None):
     >>> adult = load_adult(random_state=0)
     >>> len(adult.source), len(adult.learning), len(adult.labelled), len(adult.test)
     (20000, 2000, 20, 10561)
-    >>> adult.data.loc[0, ["age", "workclass", "capital-gain"]].tolist(), adult.target[0]
-    ([39, 'State-gov', 2174], '<=50K')
+    >>> print(*adult.data.loc[0, ["age", "workclass", "capital-gain"]], adult.target[0])
+    39 State-gov 2174 <=50K
     >>> adult.schema["columns"]["age"]
     {'type': 'numeric', 'low': 17, 'high': 90}
     """
