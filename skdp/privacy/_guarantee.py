@@ -78,9 +78,8 @@ class PrivacyGuarantee:
     excludes : str
         What it does not protect.
 
-    unit : {"element", "value", "record", "label", "labelled record", "group"}, \
-            default="element"
-        What two neighbouring data sets differ in: one entry, one value of a table that is encoded
+    unit : str, default="element"
+        "element", "value", "record", "label", "labelled record" or "group": what two neighbouring data sets differ in: one entry, one value of a table that is encoded
         as several entries, one whole row, one label, one whole row and its label, or all rows of
         one group (those of one person) and their labels.
 
