@@ -79,9 +79,10 @@ class PrivacyGuarantee:
         What it does not protect.
 
     unit : str, default="element"
-        "element", "value", "record", "label", "labelled record" or "group": what two neighbouring data sets differ in: one entry, one value of a table that is encoded
-        as several entries, one whole row, one label, one whole row and its label, or all rows of
-        one group (those of one person) and their labels.
+        What two neighbouring data sets differ in: one entry ("element"), one value of a table that
+        is encoded as several entries ("value"), one whole row ("record"), one label ("label"), one
+        whole row and its label ("labelled record"), or all rows of one group, those of one person,
+        and their labels ("group").
 
     losses : tuple of PrivacyLoss, default=()
         The mechanisms behind it, with independent noise for each element where the unit is
