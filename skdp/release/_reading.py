@@ -22,7 +22,7 @@ _SHOWN = 5
 def encode_rows(release, X):
     """Return rows in the columns of a release, see :meth:`Release.encode`."""
     names = getattr(X, "columns", None)
-    if names is not None and release.encoder is not None and not _is_encoded(release, names):
+    if names is not None and release.encoder is not None and not release.encoder.is_encoded(names):
         rows = check_array(fitted_encoder(release.encoder).transform(X))
         _warn_of_unread(release.encoder, X)
         _warn_of_units(_numeric_columns(release.encoder, X))
@@ -76,12 +76,6 @@ def _refuse_raw(release, X):
             "their names. Pass a DataFrame with the columns "
             f"{list(release.encoder.names)!r:.300}."
         )
-
-
-def _is_encoded(release, names):
-    """Return whether a table has the encoded columns rather than those of the schema."""
-    raw = set(release.encoder.names) <= set(names)
-    return not raw and set(release.encoder.encoded_names) <= set(names)
 
 
 def _numeric_columns(schema, X):

@@ -25,7 +25,8 @@ class ColumnEffect:
 
     effect : float
         Log-odds of the predicted class against the runner-up, less their mean over all public
-        values of the column. Above zero where the value speaks for the prediction.
+        values of the column. Above zero where the value makes the prediction
+        likelier.
 
     otherwise : tuple
         Classes that other public values of the column lead to. Empty if none changes the

@@ -93,6 +93,28 @@ class Schema:
         """Tuple of str: names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.encoded_names)
 
+    def is_encoded(self, names):
+        """Return whether a table of these columns is one that was encoded by this schema.
+
+        Parameters
+        ----------
+        names : iterable of str
+
+        Returns
+        -------
+        encoded : bool
+            False where it has all columns of the schema itself.
+
+        Examples
+        --------
+        >>> from skdp.tabular import Schema
+        >>> schema = Schema.from_mapping({"ward": {"type": "category", "categories": [*"ABC"]}})
+        >>> schema.is_encoded(["ward"]), schema.is_encoded(schema.encoded_names)
+        (False, True)
+        """
+        given = set(names)
+        return not set(self.names) <= given and set(self.encoded_names) <= given
+
     @classmethod
     def from_mapping(cls, mapping):
         """Return the schema that a mapping describes.

@@ -136,7 +136,7 @@ def match_columns(releases, X, *, strategy):
             f"Source {encoders.index(None)} has no encoder for the table X, while others have. "
             "Combine releases of the same encoder, or pass an array of rows that are encoded."
         )
-    if all(encoders) and not _is_encoded(encoders[0], columns):
+    if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
     return _match_numbers(releases, columns, strategy)
 
@@ -148,11 +148,6 @@ def _check_unique(columns):
             f"X has more than one column of the name {repeated[0]!r}. Name each column once: "
             "columns are matched by name."
         )
-
-
-def _is_encoded(schema, columns):
-    """Return whether a table has the encoded columns rather than those of the schema."""
-    return not set(schema.names) <= set(columns) and set(schema.encoded_names) <= set(columns)
 
 
 def _match_table(releases, X, columns, strategy):

@@ -1,4 +1,4 @@
-"""Principal directions and distances of rows."""
+"""Principal directions and distances of rows, and covariances behind noise."""
 
 import numpy as np
 from scipy.linalg import eigh
@@ -35,3 +35,9 @@ def squared_distances(Y, Z):
     """Return the squared Euclidean distance of each row of Y from that row of Z."""
     difference = Y - Z
     return np.einsum("ij,ij->i", difference, difference)
+
+
+def nonnegative(covariance):
+    """Return a covariance without the negative variances that noise may have made."""
+    values, vectors = np.linalg.eigh(covariance)
+    return (vectors * np.maximum(values, 0)) @ vectors.T

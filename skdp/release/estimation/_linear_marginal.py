@@ -8,6 +8,7 @@ from scipy.special import softmax
 from skdp.release.estimation._linear import LinearScores
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._terms import Terms
+from skdp.utils._linalg import nonnegative
 
 # Prior standard deviations of a regression coefficient, each as likely; as for the weights of the
 # scores themselves.
@@ -80,7 +81,7 @@ def restrict_linear(linear, moments, columns):
     expected = _halfway(inputs.means[:, gone] - inputs.means[:, left] @ A.T)
     intercepts = linear.intercepts + (missing * expected).sum(axis=1)
     lost = _squares(missing, _unexplained(inputs.within, A, left, gone))
-    of_all = _squares(linear.coefficients[:, inputs.places], _positive(inputs.within))
+    of_all = _squares(linear.coefficients[:, inputs.places], nonnegative(inputs.within))
     remaining = columns
     if terms is not None:
         curved = np.flatnonzero((terms.order > 1) & ~stays[terms.column])
@@ -221,13 +222,7 @@ def _unexplained(covariance, A, left, gone):
     """Return the covariance of some columns about what others let expect."""
     cross = A @ covariance[np.ix_(left, gone)]
     own = covariance[np.ix_(gone, gone)]
-    return _positive(own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T)
-
-
-def _positive(covariance):
-    """Return a covariance without the negative variances that noise may have made."""
-    values, vectors = np.linalg.eigh(covariance)
-    return (vectors * np.maximum(values, 0)) @ vectors.T
+    return nonnegative(own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T)
 
 
 def _cosine_means(terms: Terms, moments: Moments, chosen):

@@ -8,6 +8,7 @@ from skdp.release.estimation._empirical_bayes import ClassModel
 from skdp.release.estimation._mixtures import Mixtures
 from skdp.release.estimation._moments import Moments
 from skdp.release.estimation._subspace import Subspace
+from skdp.utils._linalg import nonnegative
 
 # Ratio of variances of a component below which floating point does not tell them from none.
 _PRECISION = 1e-9
@@ -78,7 +79,7 @@ def restrict_mixtures(subspace, mixtures, moments, columns):
     T, own = new.scale / subspace.scale * inside, mixtures.class_indices
     left_out = _credible_means(moments, outside) - subspace.mean @ outside.T
     shift = new.components @ (subspace.mean[columns] - new.mean)
-    spread = new.scale**2 * _positive(outside @ moments.within_covariance() @ outside.T)
+    spread = new.scale**2 * nonnegative(outside @ moments.within_covariance() @ outside.T)
     covariances = [_definite(T @ covariance @ T.T + spread) for covariance in mixtures.covariances]
     means = mixtures.means @ T.T + new.scale * (left_out + shift)[own]
     return new, Mixtures(own, mixtures.weights, means, np.stack(covariances))
@@ -132,12 +133,6 @@ def _credible_means(moments, directions):
     squares = np.maximum((apart**2).sum(axis=1), np.finfo(np.float64).tiny)
     credible = np.maximum(1 - noise.sum(axis=1) / squares, 0)
     return moments.mean @ directions.T + credible[:, np.newaxis] * apart
-
-
-def _positive(covariance):
-    """Return a covariance without the negative variances that noise may have made."""
-    values, vectors = np.linalg.eigh(covariance)
-    return (vectors * np.maximum(values, 0)) @ vectors.T
 
 
 def _definite(covariance):

@@ -9,9 +9,8 @@ from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
 from skdp.transfer.strategies._embedding import Embedding
 from skdp.transfer.strategies._evidence import agrees
 from skdp.transfer.strategies._source_scorers import AdaptedMixtureScorer
+from skdp.transfer.strategies._task import N_DIRECTIONS
 
-# Directions of a discriminant; the target's subspace has as many. Rule of thumb.
-_N_DIRECTIONS = 60
 # Rows of the source for each column, from which a discriminant of all columns is learned. With one
 # or less (Office) it gets 20-52 % right where one in 60 directions gets 31-77 %; rule of thumb.
 _ROWS_PER_COLUMN = 5
@@ -35,7 +34,7 @@ class Discriminant:
     """
 
     def __init__(self, moments):
-        self._subspace = Subspace.of_moments(moments, _N_DIRECTIONS)
+        self._subspace = Subspace.of_moments(moments, N_DIRECTIONS)
         directions, total = self._subspace.components, self._subspace.variances
         self._normals = ClassModel.of_moments(moments, directions, total).predictive()
         self._frequencies = moments.frequencies

@@ -10,8 +10,9 @@ import numpy as np
 from skdp.release import Release
 from skdp.release.estimation import Subspace
 
-# Directions of the target's subspace; the source's default subspace has as many. Rule of thumb.
-_N_DIRECTIONS = 60
+# Directions of the target's subspace, and of discriminants in its place; the source's default
+# subspace has as many. Rule of thumb.
+N_DIRECTIONS = 60
 
 
 class Scorer(Protocol):
@@ -90,7 +91,7 @@ class Task:
     @cached_property
     def subspace(self):
         """The leading directions of the target's rows."""
-        return Subspace.of_rows(self.X, _N_DIRECTIONS)
+        return Subspace.of_rows(self.X, N_DIRECTIONS)
 
     @property
     def unlabelled(self):

@@ -19,8 +19,8 @@ TIGHT = 1 / 300
 # Share of the variance of the scores that columns may have beforehand.
 _SHARE_OF_COLUMNS = 0.25
 # Variances that they have in any case, each and together: a source that says next to nothing must
-# not keep labels from being heard. Over six tables the gain of AUC by 10 labels a class is .0004
-# without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
+# not keep labels from having an effect. Over six tables the gain of AUC by 10 labels a class is
+# .0004 without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
 _LEAST, _LEAST_TOGETHER = 1 / 1000, 0.1
 
 
