@@ -136,7 +136,5 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         for estimator, participant in zip(self.estimators, self._participants, strict=True):
             scores = class_scores(estimator, X, self.method)
             ids = [str(position) for position in range(len(scores))]
-            messages.append(
-                participant.encrypt(scores, classes=estimator.classes_, query_ids=ids)
-            )
+            messages.append(participant.encrypt(scores, classes=estimator.classes_, query_ids=ids))
         return self._holder.decrypt(self._server.combine(messages), self._secret_key, ids)
