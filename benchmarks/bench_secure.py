@@ -33,7 +33,7 @@ from skdp.secure import (
 
 options = parse(__doc__, queries=100, few=20)
 # Squared distances of digits, scaled to [0, 1], from their reconstructions.
-DIGITS = ScoreScale(-10.0, 0.0)
+DIGITS = ScoreScale(-25.0, 0.0)
 GRID = [
     ("ties", 2, 2, options.few),
     ("ties", 3, 2, options.few),

@@ -88,11 +88,16 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
             When estimators are not fitted, or their classes differ.
         """
         estimators = list(self.estimators)
+        if len(estimators) < 2:
+            raise ValueError(
+                "The 'estimators' parameter of SecureCombination must hold at least two fitted "
+                f"classifiers, got {len(estimators)}."
+            )
         for estimator in estimators:
             check_is_fitted(estimator)
         names = ["key holder", "server", *(f"participant {i}" for i in range(len(estimators)))]
         holder, server, *others = map(Identity.generate, names)
-        first = estimators[0] if estimators else None
+        first = estimators[0]
         for position, estimator in enumerate(estimators):
             if not np.array_equal(estimator.classes_, first.classes_):
                 raise ValueError(
@@ -100,7 +105,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
                     "the same classes."
                 )
         self.session_ = Session.create(
-            [] if first is None else first.classes_,
+            first.classes_,
             ScoreScale(*self.scale),
             holder.public,
             server.public,

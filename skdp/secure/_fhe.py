@@ -11,8 +11,6 @@ import secrets
 from functools import cached_property
 from importlib.metadata import version
 
-import numpy as np
-
 from skdp.secure._circuit import encode, examples, make_circuit
 
 # Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
@@ -108,9 +106,9 @@ class FHEEvaluator:
         server = _compile(described["participants"], described["classes"])
         if json.loads(server.client_specs.serialize()) != described["specs"]:
             raise ValueError(
-                "The circuit that was compiled here has other parameters than that of the session, "
-                f"which was made with {described.get('library')!r}; this is concrete-python "
-                f"{version('concrete-python')}. Install the same version everywhere."
+                "The circuit compiled here, by concrete-python "
+                f"{version('concrete-python')}, has other parameters than the session's, by "
+                f"{described.get('library')!r}. Install the same version everywhere."
             )
         return server
 

@@ -14,7 +14,7 @@ _MAGIC = b"skdp-sec"
 _VERSION = 1
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
-# Bytes of a header at most (rule of thumb): text that was parsed takes up to thirty times its size.
+# Bytes of a header at most (rule of thumb): parsed text takes up to thirty times its size.
 _MOST_HEADER = 2**24
 # Which role may send what.
 SENDERS = {

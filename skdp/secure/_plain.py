@@ -41,7 +41,7 @@ class PlainClient:
         """Return the class index of each query."""
         indices = [np.frombuffer(result, _INDEX) for result in results]
         if any(len(index) != 1 for index in indices):
-            raise ValueError("a result is no class index")
+            raise RuntimeError("a result is no class index")
         return [int(index[0]) for index in indices]
 
 
@@ -55,5 +55,5 @@ class PlainEvaluator:
         """Return the class index of one query."""
         rows = np.array([np.frombuffer(part, np.uint8) for part in ciphertexts])
         if rows.shape != (len(ciphertexts), self.n_classes):
-            raise ValueError("the scores are not one for each class")
+            raise RuntimeError("the scores are not one for each class")
         return combine_scores(rows[:, None]).astype(_INDEX).tobytes()

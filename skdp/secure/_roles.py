@@ -1,5 +1,6 @@
 """Who does what: the key holder, a participant, the server. Bytes go in, signed bytes come out."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -361,21 +362,16 @@ def _read_one(message, kind, session):
     return sender, parts, query_ids
 
 
-class _library_faults:
+@contextmanager
+def _library_faults(sender):
     """Report that the library cannot read signed bytes as a fault of who signed them."""
-
-    def __init__(self, sender):
-        self.sender = sender
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if isinstance(error, RuntimeError):
-            raise ValueError(
-                f"The signed bytes of {self.sender!r} are none of the session's circuit "
-                f"({error}). Ask for new ones."
-            ) from error
+    try:
+        yield
+    except RuntimeError as error:
+        raise ValueError(
+            f"The signed bytes of {sender!r} are none of the session's circuit ({error}). Ask for "
+            "new ones."
+        ) from error
 
 
 def _check_ids(query_ids):
