@@ -39,9 +39,9 @@ class PlainClient:
 
     def decrypt(self, results):
         """Return the class index of each query."""
-        indices = [np.frombuffer(result, _INDEX) for result in results]
-        if any(len(index) != 1 for index in indices):
+        if any(len(result) != _INDEX.itemsize for result in results):
             raise RuntimeError("a result is no class index")
+        indices = [np.frombuffer(result, _INDEX) for result in results]
         return [int(index[0]) for index in indices]
 
 
@@ -53,7 +53,7 @@ class PlainEvaluator:
 
     def evaluate(self, ciphertexts):
         """Return the class index of one query."""
-        rows = np.array([np.frombuffer(part, np.uint8) for part in ciphertexts])
-        if rows.shape != (len(ciphertexts), self.n_classes):
+        if any(len(part) != self.n_classes for part in ciphertexts):
             raise RuntimeError("the scores are not one for each class")
+        rows = np.array([np.frombuffer(part, np.uint8) for part in ciphertexts])
         return combine_scores(rows[:, None]).astype(_INDEX).tobytes()
