@@ -111,7 +111,7 @@ def test_wrong_kind_and_wrong_role(plain):
 def test_signature_of_somebody_else(plain):
     stranger = Identity.generate("ward 0")
     forged = write_message("scores", plain.session, stranger, [bytes(4)], ["query 0"])
-    with pytest.raises(ValueError, match="signature .* is not that of 'ward 0'"):
+    with pytest.raises(ValueError, match=r"signature .* is not that of 'ward 0'"):
         read_message(forged, "scores", plain.session)
 
 
