@@ -58,8 +58,6 @@ def secure(session):
     """The combination under encryption; not by default: it takes minutes and has old pins."""
     try:
         session.install("-e", ".[secure]", "pytest>=8")
-        # torch may bring a newer setuptools, without the pkg_resources that concrete imports.
-        session.install("setuptools<80")
     except nox.command.CommandFailed:
         session.skip("concrete-python 2.11 cannot be installed here")
     session.run("pytest", "-q", "tests/secure", env={"OMP_NUM_THREADS": "1"})

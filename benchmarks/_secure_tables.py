@@ -42,10 +42,5 @@ def combination():
 
 
 def _size(n_bytes):
-    units = ((1e6, "MB"), (1e3, "kB"))
-    scale, unit = next(each for each in units if n_bytes >= each[0] or each[1] == "kB")
-    return (
-        f"{n_bytes / scale:.0f} {unit}"
-        if n_bytes >= 10 * scale
-        else f"{n_bytes / scale:.1f} {unit}"
-    )
+    scale, unit = (1e6, "MB") if n_bytes >= 1e6 else (1e3, "kB")
+    return f"{n_bytes / scale:.{0 if n_bytes >= 10 * scale else 1}f} {unit}"
