@@ -21,7 +21,9 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimators : list of object
-        Fitted classifiers on the same classes, at least two.
+        Fitted classifiers on the same classes, at least two. :func:`sklearn.base.clone` forgets
+        their fit, as cross-validation does, unless each is in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
 
     scale : tuple of (float, float), default=(0.0, 1.0)
         Public range of the scores, which are the likelier the larger; see :class:`ScoreScale`.

@@ -78,8 +78,8 @@ class KeyHolder(_Role):
         -------
         secret_key : bytes
             Signed, **not encrypted**. For the participants and the key holder itself, over
-            confidential channels, and never for the server; :func:`Path.write_bytes` makes a file
-            that others may read, :meth:`save_secret_key` does not.
+            confidential channels, and never for the server; a file of it should be
+            written by :meth:`save_secret_key`, which lets no other user read it.
 
         evaluation_keys : bytes
             Signed; for the server. They allow to compute and not to decrypt.

@@ -3,8 +3,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skdp import CDMMAClassifier, DeepFuzzyClassifier
@@ -36,6 +38,15 @@ def test_local_models_of_digits(digits, model, method, scale):
     assert found.tolist() == combination.classes_[combine_scores(scores)].tolist()
     assert combination.score(X[400:], y[400:]) > 0.9
     assert combination.n_features_in_ == 64
+
+
+def test_clones_of_frozen_estimators_are_fitted(digits):
+    X, y = digits
+    models = [FrozenEstimator(LogisticRegression().fit(X[i::2], y[i::2])) for i in range(2)]
+    first = SecureCombination(models).fit()
+    again = clone(first).fit()
+    assert again.predict(X[:50]).tolist() == first.predict(X[:50]).tolist()
+    assert again.session_.digest != first.session_.digest
 
 
 @needs_concrete
