@@ -1,6 +1,7 @@
 """Who does what: the key holder, a participant, the server. Bytes go in, signed bytes come out."""
 
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -342,8 +343,14 @@ class Server(_Role):
 
 
 def _evaluate_share(backend, circuit, keys, columns):
-    evaluator = make_backend(backend).evaluator(circuit, keys)
+    evaluator = _process_evaluator(backend, circuit, keys)
     return [evaluator.evaluate(column) for column in columns]
+
+
+@lru_cache(maxsize=1)
+def _process_evaluator(backend, circuit, keys):
+    """Return the evaluator of this process: a second batch need not unpack the keys again."""
+    return make_backend(backend).evaluator(circuit, keys)
 
 
 def _client(session, secret_key):
