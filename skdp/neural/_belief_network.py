@@ -10,6 +10,9 @@ from skdp.neural._polynomials import sigmoid_coefficients
 from skdp.neural._torch import torch
 from skdp.neural._training import batches, train
 
+# Spread of the first pre-activations of layers above the first, whose inputs vary less (MNIST with
+# 10,000 rows: 97.6 % at 3, 93.8 % at 1, without training of the energy layers).
+_UPPER_SPREAD = 3.0
 # Rows that pass through a trained layer at once: their maps stay in the cache (as in _crbm).
 _CHUNK = 200
 # Added to variances: a unit that is constant over a batch becomes zero and not undefined.
@@ -76,9 +79,10 @@ class BeliefNetwork(torch.nn.Module):
         shape = self.in_shape = architecture.channels or (architecture.n_features, 1, 1)
         self.layers = torch.nn.ModuleList()
         for n_filters in below:
-            layer = EnergyLayer(shape, n_filters, [architecture.kernel_size] * 2, coefficients)
-            self.layers.append(layer)
-            shape = layer.out_shape
+            spread = _UPPER_SPREAD if len(self.layers) else 1.0
+            size = [architecture.kernel_size] * 2
+            self.layers.append(EnergyLayer(shape, n_filters, size, coefficients, spread))
+            shape = self.layers[-1].out_shape
         self.hidden = torch.nn.Linear(prod(shape), n_hidden)
         self.standardised = Standardisation(n_hidden)
         self.scores = torch.nn.Linear(n_hidden, architecture.n_classes)
@@ -126,7 +130,7 @@ def train_layers(network, rows, noise_scales, *, n_epochs, progress, **settings)
 
     Returns
     -------
-    features : Tensor of shape (n_samples, n_features)
+    features : Tensor of shape (n_samples, n_features), float16
         In [0, 1].
     """
     maps = network.visible(rows)
@@ -135,7 +139,8 @@ def train_layers(network, rows, noise_scales, *, n_epochs, progress, **settings)
             tell = progress(number)
             _train_layer(layer, maps, scale, n_epochs=n_epochs, progress=tell, **settings)
         with torch.no_grad():
-            maps = torch.cat([layer(chunk) for chunk in maps.split(_CHUNK)])
+            # Half precision is enough for values in [0, 1], and takes half the memory.
+            maps = torch.cat([layer(part.float()).half() for part in maps.split(_CHUNK)])
     return maps.flatten(1)
 
 
@@ -147,7 +152,8 @@ def _train_layer(
         for positions in batches(len(maps), batch_size, generator):
             drawn = noise.laplace(0, scale, size=len(layer.coefficients))
             optimiser.zero_grad()
-            layer.contrast(maps[positions], layer.coefficients + _like(drawn, maps), generator)
+            batch = maps[positions].float()
+            layer.contrast(batch, layer.coefficients + _like(drawn, batch), generator)
             optimiser.step()
         progress(epoch + 1)
 
@@ -178,12 +184,12 @@ def train_classifier(network, features, take, **settings):
 
     def loss(network, positions):
         batch, coefficients = take(positions)
-        return taylor_loss(network.classify(batch), coefficients)
+        return taylor_loss(network.classify(batch.float()), coefficients)
 
     network.train()
     train(network, loss, len(features), **settings)
     with torch.no_grad():
-        network.standardised.calibrate(network.hidden(features[:_CALIBRATION_ROWS]))
+        network.standardised.calibrate(network.hidden(features[:_CALIBRATION_ROWS].float()))
     network.eval()
     for parameter in network.layers.parameters():
         parameter.requires_grad_(True)

@@ -88,7 +88,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     n_epochs : int, default=30
         Passes over all rows for the dense layer and the scores.
 
-    pretrain_learning_rate, learning_rate : float, default=0.005, 0.01
+    pretrain_learning_rate, learning_rate : float, default=0.001, 0.01
         Of Adam, for the energy layers and for those above.
 
     bounds : pair (low, high), default=(0, 1)
@@ -212,7 +212,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         batch_size=3600,
         pretrain_epochs=1,
         n_epochs=30,
-        pretrain_learning_rate=0.005,
+        pretrain_learning_rate=0.001,
         learning_rate=0.01,
         bounds=(0, 1),
         classes=None,
@@ -261,11 +261,12 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         coefficients = label_coefficients(labels, network.scores.out_features).to(rows)
         columns = np.full(rows.shape[1] if per_row else 1, scales[0] * per_row)
         perturbation = Perturbation(columns, float(scales[-1]), per_row)
+        generator = torch.Generator().manual_seed(draw_seeds(random_state))
+        shared = {"batch_size": size, "generator": generator}
         if per_row:
             take = perturbation.of_all_rows(rows, coefficients, random_state)
             rows, coefficients = take(slice(None))
-        generator = torch.Generator().manual_seed(draw_seeds(random_state))
-        shared = {"batch_size": size, "generator": generator}
+            rows = rows.clamp(0, 1)  # as visible units are; it costs nothing, and helps at small ε
         features = train_layers(
             network,
             rows,

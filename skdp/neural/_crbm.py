@@ -11,9 +11,6 @@ _STRIDE = 2
 # Rows of which an energy is computed at a time, so that maps stay in the cache: MNIST in chunks
 # of 100 to 400 rows takes two thirds of the time of whole batches.
 _CHUNK = 200
-# Standard deviation of the first pre-activations on inputs of 1/2: units of both halves of the
-# interval [-1, 1], few of them at its ends (rule of thumb).
-_INITIAL_SPREAD = 1.0
 
 
 class PolynomialFunction(torch.autograd.Function):
@@ -63,9 +60,12 @@ class EnergyLayer(torch.nn.Module):
 
     coefficients : ndarray of shape (degree + 1,)
         α, from :func:`~skdp.neural._polynomials.sigmoid_coefficients`.
+
+    spread : float, default=1.0
+        Standard deviation of the first pre-activations, on inputs that vary by 1/2.
     """
 
-    def __init__(self, in_shape, n_filters, kernel_size, coefficients):
+    def __init__(self, in_shape, n_filters, kernel_size, coefficients, spread=1.0):
         super().__init__()
         self.in_shape = tuple(in_shape)
         channels, *size = self.in_shape
@@ -73,8 +73,8 @@ class EnergyLayer(torch.nn.Module):
         kernel = [1 if length == 1 else k for k, length in zip(kernel_size, size, strict=True)]
         self.stride = [1 if length == 1 else _STRIDE for length in size]
         self.padding = [k // 2 for k in kernel]
-        spread = _INITIAL_SPREAD / (0.5 * np.sqrt(channels * np.prod(kernel)))
-        weight = torch.randn(n_filters, channels, *kernel) * spread
+        weight = torch.randn(n_filters, channels, *kernel)
+        weight *= spread / (0.5 * np.sqrt(channels * np.prod(kernel)))
         self.weight = torch.nn.Parameter(weight)
         self.hidden_bias = torch.nn.Parameter(-0.5 * weight.sum(dim=(1, 2, 3)))
         self.visible_bias = torch.nn.Parameter(torch.zeros(channels))
