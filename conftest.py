@@ -1,0 +1,6 @@
+"""What cannot be collected where an optional package is not installed."""
+
+from importlib.util import find_spec
+
+# Doctests of modules that import PyTorch. ``nox -s neural`` runs them.
+collect_ignore_glob = [] if find_spec("torch") else ["skdp/neural/_*.py", "doc/neural.rst"]

@@ -1,0 +1,271 @@
+"""What all private networks share: validation, prediction, long training, files."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.neural._accounts import accounts_frame
+from skdp.neural._exchange import read_network, write_network
+from skdp.neural._network import Architecture
+from skdp.neural._torch import torch
+from skdp.neural._training import find_device
+from skdp.noise import PrivateRandomness, warn
+from skdp.privacy import PrivacyGuarantee
+from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
+from skdp.utils._random import draw_seeds
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import forget_fit
+
+# What an accountant may overspend by its search, relatively (that of Opacus: an ε of 0.01).
+_ROUNDING = 0.05
+# Rows that pass through the network at once in prediction (rule of thumb).
+_PREDICTED_AT_ONCE = 2000
+
+
+class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
+    """Base of the classifiers of this package.
+
+    A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
+    ``_describe()``, the name and relation of its guarantee, and ``_train(network, rows, labels,
+    random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the last one is
+    that of one labelled record.
+    """
+
+    epsilon: float
+    classes_: np.ndarray
+    bounds_: np.ndarray
+    network_: torch.nn.Module
+    guarantee_: PrivacyGuarantee
+    accounts_: list
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right")],
+        "image_shape": [tuple, list, None],
+        "hidden_layer_sizes": [tuple, list],
+        "kernel_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "bounds": [tuple, list],
+        "classes": ["array-like", None],
+        "warm_start": ["boolean"],
+        "device": [StrOptions({"auto", "cpu", "cuda"})],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+    # Parameters that decide what was fitted, saved with it.
+    _saved: tuple = ("epsilon", "image_shape", "hidden_layer_sizes", "kernel_size")
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Train on private rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows, clipped to ``bounds``.
+
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            With ``guarantee_``.
+
+        Raises
+        ------
+        ValueError
+            When rows, labels, bounds or layers do not fit together.
+        """
+        goes_on = self.warm_start and hasattr(self, "network_")
+        if not goes_on:
+            forget_fit(self)
+        X, y = validate_private_data(self, X, y, reset=not goes_on)
+        check_classification_targets(y)
+        classes = self.classes_ if goes_on else self._find_classes(y)
+        if not np.isin(y, classes).all():
+            raise ValueError(
+                f"y holds labels that are none of the classes of {type(self).__name__}. Name "
+                "them in its 'classes' parameter before the first fit."
+            )
+        bounds = self.bounds_ if goes_on else self._find_bounds(X.shape[1])
+        architecture = self._architecture(X.shape[1], len(classes))
+        self._warn_of_seed()
+        random_state = check_random_state(self.random_state)
+        if goes_on:
+            network = self.network_
+        else:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(draw_seeds(random_state))
+                network = self._make_network(architecture)
+        device = find_device(self.device)
+        rows = self._to_unit(X, bounds)
+        labels = np.searchsorted(classes, y)
+        accounts = self._train(network.to(device), rows.to(device), labels, random_state)
+        self.network_ = network.cpu().eval()
+        self.classes_, self.bounds_ = classes, bounds
+        guarantee = accounts[-1].guarantee(X.shape[1], **self._describe())
+        self.guarantee_ = self.guarantee_ + guarantee if goes_on else guarantee
+        self.accounts_ = [*self.accounts_, *accounts] if goes_on else accounts
+        self._warn_of(accounts[-1])
+        return self
+
+    def _architecture(self, n_features, n_classes):
+        shape = None if self.image_shape is None else tuple(map(int, self.image_shape))
+        sizes = tuple(self.hidden_layer_sizes)
+        if not sizes or not all(isinstance(n, Integral) and int(n) > 0 for n in sizes):
+            raise ValueError(
+                f"The 'hidden_layer_sizes' parameter of {type(self).__name__} must be a tuple of "
+                f"positive whole numbers, got {sizes!r}. The last is that of a dense layer."
+            )
+        sizes = tuple(map(int, sizes))
+        architecture = Architecture(n_features, n_classes, shape, sizes, int(self.kernel_size))
+        architecture.check(self)
+        return architecture
+
+    def _find_classes(self, y):
+        classes = np.unique(y if self.classes is None else np.asarray(self.classes))
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, got {len(classes)} class. "
+                "Name them in its 'classes' parameter."
+            )
+        return classes
+
+    def _find_bounds(self, n_features):
+        name = type(self).__name__
+        try:
+            low, high = (np.broadcast_to(end, n_features).astype(float) for end in self.bounds)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The 'bounds' parameter of {name} must be a pair (low, high) of numbers or of "
+                f"{n_features} numbers each, what is publicly known of the columns, such as "
+                "bounds=(0, 255)."
+            ) from error
+        if not (np.isfinite(high - low).all() and (low < high).all()):
+            raise ValueError(f"The 'bounds' parameter of {name} must be finite, low < high.")
+        return np.stack([low, high])
+
+    @staticmethod
+    def _to_unit(X, bounds):
+        low, high = bounds
+        unit = (np.clip(X, low, high) - low) / (high - low)
+        return torch.from_numpy(np.ascontiguousarray(unit, dtype=np.float32))
+
+    def _warn_of_seed(self):
+        if isinstance(self.random_state, Integral):
+            warn(
+                f"{type(self).__name__}(random_state={self.random_state}): whoever guesses this "
+                "seed can recompute the noise and remove it. Use random_state=None for anything "
+                "that leaves your hands."
+            )
+
+    def _warn_of(self, account):
+        """Warn where a row has less than the budget says."""
+        name = f"{type(self).__name__}(epsilon={self.epsilon:g})"
+        if not np.isfinite(account.epsilon):
+            warn(f"{name} guarantees nothing for one row: {account.reason}.")
+        elif account.epsilon > self.epsilon * (1 + _ROUNDING):
+            warn(
+                f"{name} is {account.epsilon:.4g}-private for one labelled record, not "
+                f"{self.epsilon:g}-private: the papers' budget is for sums over a batch. See "
+                "guarantee_ and accounts()."
+            )
+
+    @torch.no_grad()
+    def _scores(self, X):
+        check_is_fitted(self, "network_")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = self._to_unit(X, self.bounds_)
+        device = find_device(self.device)
+        network = self.network_.to(device)
+        parts = [network(part.to(device)).cpu() for part in rows.split(_PREDICTED_AT_ONCE)]
+        self.network_.cpu()
+        return torch.cat(parts)
+
+    def predict_proba(self, X):
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries, clipped to ``bounds``; no noise is added to them.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._probabilities(self._scores(X).double()).numpy()
+
+    def predict(self, X):
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def accounts(self):
+        """Return what was spent: as the paper counts, as composition demands, and for a row.
+
+        Returns
+        -------
+        accounts : DataFrame
+            With columns counting, protects, epsilon, delta, holds, reason; one block of rows for
+            each call of :meth:`fit` with ``warm_start``.
+        """
+        check_is_fitted(self, "accounts_")
+        return accounts_frame(self.accounts_)
+
+    def save(self, path):
+        """Write the fitted network to a file of arrays and text, without code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to.
+        """
+        check_is_fitted(self, "network_")
+        write_network(self, path)
+
+    @classmethod
+    def load(cls, path):
+        """Read a fitted network that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        classifier : estimator
+            Fitted; it predicts bit for bit as the one that was saved.
+
+        Raises
+        ------
+        ValueError
+            When the file is truncated, altered, or holds something else.
+        """
+        return read_network(cls, path)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # at the default ε, few rows teach nothing
+        return tags

@@ -1,0 +1,98 @@
+"""Fitted networks as files: arrays and a JSON header, no code."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from skdp.neural._accounts import PrivacyAccount
+from skdp.neural._torch import torch
+from skdp.privacy import PrivacyGuarantee
+from skdp.utils._labels import stored_labels
+from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
+from skdp.utils._validation import stored_array
+
+# What the keys of a network's arrays start with.
+_PREFIX = "network/"
+
+
+def write_network(classifier, path):
+    """Write a fitted network to a file.
+
+    Parameters
+    ----------
+    classifier : PrivateNetworkClassifier
+        Fitted.
+
+    path : str or path-like
+        Where to.
+    """
+    header = {
+        "parameters": {name: _listed(getattr(classifier, name)) for name in classifier._saved},
+        "classes": classifier.classes_.tolist(),
+        "n_features": int(classifier.n_features_in_),
+        "feature_names": getattr(classifier, "feature_names_in_", np.array([])).tolist(),
+        "guarantee": asdict(classifier.guarantee_),
+        "accounts": [asdict(account) for account in classifier.accounts_],
+    }
+    state = classifier.network_.state_dict()
+    arrays = {f"{_PREFIX}{key}": value.numpy() for key, value in state.items()}
+    arrays["bounds"] = classifier.bounds_
+    save_arrays(path, type(classifier).__name__, header, arrays)
+
+
+def read_network(cls, path):
+    """Read a classifier, ``cls``, from a file.
+
+    Parameters
+    ----------
+    cls : type
+        Subclass of PrivateNetworkClassifier.
+
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    classifier : PrivateNetworkClassifier
+        Fitted.
+    """
+    header, arrays = load_arrays(path, cls.__name__)
+    with well_formed(path, cls.__name__):
+        return _build(cls, header, arrays)
+
+
+def _build(cls, header, arrays):
+    parameters = header["parameters"]
+    require(set(parameters) == set(cls._saved), "parameters")
+    classifier = cls(**parameters)
+    classifier._validate_params()
+    p, classes = header["n_features"], stored_labels(header["classes"])
+    require(type(p) is int and p > 0, "n_features")
+    require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
+    architecture = classifier._architecture(p, len(classes))
+    sizes = [p, len(classes), *architecture.hidden_layer_sizes]
+    # A file of a few bytes must not make a network of gigabytes: its arrays hold each weight.
+    require(max(sizes) <= sum(array.size for array in arrays.values()), "sizes")
+    network = classifier._make_network(architecture)
+    state = {
+        key: torch.from_numpy(
+            np.array(stored_array(arrays, f"{_PREFIX}{key}", np.float32, tuple(value.shape)))
+        )
+        for key, value in network.state_dict().items()
+    }
+    network.load_state_dict(state)
+    bounds = stored_array(arrays, "bounds", np.float64, (2, p))
+    require((bounds[0] < bounds[1]).all(), "bounds")
+    names = np.array(header["feature_names"], dtype=object)
+    require(names.shape in {(0,), (p,)}, "feature_names")
+    if len(names):
+        classifier.feature_names_in_ = names
+    classifier.guarantee_ = PrivacyGuarantee(**header["guarantee"])
+    classifier.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
+    classifier.network_, classifier.bounds_ = network.eval(), np.array(bounds)
+    classifier.classes_, classifier.n_features_in_ = classes, p
+    return classifier
+
+
+def _listed(value):
+    return list(value) if isinstance(value, tuple) else value
