@@ -264,7 +264,9 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         generator = torch.Generator().manual_seed(draw_seeds(random_state))
         shared = {"batch_size": size, "generator": generator}
         if per_row:
-            take = perturbation.of_all_rows(rows, coefficients, random_state)
+            # None is fresh entropy there, and not NumPy's global generator as it is here.
+            source = None if self.random_state is None else random_state
+            take = perturbation.of_all_rows(rows, coefficients, source)
             rows, coefficients = take(slice(None))
             rows = rows.clamp(0, 1)  # as visible units are; it costs nothing, and helps at small ε
         features = train_layers(
