@@ -297,10 +297,8 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         if isinstance(self.pretrained, PrivateNetworkClassifier):
             check_is_fitted(self.pretrained, "network_")
             self._check_pretrained(rows.shape[1])
-            relevant = self.pretrained.network_.to(rows.device)
-            shares = budget_shares(relevant, rows, epsilon, random_state)
-            self.pretrained.network_.cpu()
-            return shares, epsilon / 2
+            relevant = deepcopy(self.pretrained.network_).to(rows)
+            return budget_shares(relevant, rows, epsilon, random_state), epsilon / 2
         relevant = deepcopy(network)
         if self.pretrained == "private":
             split, spent = (np.inf, np.inf), np.inf

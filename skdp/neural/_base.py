@@ -98,16 +98,17 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self._warn_of_seed()
         random_state = check_random_state(self.random_state)
         if goes_on:
-            network = self.network_
+            network = self.network_.float()
         else:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(draw_seeds(random_state))
                 network = self._make_network(architecture)
         device = find_device(self.device)
-        rows = self._to_unit(X, bounds)
+        rows = self._to_unit(X, bounds).float()
         labels = np.searchsorted(classes, y)
         accounts = self._train(network.to(device), rows.to(device), labels, random_state)
-        self.network_ = network.cpu().eval()
+        # In double precision, so that the scores of a row do not depend on those beside it.
+        self.network_ = network.cpu().double().eval()
         self.classes_, self.bounds_ = classes, bounds
         guarantee = accounts[-1].guarantee(X.shape[1], **self._describe())
         self.guarantee_ = self.guarantee_ + guarantee if goes_on else guarantee
@@ -155,7 +156,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     def _to_unit(X, bounds):
         low, high = bounds
         unit = (np.clip(X, low, high) - low) / (high - low)
-        return torch.from_numpy(np.ascontiguousarray(unit, dtype=np.float32))
+        return torch.from_numpy(np.ascontiguousarray(unit, dtype=np.float64))
 
     def _warn_of_seed(self):
         if isinstance(self.random_state, Integral):
@@ -201,7 +202,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._probabilities(self._scores(X).double()).numpy()
+        return self._probabilities(self._scores(X)).numpy()
 
     def predict(self, X):
         """Return the most probable class of each row.

@@ -73,10 +73,10 @@ def _build(cls, header, arrays):
     sizes = [p, len(classes), *architecture.hidden_layer_sizes]
     # A file of a few bytes must not make a network of gigabytes: its arrays hold each weight.
     require(max(sizes) <= sum(array.size for array in arrays.values()), "sizes")
-    network = classifier._make_network(architecture)
+    network = classifier._make_network(architecture).double()
     state = {
         key: torch.from_numpy(
-            np.array(stored_array(arrays, f"{_PREFIX}{key}", np.float32, tuple(value.shape)))
+            np.array(stored_array(arrays, f"{_PREFIX}{key}", np.float64, tuple(value.shape)))
         )
         for key, value in network.state_dict().items()
     }
