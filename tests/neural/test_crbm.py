@@ -146,9 +146,7 @@ def test_noise_on_the_coefficients_moves_the_mean_energy_by_nothing():
     with torch.no_grad():
         exact = layer.energy(visible, layer.coefficients)
         draws = [
-            layer.energy(
-                visible, layer.coefficients + torch.tensor(rng.laplace(0, 2, 8)).float()
-            )
+            layer.energy(visible, layer.coefficients + torch.tensor(rng.laplace(0, 2, 8)).float())
             for _ in range(4000)
         ]
     spread = torch.stack(draws).std(dim=0) / np.sqrt(len(draws))

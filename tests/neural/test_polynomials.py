@@ -38,9 +38,7 @@ def test_taylor_coefficients_are_those_of_the_sigmoid_and_not_of_tanh():
 
 def test_the_line_is_that_of_least_squares():
     slope, offset = np.polyfit(np.linspace(-1, 1, 200_001), expit(np.linspace(-1, 1, 200_001)), 1)
-    np.testing.assert_allclose(
-        sigmoid_coefficients("piecewise", 7), [offset, slope], rtol=1e-5
-    )
+    np.testing.assert_allclose(sigmoid_coefficients("piecewise", 7), [offset, slope], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
