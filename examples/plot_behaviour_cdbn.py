@@ -70,23 +70,17 @@ def load_spectra():
         activity = load_human_activity()
     except OSError:
         return None
-    bands = sorted(
-        (
-            name.split("-logband")[0],
-            name.split("-")[-1],
-            int(name.split("logband")[1].split("-")[0]),
-        )
-        for name in activity.feature_names
-        if "-logband" in name
-    )
-    places = [activity.feature_names.index(f"{s}-logband{b}-{axis}") for s, axis, b in bands]
-    n_bands = len({band for *_, band in bands})
+    names = [name.split("-") for name in activity.feature_names if "-logband" in name]
+    signals = sorted({(signal, axis) for signal, _, axis in names})
+    bands = sorted({band for _, band, _ in names}, key=lambda band: int(band[len("logband") :]))
+    order = [f"{signal}-{band}-{axis}" for signal, axis in signals for band in bands]
+    places = [activity.feature_names.index(name) for name in order]
     found = activity.data[:, places]
     # Bounds that somebody published; here those of the people who are left out of the training.
     publishers = activity.groups % 5 == 0
     low, high = np.quantile(found[publishers], [0.001, 0.999], axis=0)
     unit = np.clip((found - low) / (high - low), 0, 1)
-    return unit.reshape(len(unit), -1, n_bands), activity.target, activity.groups
+    return unit.reshape(len(unit), len(signals), len(bands)), activity.target, activity.groups
 
 
 # %%

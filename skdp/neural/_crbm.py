@@ -94,7 +94,7 @@ class EnergyLayer(torch.nn.Module):
         return convolve(visible, self.weight, self.hidden_bias, self.stride, self.padding)
 
     def probability(self, pre_activation, coefficients):
-        """Return the polynomial of the normalised pre-activation, which noise can take anywhere."""
+        """Return the polynomial of the normalised pre-activation; noise takes it anywhere."""
         scale = torch.maximum(pre_activation.abs(), response_scale(pre_activation))
         return PolynomialFunction.apply(pre_activation / scale, coefficients)
 

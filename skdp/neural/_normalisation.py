@@ -2,8 +2,8 @@
 
 from skdp.neural._torch import torch
 
-# Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from Krizhevsky,
-# Sutskever and Hinton, 2012).
+# Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
+# Krizhevsky, Sutskever and Hinton, 2012).
 _OFFSET, _WIDTH, _WEIGHT = 2.0, 5, 1e-4
 # Least range of a unit over a batch: where it is constant, it becomes zero and not undefined.
 _LEAST_RANGE = 1e-6

@@ -50,7 +50,7 @@ def test_energy_is_that_of_equation_14(in_shape, kernel_size):
     layer = make_layer(in_shape, 7, kernel_size)
     row = np.random.default_rng(0).uniform(size=in_shape)
     a = slow_pre_activations(layer, row)
-    energy = -sum(c * channel.sum() for c, channel in zip(layer.visible_bias.tolist(), row))
+    energy = -float(layer.visible_bias.detach().double().numpy() @ row.sum(axis=(1, 2)))
     for k, i, j in np.ndindex(*layer.out_shape):
         x = a[k, i, j] / slow_scale(a[:, i, j], k)
         energy -= sum(alpha * x**power for power, alpha in enumerate(ALPHA)) * a[k, i, j]
