@@ -153,10 +153,11 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     - Lemma 2 takes the largest sensitivity of one group of hidden units for that of all, since
       groups "will not be merged". All of them read the same row: their losses add up to K times.
     - It is silent on how the budget is split. The authors' program spends all of ε on each
-      layer, draws the noise of the energies once when the program starts, computes Δ from each
+      layer, draws the noise of the energies once, when the program starts, computes Δ from each
       batch, and reads exact rows in the layers above. Here Δ is the maximum over all rows in
-      [0, 1], some ten times as much, at which the filters learn next to nothing with
-      ``noise_per="batch"`` and a small ε: figures come from the layers above.
+      [0, 1], an order of magnitude more. With ``noise_per="batch"`` at ε = 0.5 the noise of the
+      first layer's coefficients is then of scale 15, and they are at most 1/2: what MNIST gains
+      by the energy layers is 95.8 % against 94.7 % with ``pretrain_epochs=0`` (one seed).
     - Δ_C = d + d²/4 for d hidden units counts the quadratic coefficients, which depend on no
       label, and one output; it is kept. Hidden units are standardised over the batch and cut at
       0 and 1, which couples the rows of a batch.
