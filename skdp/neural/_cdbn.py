@@ -56,7 +56,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     noise_per : {"row", "batch"}, default="row"
         What gets noise of its own; see above.
 
-    budget_split : sequence of float or None, default=None
+    budget_split : tuple of float or None, default=None
         Parts of ``epsilon`` for each energy layer and, last, for the loss; they are divided by
         their sum. None: equal parts. With ``noise_per="row"`` layers above the first read what
         is private already, and spend nothing.
@@ -188,7 +188,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         **PrivateNetworkClassifier._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "noise_per": [StrOptions({"row", "batch"})],
-        "budget_split": ["array-like", None],
+        "budget_split": [tuple, list, None],
         "approximation": [StrOptions(set(APPROXIMATIONS))],
         "degree": [Interval(Integral, 1, None, closed="left")],
         "pretrain_epochs": [Interval(Integral, 0, None, closed="left")],
