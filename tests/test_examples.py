@@ -137,3 +137,12 @@ def test_belief_network_on_a_made_up_cohort(tmp_path):
     assert rows[-1][2] > rows[0][2] + 5
     assert all(row[3] > row[0] for row in rows)  # what a row has is not the parameter
     assert (tmp_path / "behaviour_cdbn.png").stat().st_size > 10_000
+
+
+def test_combination_on_embedded_digits(tmp_path):
+    *alone, combined = (
+        float(row[-1].rstrip("%")) for row in table_of("plot_secure_combination.py", tmp_path)
+    )
+    assert len(alone) == 3
+    assert combined > max(alone)
+    assert (tmp_path / "secure_combination.png").stat().st_size > 10_000
