@@ -64,7 +64,8 @@ def identical(epsilon, draw, **settings):
 
 
 def dpsgd(epsilon, draw):
-    settings = {**NETWORK, "mechanism": "dpsgd", "learning_rate": 2e-3}
+    # Of 2e-3 and 8e-3, one seed at ε = 0.5: 83 % after three epochs, 89 % after two.
+    settings = {**NETWORK, "mechanism": "dpsgd", "learning_rate": 8e-3, "n_epochs": 2}
     return AdaptiveLaplaceClassifier(epsilon, random_state=draw, **settings)
 
 
