@@ -192,6 +192,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         *PrivateNetworkClassifier._saved,
         *("delta", "mechanism", "noise_per", "budget_split", "normalization", "batch_size"),
     )
+    _kept = (*PrivateNetworkClassifier._kept, "mechanism", "normalization")
 
     def __init__(
         self,
@@ -346,6 +347,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         calibrate(network, take(positions)[0] if perturbation.per_row else rows[positions])
 
     def _train_dpsgd(self, network, rows, labels, random_state):
+        if not (self.delta > 0 and np.isfinite(self.epsilon)):
+            raise ValueError(
+                "AdaptiveLaplaceClassifier(mechanism='dpsgd') has Gaussian noise, which needs a "
+                f"finite 'epsilon' and a positive 'delta', got epsilon={self.epsilon!r} and "
+                f"delta={self.delta!r}. Use for instance delta=1e-5."
+            )
         return train_dpsgd(
             network,
             rows,
