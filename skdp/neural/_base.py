@@ -102,7 +102,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         bounds = self.bounds_ if goes_on else self._find_bounds(X.shape[1])
         architecture = self._architecture(X.shape[1], len(classes))
         self._warn_of_seed()
-        random_state = check_random_state(self.random_state)
+        # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
+        fresh = np.random.RandomState() if self.random_state is None else self.random_state
+        random_state = check_random_state(fresh)
         if goes_on:
             # A copy: whatever fails below must leave a network that its guarantee_ covers.
             network = deepcopy(self.network_).float()
@@ -126,15 +128,20 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         return self
 
     def _remember_kept(self):
-        self._made_of = {name: getattr(self, name) for name in self._kept}
+        self._made_of = self._what_is_kept()
+
+    def _what_is_kept(self):
+        values = {name: getattr(self, name) for name in self._kept}
+        return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
     def _check_kept(self):
         """Raise ValueError where the fitted network is not of the present parameters."""
-        for name, value in self._made_of.items():
-            if getattr(self, name) != value:
+        for name, value in self._what_is_kept().items():
+            former = self._made_of[name]
+            if value != former:
                 raise ValueError(
                     f"{type(self).__name__}(warm_start=True) goes on with a network of {name}="
-                    f"{value!r}, got {getattr(self, name)!r}. Keep it, or set warm_start=False."
+                    f"{former!r}, got {value!r}. Keep it, or set warm_start=False."
                 )
 
     def _architecture(self, n_features, n_classes):

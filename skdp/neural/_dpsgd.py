@@ -73,10 +73,10 @@ def train_dpsgd(
     # into every pickle: those of a copy, which is thrown away.
     trained = deepcopy(network).train()
     optimiser = torch.optim.Adam(trained.parameters(), lr=learning_rate)
-    engine = PrivacyEngine()
     with warnings.catch_warnings():
         # Of its default generator and of hooks: said in the classifier's own Notes.
         warnings.simplefilter("ignore", UserWarning)
+        engine = PrivacyEngine()
         model, optimiser, loader = engine.make_private_with_epsilon(
             module=trained,
             optimizer=optimiser,
