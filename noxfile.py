@@ -51,3 +51,13 @@ def doc(session):
     session.install("-e", ".[doc]")
     gallery = [] if "run" in session.posargs else ["-D", "plot_gallery=0"]
     session.run("sphinx-build", "-q", "-W", "--keep-going", *gallery, "doc", "doc/_build")
+
+
+@nox.session(python="3.11")
+def secure(session):
+    """The combination under encryption; not by default: it takes minutes and has old pins."""
+    try:
+        session.install("-e", ".[secure]", "pytest>=8")
+    except nox.command.CommandFailed:
+        session.skip("concrete-python 2.11 cannot be installed here")
+    session.run("pytest", "-q", "tests/secure", env={"OMP_NUM_THREADS": "1"})

@@ -8,6 +8,7 @@ import _front
 import _howto
 import _model_tables as models
 import _records_tables as records
+import _secure_tables as secure
 import _statistics_tables as statistics
 import _transfer_tables as transfers
 import _variant_tables as variants
@@ -145,6 +146,7 @@ SECTIONS = [
             "Clean test digits; the transfer has 200 of them, of which 10 are labelled; δ = 1e-5.",
         ),
     ),
+    ("Local models combined under encryption", "secure", secure.combination),
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),

@@ -13,7 +13,7 @@ ROOT = Path(skdp.__file__).parent
 # A subpackage may import from those after it, never from those before.
 ORDER = [
     *("commands", "transfer", "release", "fuzzy", "membership", "tabular", "neural"),
-    *("noise", "privacy", "datasets", "utils"),
+    *("secure", "noise", "privacy", "datasets", "utils"),
 ]
 # What the target's side may import of the owner's.
 THROUGH_THE_WALL = {("skdp.release", "Release")}

@@ -120,3 +120,12 @@ def test_audits_on_embedded_digits(tmp_path):
     assert more[2] < 0.58
     assert none[-1] > 2  # the audited epsilon
     assert (tmp_path / "privacy_audit.png").stat().st_size > 10_000
+
+
+def test_combination_on_embedded_digits(tmp_path):
+    *alone, combined = (
+        float(row[-1].rstrip("%")) for row in table_of("plot_secure_combination.py", tmp_path)
+    )
+    assert len(alone) == 3
+    assert combined > max(alone)
+    assert (tmp_path / "secure_combination.png").stat().st_size > 10_000

@@ -347,11 +347,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         calibrate(network, take(positions)[0] if perturbation.per_row else rows[positions])
 
     def _train_dpsgd(self, network, rows, labels, random_state):
-        if not (self.delta > 0 and np.isfinite(self.epsilon)):
+        if not (np.isfinite(self.epsilon) and self.delta > 0):
             raise ValueError(
-                "AdaptiveLaplaceClassifier(mechanism='dpsgd') has Gaussian noise, which needs a "
-                f"finite 'epsilon' and a positive 'delta', got epsilon={self.epsilon!r} and "
-                f"delta={self.delta!r}. Use for instance delta=1e-5."
+                "mechanism='dpsgd' needs a finite 'epsilon' and a 'delta' above 0, got epsilon="
+                f"{self.epsilon} and delta={self.delta}: its noise is Gaussian. Use "
+                "mechanism='identical' with epsilon=np.inf to train without noise."
             )
         return train_dpsgd(
             network,

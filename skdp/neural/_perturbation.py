@@ -7,6 +7,10 @@ import numpy as np
 from skdp.neural._torch import torch
 from skdp.noise import OptimalDPNoise, perturb_training_rows
 
+# By how much more two values may move apart when they are rounded to the grid of the noise, in
+# units of its scale (see skdp.noise).
+_GRID = 2.0**-24
+
 
 def perturb_rows(rows, scales, random_state):
     """Return a copy of rows with independent Laplace noise, by the exact sampler of skdp.noise.
@@ -63,7 +67,7 @@ class Perturbation:
     --------
     >>> import numpy as np
     >>> from skdp.neural._perturbation import Perturbation
-    >>> Perturbation(np.full(4, 2.0), 0.5, per_row=True).row_epsilon
+    >>> round(Perturbation(np.full(4, 2.0), 0.5, per_row=True).row_epsilon, 6)
     6.0
     """
 
@@ -78,11 +82,14 @@ class Perturbation:
         Values of [0, 1] with noise of scale b_j lose 1/b_j, another label moves two coefficients
         by 1:
 
-        .. math:: ε = \sum_j 1/b_j + 2/b_y.
+        .. math:: ε = \sum_j 1/b_j + 2/b_y,
+
+        and what rounding to the grid of the noise adds.
         """
         if not (self.per_row and self.label_scale and self.input_scales.all()):
             return np.inf
-        return float((1 / self.input_scales).sum() + 2 / self.label_scale)
+        moves = (1 / self.input_scales).sum() + 2 / self.label_scale
+        return float(moves + (len(self.input_scales) + 2) * _GRID)
 
     def of_all_rows(self, rows, coefficients, random_state):
         """Return rows and coefficients as training may read them, and a function for a batch.

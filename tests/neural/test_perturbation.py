@@ -95,8 +95,9 @@ def test_the_epsilon_of_a_row_is_the_largest_log_ratio_of_densities(rng):
         ratio = log_density(output, row, label) - log_density(output, other, other_label)
         largest = max(largest, ratio)
         assert ratio <= perturbation.row_epsilon + 1e-9
-    assert largest == pytest.approx(perturbation.row_epsilon, rel=1e-12)
-    assert perturbation.row_epsilon == pytest.approx(1 / 0.7 + 1 / 2.0 + 2 / 0.9, rel=1e-12)
+    assert largest == pytest.approx(1 / 0.7 + 1 / 2.0 + 2 / 0.9, rel=1e-12)
+    # Rounding to the grid of the noise moves four values apart by 2^-24 scales more each.
+    assert perturbation.row_epsilon == pytest.approx(largest + 4 * 2.0**-24, rel=1e-12)
 
 
 def test_without_noise_of_its_own_a_row_has_no_epsilon():

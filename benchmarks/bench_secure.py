@@ -1,0 +1,125 @@
+"""What a combination of local models under encryption costs, and whether it equals that in clear.
+
+    python benchmarks/bench_secure.py [--queries 100] [--few 20]
+
+In an environment with concrete-python (``pip install -e ".[secure]"``). One process; of each
+circuit the first query, which unpacks the evaluation keys, is timed apart. "digits": three
+CDMMAClassifier, each on its own third of 1,200 digits. "ties": dissimilarities drawn from eight
+values, so that many classes tie.
+"""
+
+import json
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import time
+
+import numpy as np
+from _report import Timer, parse, save
+from sklearn.datasets import load_digits
+
+from skdp import CDMMAClassifier
+from skdp.secure import (
+    Identity,
+    KeyHolder,
+    Participant,
+    ScoreScale,
+    Server,
+    Session,
+    class_scores,
+    combine_scores,
+)
+
+options = parse(__doc__, queries=100, few=20)
+# Squared distances of digits, scaled to [0, 1], from their reconstructions.
+DIGITS = ScoreScale(-25.0, 0.0)
+GRID = [
+    ("ties", 2, 2, options.few),
+    ("ties", 3, 2, options.few),
+    ("ties", 2, 10, options.few),
+    ("digits", 3, 10, options.queries),
+    ("ties", 3, 10, options.queries),
+    ("ties", 5, 10, options.few),
+]
+
+
+def queries_of(name, n_participants, n_classes, n_queries):
+    """Return the scale and the scores of each participant."""
+    if name == "ties":
+        values = np.random.RandomState(0).randint(0, 256, 8)
+        shape = (n_participants, n_queries, n_classes)
+        scores = np.random.RandomState(1).choice(values, shape)
+        return ScoreScale(0, 255, larger_is_likelier=False), scores.astype(float)
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    models = [
+        CDMMAClassifier(n_layers=2, random_state=0).fit(X[i:1200:3], y[i:1200:3]) for i in range(3)
+    ]
+    queries = X[1200 : 1200 + n_queries]
+    return DIGITS, np.array([class_scores(m, queries, "decision_function") for m in models])
+
+
+def parameters(session):
+    """Return what the compiler chose for security: dimensions and noise of all keys."""
+    keyset = json.loads(session.circuit)["specs"]["keyset"]
+    bootstraps = [key["params"] for key in keyset["lweBootstrapKeys"]]
+    names = ("inputLweDimension", "glweDimension", "polynomialSize", "variance")
+    return [{name: params[name] for name in names} for params in bootstraps]
+
+
+def measure(name, n_participants, n_classes, n_queries):
+    scale, scores = queries_of(name, n_participants, n_classes, n_queries)
+    names = ["key holder", "server", *(f"participant {i}" for i in range(n_participants))]
+    holder, server, *others = map(Identity.generate, names)
+    parties = holder.public, server.public, [other.public for other in others]
+    classes, ids = list(range(n_classes)), [str(i) for i in range(n_queries)]
+    with Timer() as compiling:
+        session = Session.create(classes, scale, *parties)
+    with Timer() as making:
+        secret_key, evaluation_keys = KeyHolder(session, holder).generate_keys()
+    participants = [Participant(session, other, secret_key) for other in others]
+    with Timer() as encrypting:
+        messages = [
+            participant.encrypt(own, classes=classes, query_ids=ids)
+            for participant, own in zip(participants, scores, strict=True)
+        ]
+    warm = [
+        participant.encrypt(own[:1], classes=classes, query_ids=["first"])
+        for participant, own in zip(participants, scores, strict=True)
+    ]
+    combiner = Server(session, server, evaluation_keys)
+    with Timer() as first:
+        combiner.combine(warm)
+    cpu = time.process_time()
+    with Timer() as combining:
+        result = combiner.combine(messages)
+    cpu = time.process_time() - cpu
+    found = KeyHolder(session, holder).decrypt(result, secret_key, ids)
+    plain = combine_scores([scale.dissimilarities(own) for own in scores])
+    return {
+        "queries": name,
+        "participants": n_participants,
+        "classes": n_classes,
+        "n_queries": n_queries,
+        "n_equal": int(np.sum(found == plain)),
+        "compile_seconds": compiling.seconds,
+        "keys_seconds": making.seconds,
+        "encrypt_seconds": encrypting.seconds / n_queries / n_participants,
+        "first_seconds": first.seconds,
+        "query_seconds": combining.seconds / n_queries,
+        "query_cpu_seconds": cpu / n_queries,
+        "secret_key_bytes": len(secret_key),
+        "evaluation_keys_bytes": len(evaluation_keys),
+        "scores_bytes": len(messages[0]) / n_queries,
+        "class_bytes": len(result) / n_queries,
+        "library": json.loads(session.circuit)["library"],
+        "parameters": parameters(session),
+    }
+
+
+rows = []
+for cell in GRID:
+    rows.append(measure(*cell))
+    print({key: value for key, value in rows[-1].items() if key != "parameters"}, flush=True)
+save("secure", vars(options), rows)

@@ -1,0 +1,232 @@
+"""Who signs: Ed25519 keys with names."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+
+# Bytes of a signature.
+SIGNATURE_BYTES = 64
+# Bytes of a key, in clear and as a private key.
+_KEY_BYTES = 32
+# Characters of a name (rule of thumb).
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class PublicIdentity:
+    """Name and public signing key of a party, for all others.
+
+    Parameters
+    ----------
+    name : str
+        Unique within a session.
+
+    key : str
+        The Ed25519 public key, 64 hexadecimal digits. Get it from its owner in a way in which
+        nobody can exchange it: it is all that tells the owner's files from others.
+
+    Raises
+    ------
+    ValueError
+        When the name is empty, or the key none.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity
+    >>> Identity.generate("ward 1").public.name
+    'ward 1'
+    """
+
+    name: str
+    key: str
+
+    def __post_init__(self):
+        named = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
+        if not named or not self.name.isprintable():
+            raise ValueError(
+                "The 'name' parameter of PublicIdentity must be printable text of 1 to "
+                f"{_LONGEST_NAME} characters. Name the party."
+            )
+        try:
+            raw = bytes.fromhex(self.key)
+            Ed25519PublicKey.from_public_bytes(raw)
+            sound = raw.hex() == self.key
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise ValueError(
+                f"The 'key' parameter of PublicIdentity {self.name!r} must be an Ed25519 public "
+                "key of 64 lower-case hexadecimal digits. Copy it from the 'public' attribute of "
+                "its owner's Identity."
+            )
+
+    def verifies(self, signature, content):
+        """Return whether a signature of some bytes is this party's.
+
+        Parameters
+        ----------
+        signature, content : bytes
+
+        Returns
+        -------
+        valid : bool
+        """
+        try:
+            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.key))
+            key.verify(signature, content)
+        except InvalidSignature:
+            return False
+        return True
+
+
+class Identity:
+    """A party's private signing key; it stays with the party.
+
+    It signs files, and encrypts nothing. ``generate`` makes one, ``save`` and ``load`` keep it in
+    a file that only its owner may read.
+
+    Parameters
+    ----------
+    name : str
+        The party's name.
+
+    private_key : bytes
+        32 bytes of an Ed25519 private key.
+
+    Attributes
+    ----------
+    name : str
+        The party's name.
+
+    public : PublicIdentity
+        What others may know.
+
+    Raises
+    ------
+    ValueError
+        When it is no such key.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity
+    >>> ward = Identity.generate("ward 1")
+    >>> ward.public.verifies(ward.sign(b"content"), b"content")
+    True
+    >>> ward
+    <Identity 'ward 1', signing key not shown>
+    """
+
+    def __init__(self, name, private_key):
+        if not isinstance(private_key, bytes) or len(private_key) != _KEY_BYTES:
+            raise ValueError(
+                "The 'private_key' parameter of Identity must be 32 bytes. Use "
+                "Identity.generate(name) or Identity.load(path)."
+            )
+        self._key = Ed25519PrivateKey.from_private_bytes(private_key)
+        self.name = name
+        public = self._key.public_key().public_bytes(
+            serialization.Encoding.Raw, serialization.PublicFormat.Raw
+        )
+        self.public = PublicIdentity(name, public.hex())
+
+    def __repr__(self):
+        return f"<Identity {self.name!r}, signing key not shown>"
+
+    @classmethod
+    def generate(cls, name):
+        """Return a new identity.
+
+        Parameters
+        ----------
+        name : str
+            The party's name.
+
+        Returns
+        -------
+        identity : Identity
+        """
+        key = Ed25519PrivateKey.generate()
+        return cls(name, _raw_private(key))
+
+    def sign(self, content):
+        """Return the signature of some bytes.
+
+        Parameters
+        ----------
+        content : bytes
+
+        Returns
+        -------
+        signature : bytes
+            64 of them.
+        """
+        return self._key.sign(content)
+
+    def save(self, path):
+        """Write the private key to a new file that only this user may read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that does not exist yet.
+        """
+        write_private(path, _raw_private(self._key) + self.name.encode())
+
+    @classmethod
+    def load(cls, path):
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        identity : Identity
+
+        Raises
+        ------
+        ValueError
+            When it is no such file.
+        """
+        with open(path, "rb") as file:
+            content = file.read(_KEY_BYTES + 4 * _LONGEST_NAME + 1)
+        try:
+            return cls(content[_KEY_BYTES:].decode(), content[:_KEY_BYTES])
+        except ValueError as error:
+            raise ValueError(
+                f"{str(path)!r} holds no identity: it is truncated, or another file. Load what "
+                "Identity.save wrote."
+            ) from error
+
+
+def write_private(path, content):
+    """Write bytes to a new file that only this user may read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Must not exist: what is there is never mixed with or replaced by a key.
+
+    content : bytes
+        The key.
+    """
+    descriptor = os.open(Path(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(content)
+
+
+def _raw_private(key):
+    return key.private_bytes(
+        serialization.Encoding.Raw,
+        serialization.PrivateFormat.Raw,
+        serialization.NoEncryption(),
+    )

@@ -1,0 +1,169 @@
+"""Signed bytes that go from one party to another: a header, parts, and a signature.
+
+Nothing of a message is given to the encryption library before its signature, its kind, its
+sender's role and its session were checked. The signature says who sent the bytes, not that what
+they hold is right.
+"""
+
+import json
+import struct
+
+from skdp.secure._identity import SIGNATURE_BYTES
+
+_MAGIC = b"skdp-sec"
+_VERSION = 1
+# Magic, version, and the lengths of the header and of all parts.
+_START = struct.Struct("<8sIIQ")
+# Bytes of a header at most (rule of thumb): parsed text takes up to thirty times its size.
+_MOST_HEADER = 2**24
+# Which role may send what.
+SENDERS = {
+    "secret key": "key holder",
+    "evaluation keys": "key holder",
+    "scores": "participant",
+    "classes": "server",
+}
+
+
+def write_message(kind, session, identity, parts, query_ids=()):
+    """Return signed bytes.
+
+    Parameters
+    ----------
+    kind : {"secret key", "evaluation keys", "scores", "classes"}
+        What the parts are.
+
+    session : Session
+        For which they are.
+
+    identity : Identity
+        Who signs.
+
+    parts : list of bytes
+        The content.
+
+    query_ids : sequence of str, default=()
+        Of the queries that the parts belong to.
+
+    Returns
+    -------
+    message : bytes
+    """
+    header = {
+        "kind": kind,
+        "sender": identity.name,
+        "session": session.digest,
+        "query_ids": list(query_ids),
+        "lengths": [len(part) for part in parts],
+    }
+    text = json.dumps(header, sort_keys=True).encode()
+    start = _START.pack(_MAGIC, _VERSION, len(text), sum(header["lengths"]))
+    signed = b"".join([start, text, *parts])
+    return signed + identity.sign(signed)
+
+
+def read_message(message, kind, session):
+    """Return what a message holds, once everything about it was checked.
+
+    Parameters
+    ----------
+    message : bytes
+        What :func:`write_message` returned.
+
+    kind : str
+        What it must be.
+
+    session : Session
+        For which it must be.
+
+    Returns
+    -------
+    sender : str
+        Its name.
+
+    parts : list of bytes
+
+    query_ids : list of str
+
+    Raises
+    ------
+    ValueError
+        When the bytes are truncated, altered, foreign, of another kind, of another session, or of
+        a sender who may not send them.
+    """
+    header, start = _header(message, kind)
+    if header["kind"] != kind:
+        raise ValueError(
+            f"The message holds {header['kind']!r}, not {kind!r}. Pass each file to the role that "
+            "it is for."
+        )
+    if header["session"] != session.digest:
+        raise ValueError(
+            f"The message with {kind!r} belongs to another session "
+            f"({header['session'][:12]}..., not {session.digest[:12]}...). Use files that were "
+            "made with this session's file."
+        )
+    senders = {party.name: party for party in session.parties(SENDERS[kind])}
+    sender = senders.get(header["sender"])
+    if sender is None:
+        raise ValueError(
+            f"The message with {kind!r} was sent by {header['sender']!r}, who is no "
+            f"{SENDERS[kind]} of this session. Only {', '.join(map(repr, senders))} may send it."
+        )
+    if not sender.verifies(message[-SIGNATURE_BYTES:], message[:-SIGNATURE_BYTES]):
+        raise ValueError(
+            f"The signature of the message with {kind!r} is not that of {sender.name!r}: it was "
+            f"altered on its way, or signed by somebody else. Ask {sender.name!r} for a new copy."
+        )
+    parts = []
+    for length in header["lengths"]:
+        parts.append(message[start : start + length])
+        start += length
+    return sender.name, parts, header["query_ids"]
+
+
+def _header(message, kind):
+    """Return the parsed header, and where the parts start."""
+    foreign = (
+        f"The message that should hold {kind!r} is no intact one of skdp.secure: it is truncated, "
+        "altered, or was written by another program. Ask its sender for a new copy."
+    )
+    if not isinstance(message, bytes) or len(message) < _START.size + SIGNATURE_BYTES:
+        raise ValueError(foreign)
+    magic, version, n_header, n_parts = _START.unpack_from(message)
+    if magic != _MAGIC:
+        raise ValueError(foreign)
+    if version != _VERSION:
+        raise ValueError(
+            f"The message has format version {version}, this skdp reads {_VERSION}. Use the same "
+            "skdp everywhere."
+        )
+    start = _START.size + n_header
+    if n_header > _MOST_HEADER or len(message) != start + n_parts + SIGNATURE_BYTES:
+        raise ValueError(foreign)
+    try:
+        header = json.loads(message[_START.size : start])
+        sound = _is_sound(header, n_parts)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(foreign) from error
+    if not sound:
+        raise ValueError(foreign)
+    return header, start
+
+
+def _is_sound(header, n_parts):
+    """Return whether a header has all that it must have, in the types that it must have."""
+    if not isinstance(header, dict) or set(header) != {
+        *("kind", "sender", "session", "query_ids", "lengths"),
+    }:
+        return False
+    texts = all(isinstance(header[name], str) for name in ("kind", "sender", "session"))
+    ids, lengths = header["query_ids"], header["lengths"]
+    lists = isinstance(ids, list) and isinstance(lengths, list)
+    return (
+        texts
+        and lists
+        and all(isinstance(each, str) for each in ids)
+        and all(type(each) is int and each >= 0 for each in lengths)
+        and sum(lengths) == n_parts
+    )

@@ -1,0 +1,390 @@
+"""Who does what: the key holder, a participant, the server. Bytes go in, signed bytes come out."""
+
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from skdp.secure._backends import make_backend
+from skdp.secure._identity import write_private
+from skdp.secure._messages import read_message, write_message
+
+# How many participants may be named in an error (rule of thumb).
+_MOST_NAMED = 5
+
+
+class _Role:
+    """A party of a session.
+
+    Parameters
+    ----------
+    session : Session
+        Whose digest was compared with that of the others.
+
+    identity : Identity
+        Of a party that has this role in the session.
+    """
+
+    _role: str
+
+    def __init__(self, session, identity):
+        if identity.public not in session.parties(self._role):
+            raise ValueError(
+                f"The 'identity' of {type(self).__name__}, {identity.name!r}, is no {self._role} "
+                f"of this session. Its name and key must be those that the session has."
+            )
+        self.session = session
+        self.identity = identity
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.identity.name!r} of {self.session!r}>"
+
+
+class KeyHolder(_Role):
+    """Makes the keys, and decrypts the class of each query and nothing else.
+
+    It must not get the participants' ciphertexts: it could decrypt them. Nor must the server get
+    the secret key.
+
+    Parameters
+    ----------
+    session : Session
+        What all agreed on.
+
+    identity : Identity
+        The key holder's.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity, KeyHolder, ScoreScale, Session
+    >>> holder, server, *wards = map(Identity.generate, ["holder", "server", "a", "b"])
+    >>> session = Session.create(
+    ...     [0, 1], ScoreScale(0, 1), holder.public, server.public,
+    ...     [ward.public for ward in wards], backend="plain",
+    ... )
+    >>> secret_key, evaluation_keys = KeyHolder(session, holder).generate_keys()
+    >>> type(secret_key)
+    <class 'bytes'>
+    """
+
+    _role = "key holder"
+
+    def generate_keys(self):
+        """Return a new secret key, and the keys by which the server computes.
+
+        Returns
+        -------
+        secret_key : bytes
+            Signed, **not encrypted**. For the participants and the key holder itself, over
+            confidential channels, and never for the server; a file of it should be
+            written by :meth:`save_secret_key`, which lets no other user read it.
+
+        evaluation_keys : bytes
+            Signed; for the server. They allow to compute and not to decrypt.
+        """
+        backend = make_backend(self.session.backend)
+        secret, evaluation = backend.generate(self.session.circuit)
+        return tuple(
+            write_message(kind, self.session, self.identity, [content])
+            for kind, content in (("secret key", secret), ("evaluation keys", evaluation))
+        )
+
+    def save_secret_key(self, path, secret_key):
+        """Write the secret key to a new file that only this user may read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that does not exist yet.
+
+        secret_key : bytes
+            From :meth:`generate_keys`.
+        """
+        read_message(secret_key, "secret key", self.session)
+        write_private(Path(path), secret_key)
+
+    def decrypt(self, result, secret_key, query_ids):
+        """Return the class of each query.
+
+        Parameters
+        ----------
+        result : bytes
+            From the server.
+
+        secret_key : bytes
+            From :meth:`generate_keys`.
+
+        query_ids : sequence of str
+            Of the queries that were asked: an old answer to others is refused.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_queries,)
+            Of the session's classes.
+
+        Raises
+        ------
+        ValueError
+            When the bytes are not the server's answer to these queries in this session.
+        """
+        query_ids = _check_ids(query_ids)
+        sender, parts, answered = read_message(result, "classes", self.session)
+        if answered != query_ids or len(parts) != len(query_ids):
+            raise ValueError(
+                "The server's message answers other queries than those in 'query_ids', or in "
+                "another order. Ask the server for the answer to these."
+            )
+        client = _client(self.session, secret_key)
+        classes = np.array(self.session.classes)
+        with _library_faults(sender):
+            indices = client.decrypt(parts)
+        if any(index not in range(len(classes)) for index in indices):
+            raise ValueError(
+                "The server's message decrypts to no class of the session: it was not computed by "
+                "the session's circuit, or with other keys. Ask the server to compute it again."
+            )
+        return classes[indices]
+
+
+class Participant(_Role):
+    """Rounds the scores of its local model on the public scale, and encrypts them.
+
+    Parameters
+    ----------
+    session : Session
+        What all agreed on.
+
+    identity : Identity
+        The participant's.
+
+    secret_key : bytes
+        From :meth:`KeyHolder.generate_keys`. The library's encryption is symmetric: a participant
+        could decrypt another's ciphertexts if it got them, so channels to the server must be
+        confidential.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Session
+    >>> holder, server, *wards = map(Identity.generate, ["holder", "server", "a", "b"])
+    >>> session = Session.create(
+    ...     [0, 1], ScoreScale(0, 1), holder.public, server.public,
+    ...     [ward.public for ward in wards], backend="plain",
+    ... )
+    >>> secret_key, _ = KeyHolder(session, holder).generate_keys()
+    >>> participant = Participant(session, wards[0], secret_key)
+    >>> message = participant.encrypt([[0.2, 0.8]], classes=[0, 1], query_ids=["patient 7"])
+    """
+
+    _role = "participant"
+
+    def __init__(self, session, identity, secret_key):
+        super().__init__(session, identity)
+        self._client = _client(session, secret_key)
+
+    def encrypt(self, scores, *, classes, query_ids):
+        """Return encrypted scores, for the server.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_queries, n_classes)
+            From :func:`class_scores`.
+
+        classes : array-like of shape (n_classes,)
+            Labels that the scores belong to, the ``classes_`` of the local model; they must be
+            the session's, in its order.
+
+        query_ids : sequence of str
+            One for each query, never used before in this session, and the same for all
+            participants. The server sees them.
+
+        Returns
+        -------
+        message : bytes
+            Signed.
+
+        Raises
+        ------
+        ValueError
+            When the classes differ, or the numbers of queries do.
+        """
+        query_ids = _check_ids(query_ids)
+        found = np.asarray(classes).tolist()
+        if found != self.session.classes:
+            raise ValueError(
+                f"The classes of participant {self.identity.name!r} are not the session's "
+                f"{self.session.classes!r} in that order. Fit all local models on the same "
+                "classes, and put their scores in the session's order."
+            )
+        dissimilarities = self.session.scale.dissimilarities(scores)
+        if dissimilarities.shape != (len(query_ids), len(found)):
+            raise ValueError(
+                f"The 'scores' parameter must have the shape (n_queries, n_classes) = "
+                f"({len(query_ids)}, {len(found)}), got {dissimilarities.shape}."
+            )
+        position = self.session.participants.index(self.identity.public)
+        parts = self._client.encrypt(position, dissimilarities)
+        return write_message("scores", self.session, self.identity, parts, query_ids)
+
+
+class Server(_Role):
+    """Computes on ciphertexts; has neither the secret key nor any score.
+
+    Parameters
+    ----------
+    session : Session
+        What all agreed on.
+
+    identity : Identity
+        The server's.
+
+    evaluation_keys : bytes
+        From :meth:`KeyHolder.generate_keys`.
+
+    n_jobs : int or None, default=None
+        Processes; each has a copy of the keys and computes one query at a time. ``None`` means 1
+        unless in a :obj:`joblib.parallel_config` context.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+    >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+    >>> session = Session.create(
+    ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+    ...     [ward.public for ward in wards], backend="plain",
+    ... )
+    >>> secret_key, evaluation_keys = KeyHolder(session, holder).generate_keys()
+    >>> ids, classes = ["query 1"], ["no", "yes"]
+    >>> messages = [
+    ...     Participant(session, ward, secret_key).encrypt(scores, classes=classes, query_ids=ids)
+    ...     for ward, scores in zip(wards, ([[0.3, 0.7]], [[0.9, 0.1]]))
+    ... ]
+    >>> result = Server(session, cloud, evaluation_keys).combine(messages)
+    >>> KeyHolder(session, holder).decrypt(result, secret_key, ids).tolist()
+    ['no']
+    """
+
+    _role = "server"
+
+    def __init__(self, session, identity, evaluation_keys, n_jobs=None):
+        super().__init__(session, identity)
+        _, [self._keys], _ = _read_one(evaluation_keys, "evaluation keys", session)
+        self.n_jobs = n_jobs
+        with _library_faults(session.key_holder.name):
+            self._evaluator = make_backend(session.backend).evaluator(session.circuit, self._keys)
+
+    def combine(self, messages):
+        """Return the encrypted class of each query.
+
+        Parameters
+        ----------
+        messages : list of bytes
+            One from each participant, in any order, on the same queries.
+
+        Returns
+        -------
+        result : bytes
+            Signed; for the key holder.
+
+        Raises
+        ------
+        ValueError
+            When a message is not what a participant made for this session, one is missing or
+            there twice, or they are on different queries.
+        """
+        names = [party.name for party in self.session.participants]
+        received, ids = {}, []
+        for message in messages:
+            sender, parts, query_ids = read_message(message, "scores", self.session)
+            if sender in received:
+                raise ValueError(
+                    f"There are two messages of participant {sender!r}. Pass one of each."
+                )
+            if len(parts) != len(query_ids):
+                raise ValueError(
+                    f"The message of participant {sender!r} has {len(parts)} ciphertexts for "
+                    f"{len(query_ids)} queries. Ask {sender!r} to encrypt them again."
+                )
+            received[sender] = parts
+            ids.append(query_ids)
+        missing = [name for name in names if name not in received]
+        if missing:
+            raise ValueError(
+                f"There is no message of {len(missing)} participants, such as "
+                f"{missing[:_MOST_NAMED]}. Pass one of each."
+            )
+        if any(query_ids != ids[0] for query_ids in ids):
+            raise ValueError(
+                "The participants' messages are on different queries, or in different orders. "
+                "Combine messages with the same query_ids."
+            )
+        columns = list(zip(*(received[name] for name in names), strict=True))
+        with _library_faults("a participant"):
+            results = self._evaluate(columns)
+        return write_message("classes", self.session, self.identity, results, ids[0])
+
+    def _evaluate(self, columns):
+        n_jobs = min(effective_n_jobs(self.n_jobs), len(columns))
+        if n_jobs < 2:
+            return [self._evaluator.evaluate(column) for column in columns]
+        # The library holds the interpreter's lock while it computes: threads would wait for each
+        # other. Each process gets the keys once.
+        shares = [columns[start::n_jobs] for start in range(n_jobs)]
+        found = Parallel(n_jobs=n_jobs)(
+            delayed(_evaluate_share)(self.session.backend, self.session.circuit, self._keys, share)
+            for share in shares
+        )
+        results: list = [None] * len(columns)
+        for start, share in enumerate(found):
+            results[start::n_jobs] = share
+        return results
+
+
+def _evaluate_share(backend, circuit, keys, columns):
+    evaluator = _process_evaluator(backend, circuit, keys)
+    return [evaluator.evaluate(column) for column in columns]
+
+
+@lru_cache(maxsize=1)
+def _process_evaluator(backend, circuit, keys):
+    """Return the evaluator of this process: a second batch need not unpack the keys again."""
+    return make_backend(backend).evaluator(circuit, keys)
+
+
+def _client(session, secret_key):
+    _, [secret], _ = _read_one(secret_key, "secret key", session)
+    with _library_faults(session.key_holder.name):
+        return make_backend(session.backend).client(session.circuit, secret)
+
+
+def _read_one(message, kind, session):
+    sender, parts, query_ids = read_message(message, kind, session)
+    if len(parts) != 1:
+        raise ValueError(
+            f"The message with {kind!r} has {len(parts)} parts, not one. Ask {sender!r} for a new "
+            "one."
+        )
+    return sender, parts, query_ids
+
+
+@contextmanager
+def _library_faults(sender):
+    """Report that the library cannot read signed bytes as a fault of who signed them."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ValueError(
+            f"The signed bytes of {sender!r} are none of the session's circuit ({error}). Ask for "
+            "new ones."
+        ) from error
+
+
+def _check_ids(query_ids):
+    ids = list(query_ids) if not isinstance(query_ids, str) else None
+    if not ids or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
+        raise ValueError(
+            "The 'query_ids' parameter must be a sequence of different texts, one for each query."
+        )
+    return ids

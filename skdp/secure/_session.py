@@ -1,0 +1,258 @@
+"""What all parties agree on, in one public file."""
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from skdp.secure._backends import make_backend
+from skdp.secure._identity import PublicIdentity
+from skdp.secure._scale import ScoreScale
+
+_FORMAT = "skdp.secure session"
+_VERSION = 1
+# Bytes of a file at most; one of 100 participants and 100 classes has less than a hundredth.
+_MOST_BYTES = 2**24
+# Random bytes that tell a session from others of the same parties.
+_NONCE_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Session:
+    """Parties, classes, scale and circuit: public, the same for all, made once.
+
+    The key holder makes it with ``create`` and hands out the file. It is not signed, since it
+    says whose signatures count: **all parties compare** ``digest`` on another channel before they
+    use it. Every message names that digest, and is refused in any other session.
+
+    Parameters
+    ----------
+    classes : list of int or list of str
+        At least two labels, in the order of the scores.
+
+    scale : ScoreScale
+        On which scores are rounded to 8 bits.
+
+    key_holder, server : PublicIdentity
+        Who makes keys and decrypts, and who computes.
+
+    participants : list of PublicIdentity
+        Who has local models, at least two; their order is that of the circuit's inputs.
+
+    backend : {"plain", "fhe"}, default="fhe"
+        "fhe" encrypts. "plain" has the same roles and files and **protects nothing**: it is for
+        tests.
+
+    circuit : str
+        What the backend's library says of the circuit; public. ``create`` makes it.
+
+    nonce : str
+        Random, hexadecimal. ``create`` makes it.
+
+    Raises
+    ------
+    ValueError
+        When they do not fit together.
+
+    Examples
+    --------
+    >>> from skdp.secure import Identity, ScoreScale, Session
+    >>> names = ["key holder", "server", "ward 1", "ward 2"]
+    >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+    >>> session = Session.create(
+    ...     ["benign", "malignant"], ScoreScale(0, 1), holder, server, wards, backend="plain"
+    ... )
+    >>> session
+    <Session of 2 participants and 2 classes, backend 'plain' (NO ENCRYPTION)>
+    >>> Session.from_bytes(session.to_bytes()) == session
+    True
+    """
+
+    classes: list
+    scale: ScoreScale
+    key_holder: PublicIdentity
+    server: PublicIdentity
+    participants: list[PublicIdentity]
+    backend: str
+    circuit: str
+    nonce: str
+
+    def __post_init__(self):
+        _check_classes(self.classes)
+        members = [self.key_holder, self.server, *self.participants]
+        if len(self.participants) < 2:
+            raise ValueError(
+                "The 'participants' parameter of Session must hold at least two, got "
+                f"{len(self.participants)}. One model needs no combination."
+            )
+        for what in ("name", "key"):
+            if len({getattr(member, what) for member in members}) < len(members):
+                raise ValueError(
+                    f"The parties of a Session must have a {what} each that no other has, got "
+                    f"{[member.name for member in members]}. Give each an Identity of its own."
+                )
+        expected = {"participants": len(self.participants), "classes": len(self.classes)}
+        try:
+            described = json.loads(self.circuit)
+            fits = {name: described[name] for name in expected} == expected
+        except (KeyError, TypeError, ValueError, RecursionError):
+            fits = False
+        if not fits or not isinstance(self.nonce, str):
+            raise ValueError(
+                "The 'circuit' of the Session is not for its participants and classes. Make "
+                "sessions with Session.create."
+            )
+        make_backend(self.backend)
+
+    def __repr__(self):
+        warning = " (NO ENCRYPTION)" if self.backend == "plain" else ""
+        return (
+            f"<Session of {len(self.participants)} participants and {len(self.classes)} classes, "
+            f"backend {self.backend!r}{warning}>"
+        )
+
+    @classmethod
+    def create(cls, classes, scale, key_holder, server, participants, *, backend="fhe"):
+        """Return a new session, and compile its circuit.
+
+        Parameters
+        ----------
+        classes, scale, key_holder, server, participants, backend
+            See :class:`Session`.
+
+        Returns
+        -------
+        session : Session
+
+        Raises
+        ------
+        ImportError
+            When the backend's library is missing.
+        """
+        classes, participants = np.asarray(classes).tolist(), list(participants)
+        _check_classes(classes)
+        circuit = make_backend(backend).specify(len(participants), len(classes))
+        nonce = secrets.token_hex(_NONCE_BYTES)
+        return cls(classes, scale, key_holder, server, participants, backend, circuit, nonce)
+
+    @property
+    def digest(self):
+        """SHA-256 of all of it, hexadecimal."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def parties(self, role):
+        """Return who has a role.
+
+        Parameters
+        ----------
+        role : {"key holder", "server", "participant"}
+
+        Returns
+        -------
+        parties : list of PublicIdentity
+        """
+        return {
+            "key holder": [self.key_holder],
+            "server": [self.server],
+            "participant": self.participants,
+        }[role]
+
+    def to_bytes(self):
+        """Return the content of the session's file.
+
+        Returns
+        -------
+        content : bytes
+            JSON.
+        """
+        content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
+        return json.dumps(content, sort_keys=True).encode()
+
+    @classmethod
+    def from_bytes(cls, content):
+        """Return the session of a file's content.
+
+        Parameters
+        ----------
+        content : bytes
+            From :meth:`to_bytes`.
+
+        Returns
+        -------
+        session : Session
+
+        Raises
+        ------
+        ValueError
+            When it is truncated, altered so that it does not fit together, or another file.
+        """
+        foreign = (
+            "The bytes are no session of skdp.secure: they are truncated, altered, or another "
+            "program's. Ask the key holder for a new copy."
+        )
+        if len(content) > _MOST_BYTES:
+            raise ValueError(foreign)
+        try:
+            fields = json.loads(content)
+            if fields.pop("format") != _FORMAT or fields.pop("version") != _VERSION:
+                raise ValueError(foreign)
+            fields["scale"] = ScoreScale(**fields["scale"])
+            for name in ("key_holder", "server"):
+                fields[name] = PublicIdentity(**fields[name])
+            fields["participants"] = [PublicIdentity(**each) for each in fields["participants"]]
+            return cls(**fields)
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(foreign) from error
+
+    def save(self, path):
+        """Write the session to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write.
+        """
+        Path(path).write_bytes(self.to_bytes())
+
+    @classmethod
+    def load(cls, path, digest=None):
+        """Read a session from a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        digest : str or None, default=None
+            What the ``digest`` must be, from the key holder on another channel. With ``None``
+            compare it yourself.
+
+        Returns
+        -------
+        session : Session
+
+        Raises
+        ------
+        ValueError
+            When it is no session, or another one.
+        """
+        with open(path, "rb") as file:
+            session = cls.from_bytes(file.read(_MOST_BYTES + 1))
+        if digest is not None and session.digest != digest:
+            raise ValueError(
+                f"{str(path)!r} holds the session {session.digest}, not {digest}. Ask the key "
+                "holder for the file, and for its digest on another channel."
+            )
+        return session
+
+
+def _check_classes(classes):
+    kinds = {type(label) for label in classes} if isinstance(classes, list) else set()
+    if kinds not in ({int}, {str}, {bool}) or len(set(classes)) < max(2, len(classes)):
+        raise ValueError(
+            "The 'classes' parameter of Session must be a list of at least two different labels, "
+            f"all whole numbers or all text, got {classes!r}. Take the classes_ of a local model."
+        )

@@ -1,0 +1,145 @@
+"""Bytes that are not what they should be: each is refused, and the error says what is wrong."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from skdp.secure import Identity, PublicIdentity, Server, Session
+from skdp.secure._messages import read_message, write_message
+
+from .conftest import ask, encrypt_all, make_parties
+
+SCORES = [[[9, 4, 7, 7]], [[3, 8, 9, 9]], [[5, 5, 5, 2]]]
+
+
+def test_what_is_written_is_read(plain):
+    parts = [b"", b"abc", bytes(1000)]
+    message = write_message("scores", plain.session, plain.identities[2], parts, ["a", "b", "c"])
+    assert read_message(message, "scores", plain.session) == ("ward 0", parts, ["a", "b", "c"])
+
+
+def test_truncated_and_extended_bytes(plain):
+    message = encrypt_all(plain, SCORES)[0]
+    for length in [*range(0, len(message), 7), len(message) - 1]:
+        with pytest.raises(ValueError, match="truncated, altered, or was written by another"):
+            read_message(message[:length], "scores", plain.session)
+    with pytest.raises(ValueError, match="truncated, altered"):
+        read_message(message + b"x", "scores", plain.session)
+
+
+def test_no_altered_bit_passes(plain):
+    message = encrypt_all(plain, SCORES)[0]
+    rng = np.random.RandomState(0)
+    for _ in range(1500):
+        altered = bytearray(message)
+        altered[rng.randint(len(message))] ^= 1 << rng.randint(8)
+        with pytest.raises(ValueError, match=r"[Aa]sk|Use|Pass|Only"):
+            read_message(bytes(altered), "scores", plain.session)
+
+
+@pytest.mark.parametrize("foreign", [b"", b"PK\x03\x04" * 100, bytes(500), "text", None])
+def test_foreign_bytes(plain, foreign):
+    with pytest.raises(ValueError, match="another program"):
+        read_message(foreign, "scores", plain.session)
+
+
+def test_lengths_that_no_file_has_are_refused_before_anything_is_read(plain):
+    message = encrypt_all(plain, SCORES)[0]
+    for header, parts in [(2**32 - 1, 10), (100, 2**63)]:
+        lying = struct.pack("<8sIIQ", b"skdp-sec", 1, header, parts) + message[24:]
+        with pytest.raises(ValueError, match="truncated"):
+            read_message(lying, "scores", plain.session)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lengths": [1e9]}, {"lengths": [-4, 8]}, {"lengths": [True, 3]}, {"lengths": 4},
+        {"query_ids": [1]}, {"kind": 3}, {"extra": 1}, None,
+    ],
+)  # fmt: skip
+def test_headers_of_other_types(plain, change):
+    message = write_message("scores", plain.session, plain.identities[2], [b"abcd"], ["a"])
+    n = struct.unpack_from("<8sIIQ", message)[2]
+    header = None if change is None else {**json.loads(message[24 : 24 + n]), **change}
+    text = json.dumps(header).encode()
+    start = struct.pack("<8sIIQ", b"skdp-sec", 1, len(text), 4)
+    signed = start + text + b"abcd"
+    with pytest.raises(ValueError, match="truncated, altered"):
+        read_message(signed + plain.identities[2].sign(signed), "scores", plain.session)
+
+
+def test_other_version(plain):
+    message = bytearray(encrypt_all(plain, SCORES)[0])
+    message[8] = 9
+    with pytest.raises(ValueError, match="format version 9, this skdp reads 1"):
+        read_message(bytes(message), "scores", plain.session)
+
+
+def test_replay_into_another_session(plain):
+    other = make_parties(3, 4, "plain")
+    with pytest.raises(ValueError, match="belongs to another session"):
+        other.server.combine(encrypt_all(plain, SCORES))
+    again = Session.create(
+        plain.session.classes,
+        plain.session.scale,
+        plain.session.key_holder,
+        plain.session.server,
+        plain.session.participants,
+        backend="plain",
+    )  # the same parties, another day
+    with pytest.raises(ValueError, match="belongs to another session"):
+        read_message(plain.secret_key, "secret key", again)
+
+
+def test_wrong_kind_and_wrong_role(plain):
+    messages = encrypt_all(plain, SCORES)
+    with pytest.raises(ValueError, match="holds 'evaluation keys', not 'scores'"):
+        plain.server.combine([*messages[:2], plain.evaluation_keys])
+    with pytest.raises(ValueError, match="holds 'scores', not 'classes'"):
+        plain.key_holder.decrypt(messages[0], plain.secret_key, ["query 0"])
+    with pytest.raises(ValueError, match="holds 'secret key', not 'evaluation keys'"):
+        Server(plain.session, plain.identities[1], plain.secret_key)
+    ward = plain.identities[2]
+    forged = write_message("classes", plain.session, ward, [b"\0\0\0\0"], ["query 0"])
+    with pytest.raises(ValueError, match=r"'ward 0', who is no server.*Only 'server' may"):
+        plain.key_holder.decrypt(forged, plain.secret_key, ["query 0"])
+
+
+def test_signature_of_somebody_else(plain):
+    stranger = Identity.generate("ward 0")
+    forged = write_message("scores", plain.session, stranger, [bytes(4)], ["query 0"])
+    with pytest.raises(ValueError, match=r"signature .* is not that of 'ward 0'"):
+        read_message(forged, "scores", plain.session)
+
+
+def test_identities_survive_their_files(tmp_path):
+    identity = Identity.generate("ward ü")
+    identity.save(tmp_path / "key")
+    assert (tmp_path / "key").stat().st_mode & 0o077 == 0
+    again = Identity.load(tmp_path / "key")
+    assert again.public == identity.public
+    assert again.public.verifies(identity.sign(b"x"), b"x")
+    assert not again.public.verifies(identity.sign(b"x"), b"y")
+    assert (tmp_path / "key").read_bytes()[:32].hex() not in repr(again)
+    with pytest.raises(FileExistsError):
+        identity.save(tmp_path / "key")
+    for content in (b"", b"short", bytes(32), bytes(40) + b"\xff"):
+        (tmp_path / "bad").write_bytes(content)
+        with pytest.raises(ValueError, match="holds no identity"):
+            Identity.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("", "00" * 32), ("a\nb", "00" * 32), ("a", "00"), ("a", 5), ("a", "ZZ" * 32)],
+)
+def test_public_identities(name, key):
+    with pytest.raises(ValueError, match=r"'(name|key)' parameter"):
+        PublicIdentity(name, key)
+
+
+def test_an_unaltered_round_passes(plain):
+    assert ask(plain, SCORES) == [3]

@@ -1,0 +1,80 @@
+import json
+
+import numpy as np
+import pytest
+
+from skdp.secure import Identity, ScoreScale, Session
+
+NAMES = ["holder", "server", "a", "b"]
+
+
+def create(classes=(0, 1), names=NAMES, backend="plain"):
+    holder, server, *wards = (Identity.generate(name).public for name in names)
+    return Session.create(classes, ScoreScale(0, 1), holder, server, wards, backend=backend)
+
+
+@pytest.mark.parametrize(
+    "classes", [[3, 1, 2], ["ü", "b"], np.array([0, 1]), np.array([False, True])]
+)
+def test_file_and_digest(tmp_path, classes):
+    session = create(classes)
+    session.save(tmp_path / "session")
+    again = Session.load(tmp_path / "session", digest=session.digest)
+    assert again == session
+    assert again.digest == session.digest
+    assert again.classes == np.asarray(classes).tolist()
+    assert create(classes).digest != session.digest
+    with pytest.raises(ValueError, match="holds the session"):
+        Session.load(tmp_path / "session", digest="0" * 64)
+
+
+def test_anything_altered_is_refused_or_has_another_digest():
+    session = create()
+    content = session.to_bytes()
+    rng = np.random.RandomState(0)
+    refused = 0
+    for _ in range(1000):
+        altered = bytearray(content)
+        altered[rng.randint(len(content))] ^= 1 << rng.randint(8)
+        try:
+            found = Session.from_bytes(bytes(altered))
+        except ValueError:
+            refused += 1
+        else:
+            assert found.digest != session.digest
+    assert refused > 300
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"[" * 10**5, bytes(100), b"1"])
+def test_other_bytes(content):
+    with pytest.raises(ValueError, match=r"no session of skdp\.secure"):
+        Session.from_bytes(content)
+
+
+@pytest.mark.parametrize("classes", [[], [0], [0, 0], [0, "a"], [0.5, 1.5], [[0], [1]]])
+def test_classes(classes):
+    with pytest.raises(ValueError, match="'classes' parameter of Session"):
+        create(np.array(classes, dtype=object) if classes == [0, "a"] else classes)
+
+
+def test_parties_are_several_and_different():
+    with pytest.raises(ValueError, match="at least two, got 1"):
+        create(names=NAMES[:3])
+    with pytest.raises(ValueError, match="a name each that no other has"):
+        create(names=["x", "server", "a", "x"])
+    one = Identity.generate("a").public
+    with pytest.raises(ValueError, match="must have a"):
+        Session.create([0, 1], ScoreScale(0, 1), one, one, [one, one], backend="plain")
+
+
+def test_circuit_of_other_parties_is_refused():
+    fields = json.loads(create().to_bytes())
+    for circuit in (json.dumps({"participants": 3, "classes": 2}), "[]", "", "{"):
+        with pytest.raises(ValueError, match="no session"):
+            Session.from_bytes(json.dumps({**fields, "circuit": circuit}).encode())
+
+
+def test_backends():
+    with pytest.raises(ValueError, match=r"one of \['fhe', 'plain'\], got 'none'"):
+        create(backend="none")
+    assert "NO ENCRYPTION" in repr(create())
