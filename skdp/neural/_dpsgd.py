@@ -76,6 +76,7 @@ def train_dpsgd(
     with warnings.catch_warnings():
         # Of its default generator and of hooks: said in the classifier's own Notes.
         warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # log(0) in its accountant, by design
         engine = PrivacyEngine()
         model, optimiser, loader = engine.make_private_with_epsilon(
             module=trained,
