@@ -30,6 +30,7 @@ NEEDS = {
     "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
     "bench_statistics_scale.py": "MNIST; dask",
+    "bench_neural.py": "MNIST; torch and opacus",
     "bench_secure.py": "concrete-python, in an environment of its own",
 }
 # Results that the scripts without keys write.
@@ -38,7 +39,7 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "secure",
+    "statistics_scale", "records", "records_columns", "secure", "neural",
 )  # fmt: skip
 
 TEXT = """\

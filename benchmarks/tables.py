@@ -7,6 +7,7 @@ import _audit_tables as audits
 import _front
 import _howto
 import _model_tables as models
+import _neural_tables as networks
 import _records_tables as records
 import _secure_tables as secure
 import _statistics_tables as statistics
@@ -146,6 +147,7 @@ SECTIONS = [
             "Clean test digits; the transfer has 200 of them, of which 10 are labelled; δ = 1e-5.",
         ),
     ),
+    ("Private networks on all of MNIST", "neural", networks.neural),
     ("Local models combined under encryption", "secure", secure.combination),
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,22 @@ def test_audits_on_embedded_digits(tmp_path):
     assert more[2] < 0.58
     assert none[-1] > 2  # the audited epsilon
     assert (tmp_path / "privacy_audit.png").stat().st_size > 10_000
+
+
+def test_belief_network_on_a_made_up_cohort(tmp_path):
+    lines = run_example(tmp_path, "plot_behaviour_cdbn.py")
+    if find_spec("torch") is None:
+        assert lines == ["This example needs PyTorch: pip install 'skdp[neural]'."]
+        return
+    clean = float(lines[1].split()[-1].rstrip("%"))
+    rows = [[float(cell.rstrip("%")) for cell in line.split()] for line in lines[3:7]]
+    assert clean > 63
+    assert [row[0] for row in rows] == [0.5, 2, 8, 32]
+    # The noise has no seed: margins are several times its spread.
+    assert min(row[1] for row in rows) > 55
+    assert rows[-1][2] > rows[0][2] + 5
+    assert all(row[3] > row[0] for row in rows)  # what a row has is not the parameter
+    assert (tmp_path / "behaviour_cdbn.png").stat().st_size > 10_000
 
 
 def test_combination_on_embedded_digits(tmp_path):

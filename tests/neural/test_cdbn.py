@@ -1,0 +1,270 @@
+"""The private convolutional deep belief network, as an estimator."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, laplace
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+torch = pytest.importorskip("torch")
+
+import skdp.neural._cdbn as module  # noqa: E402
+from skdp.neural import PrivateCDBNClassifier  # noqa: E402
+from skdp.neural._perturbation import Perturbation  # noqa: E402
+from skdp.privacy import PrivacyLeakWarning  # noqa: E402
+from skdp.privacy.audit import audit_membership, epsilon_lower_bound  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
+
+X, Y = load_digits(return_X_y=True)
+ROWS, QUERIES, LABELS, TRUTH = train_test_split(X, Y, random_state=0)
+SMALL = {
+    "image_shape": (8, 8),
+    "hidden_layer_sizes": (8, 12),
+    "kernel_size": 3,
+    "batch_size": 300,
+    "bounds": (0, 16),
+    "random_state": 0,
+}
+
+
+def small(**parameters):
+    return PrivateCDBNClassifier(**{**SMALL, **parameters})
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@parametrize_with_checks(
+    [
+        PrivateCDBNClassifier(
+            epsilon=1e4, hidden_layer_sizes=(8, 8), batch_size=50, n_epochs=40, degree=3
+        ),
+        PrivateCDBNClassifier(
+            epsilon=1e4, hidden_layer_sizes=(4, 4), batch_size=50, n_epochs=5, noise_per="batch"
+        ),
+    ]
+)
+def test_common_checks(estimator, check):
+    check(estimator)
+
+
+def test_digits_without_noise_and_with_little():
+    exact = small(epsilon=np.inf, n_epochs=40).fit(ROWS, LABELS)
+    assert exact.score(QUERIES, TRUTH) > 0.93
+    some = small(epsilon=30.0, n_epochs=40).fit(ROWS, LABELS)
+    assert some.score(QUERIES, TRUTH) > 0.8
+    probabilities = some.predict_proba(QUERIES)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("approximation", ["chebyshev", "taylor", "piecewise"])
+def test_no_noise_is_the_truncated_network_in_either_reading(approximation):
+    by_row, by_batch = (
+        small(epsilon=np.inf, noise_per=how, n_epochs=3, approximation=approximation).fit(
+            ROWS, LABELS
+        )
+        for how in ("row", "batch")
+    )
+    for mine, other in zip(
+        by_row.network_.state_dict().values(), by_batch.network_.state_dict().values(), strict=True
+    ):
+        assert torch.equal(mine, other)
+    assert by_row.guarantee_.epsilon == by_batch.guarantee_.epsilon == np.inf
+
+
+def test_little_noise_comes_near_the_truncated_network():
+    exact = small(epsilon=np.inf, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
+    near = small(epsilon=1e9, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
+    far = small(epsilon=1.0, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
+    found, limit, other = (m.predict_proba(QUERIES) for m in (near, exact, far))
+    np.testing.assert_allclose(found, limit, atol=5e-3)
+    assert np.abs(other - limit).max() > 0.01
+
+
+def recorded(monkeypatch, **parameters):
+    """Fit; return the estimator, and rows and label coefficients that training was given."""
+    seen = {}
+
+    class Recording(Perturbation):
+        def of_all_rows(self, rows, coefficients, random_state):
+            take = super().of_all_rows(rows, coefficients, random_state)
+            seen["exact"], seen["take"] = (rows, coefficients), take
+            return take
+
+    monkeypatch.setattr(module, "Perturbation", Recording)
+    estimator = small(n_epochs=1, pretrain_epochs=0, **parameters).fit(ROWS, LABELS)
+    return estimator, seen["exact"], seen["take"]
+
+
+def check_laplace(noise, scale):
+    """Accept Laplace noise of this scale, and reject one that is 10 % off."""
+    assert kstest(noise, laplace(scale=scale).cdf).pvalue > 1e-4
+    for factor in (0.9, 1.1):
+        assert kstest(noise, laplace(scale=factor * scale).cdf).pvalue < 1e-4
+
+
+def test_rows_and_labels_get_the_noise_that_is_counted(monkeypatch):
+    estimator, exact, take = recorded(monkeypatch, epsilon=6.0, budget_split=(1, 2))
+    noisy = take(slice(None))
+    delta, delta_c = estimator.sensitivities_
+    row_scale, label_scale = delta / (2.0 * 300), delta_c / (4.0 * 300)
+    for values, clean, scale in zip(noisy, exact, (row_scale, label_scale), strict=True):
+        check_laplace((values - clean).double().numpy().ravel()[:60_000], scale)
+    columns = (noisy[0] - exact[0]).numpy()
+    assert abs(np.corrcoef(columns[:, 20], columns[:, 21])[0, 1]) < 0.1
+    assert estimator.guarantee_.epsilon == pytest.approx(64 / row_scale + 2 / label_scale)
+
+
+def test_a_batch_shares_one_draw_of_label_noise(monkeypatch):
+    estimator, exact, take = recorded(monkeypatch, epsilon=6.0, noise_per="batch")
+    draws = []
+    for _ in range(1000):
+        values, coefficients = take(torch.arange(3))
+        assert torch.equal(values, exact[0][:3])  # what layers read is exact
+        noise = coefficients - exact[1][:3]
+        torch.testing.assert_close(noise[0], noise[2])
+        draws.append(noise[0].numpy())
+    check_laplace(np.ravel(draws).astype(float), estimator.sensitivities_[-1] / (3.0 * 300))
+
+
+def test_energies_of_a_batch_share_one_draw_of_each_layer_s_scale(monkeypatch):
+    drawn = []
+
+    def contrast(self, visible, coefficients, generator):
+        drawn.append((coefficients - self.coefficients).numpy())
+        self.weight.grad = torch.zeros_like(self.weight)
+        return 0.0
+
+    monkeypatch.setattr("skdp.neural._crbm.EnergyLayer.contrast", contrast)
+    estimator = small(
+        epsilon=6.0, noise_per="batch", batch_size=20, pretrain_epochs=30, n_epochs=1, degree=9
+    ).fit(ROWS, LABELS)
+    check_laplace(np.ravel(drawn).astype(float), estimator.sensitivities_[0] / (3.0 * 20))
+
+
+def test_the_guarantee_is_that_of_a_row_and_not_the_parameter():
+    by_row = small(n_epochs=1, epsilon=0.5).fit(ROWS, LABELS)
+    assert by_row.guarantee_.unit == "labelled record"
+    assert 0.5 < by_row.guarantee_.epsilon < np.inf
+    more = small(n_epochs=5, pretrain_epochs=2, epsilon=0.5).fit(ROWS, LABELS)
+    assert more.guarantee_.epsilon == by_row.guarantee_.epsilon  # epochs read what is private
+    table = by_row.accounts()
+    assert table["epsilon"].iloc[0] == 0.5
+    assert table["holds"].tolist() == [False, True, True]
+
+
+def test_composition_counts_epochs_groups_and_classes():
+    estimator = small(n_epochs=4, pretrain_epochs=2, epsilon=0.5, noise_per="batch")
+    table = estimator.fit(ROWS, LABELS).accounts()
+    assert table["epsilon"].tolist() == [0.5, 0.25 * 8 * 2 + 0.25 * 10 * 4, np.inf]
+    assert not table["holds"].any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"noise_per": "batch"}, "guarantees nothing for one row: layers read exact rows"),
+        ({"epsilon": np.inf}, "guarantees nothing for one row: no noise is added"),
+        ({}, "-private for one labelled record, not 0.5-private"),
+    ],
+)
+def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PrivacyLeakWarning)
+        small(n_epochs=1, **{**parameters, "random_state": None}).fit(ROWS, LABELS)
+    assert len(caught) == 1
+    assert message in str(caught[0].message)
+
+
+def planted(label):
+    """Return how often networks, each with fresh noise, give an odd row the label 1 of 0 and 1."""
+    usual = np.flatnonzero(LABELS < 2)[:199]
+    rows = np.vstack([ROWS[usual], ROWS[LABELS == 5][:1]])
+    labels = np.append(LABELS[usual], label)
+    hits = 0
+    for seed in range(N_PLANTED):
+        network = small(
+            epsilon=CLAIM,
+            noise_per="batch",
+            budget_split=(1, 99),
+            hidden_layer_sizes=(16, 20),
+            n_epochs=150,
+            learning_rate=0.05,
+            random_state=np.random.RandomState(seed + 100 * label),
+        ).fit(rows, labels)
+        hits += network.predict(rows[-1:])[0] == 1
+    return hits
+
+
+# What the paper claims for neighbouring data sets, and networks trained on each of two.
+CLAIM, N_PLANTED = 0.5, 10
+
+
+def test_the_claim_per_row_fails_where_noise_is_per_batch():
+    lower = epsilon_lower_bound(planted(label=1), N_PLANTED, planted(label=0), N_PLANTED)
+    assert lower > CLAIM
+
+
+def test_membership_inference_against_the_guarantee_of_a_row():
+    estimator = small(epsilon=8.0, n_epochs=60, batch_size=400).fit(ROWS[:400], LABELS[:400])
+    report = audit_membership(
+        estimator,
+        (ROWS[:400], LABELS[:400]),
+        (ROWS[400:800], LABELS[400:800]),
+        attacks=("loss", "canary"),
+        random_state=0,
+    )
+    assert report.passed
+    assert report.guarantee == estimator.guarantee_
+
+
+def test_saved_networks_predict_bit_for_bit(tmp_path):
+    estimator = small(n_epochs=2, budget_split=(1, 3)).fit(ROWS, LABELS)
+    estimator.save(tmp_path / "network.skdp")
+    back = PrivateCDBNClassifier.load(tmp_path / "network.skdp")
+    assert (back.predict_proba(QUERIES) == estimator.predict_proba(QUERIES)).all()
+    assert back.guarantee_ == estimator.guarantee_
+    assert back.accounts().equals(estimator.accounts())
+
+
+def test_warm_start_goes_on_and_adds_up():
+    estimator = small(epsilon=200.0, n_epochs=5, warm_start=True).fit(ROWS, LABELS)
+    once, score = estimator.guarantee_.epsilon, estimator.score(QUERIES, TRUTH)
+    for _ in range(4):
+        estimator.fit(ROWS, LABELS)
+    assert estimator.guarantee_.epsilon == pytest.approx(5 * once)
+    assert estimator.score(QUERIES, TRUTH) > score
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (8,)}, "at least one energy layer"),
+        ({"budget_split": (1, 1, 1)}, "None or 2 positive numbers"),
+        ({"budget_split": (1, -1)}, "None or 2 positive numbers"),
+        ({"image_shape": (8, 9)}, "image_shape"),
+        ({"noise_per": "epoch"}, "noise_per"),
+        ({"approximation": "fourier"}, "approximation"),
+    ],
+)
+def test_what_does_not_fit_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        small(**parameters).fit(ROWS, LABELS)
+
+
+def test_several_layers_and_channels():
+    rows = np.repeat(ROWS, 2, axis=1)
+    deep = small(image_shape=(2, 8, 8), hidden_layer_sizes=(4, 6, 5), n_epochs=1, epsilon=np.inf)
+    network = deep.fit(rows, LABELS).network_
+    assert [layer.out_shape for layer in network.layers] == [(4, 4, 4), (6, 2, 2)]
+    sequence = small(image_shape=(4, 16), n_epochs=1).fit(ROWS, LABELS).network_
+    assert sequence.layers[0].out_shape == (8, 2, 8)
