@@ -61,3 +61,16 @@ def secure(session):
     except nox.command.CommandFailed:
         session.skip("concrete-python 2.11 cannot be installed here")
     session.run("pytest", "-q", "tests/secure", env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def neural(session):
+    """The private networks; not by default: PyTorch is large."""
+    try:
+        session.install("-e", ".[neural,test]")
+    except nox.command.CommandFailed:
+        session.skip("PyTorch 2.13.0 or Opacus cannot be installed here")
+    one = {"OMP_NUM_THREADS": "1"}
+    session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/neural.rst", env=one)
+    names = "AdaptiveLaplace or PrivateCDBN or networks"
+    session.run("pytest", "-q", "tests/test_common.py", "-k", names, env=one)

@@ -30,5 +30,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "show_memory": False,
 }
+# Of the extra ``neural``, which the documentation does not need.
+autodoc_mock_imports = ["torch", "opacus"]
 # The doc of every class names scikit-learn's glossary, which is not linked here.
 suppress_warnings = ["ref.term", "ref.ref", "config.cache"]

@@ -1,5 +1,7 @@
 """scikit-learn's own checks on everything public, those it yields and those it does not."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.utils import estimator_checks
@@ -24,6 +26,17 @@ from skdp import (
     WideCDMMAClassifier,
 )
 
+NETWORKS = []
+if find_spec("torch"):
+    from skdp.neural import AdaptiveLaplaceClassifier
+
+    SMALL = {"hidden_layer_sizes": (6, 4), "n_epochs": 2, "batch_size": 50}
+    NETWORKS = [
+        AdaptiveLaplaceClassifier(**SMALL),
+        AdaptiveLaplaceClassifier(mechanism="identical", **SMALL),
+        AdaptiveLaplaceClassifier(mechanism="dpsgd", **SMALL),
+        AdaptiveLaplaceClassifier(normalization="batch", **SMALL),
+    ]
 NOISES = [
     OptimalDPNoise(),
     OptimalDPNoise(perturb="fit"),
@@ -49,6 +62,7 @@ PREDICTORS = [
     DPTransferClassifier(),
     DPTransferClassifier(strategy="alignment"),
     DPTransferClassifier(strategy="multitask", n_folds=2),
+    *NETWORKS,
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]
 STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "regression")]
@@ -57,6 +71,11 @@ OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+@pytest.mark.skipif(not NETWORKS, reason="networks need PyTorch (extra neural), not installed")
+def test_networks_are_checked():
+    assert all(network in EVERYTHING for network in NETWORKS)
 
 
 @parametrize_with_checks(EVERYTHING + OTHERS)

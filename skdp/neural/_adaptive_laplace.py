@@ -192,6 +192,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         *PrivateNetworkClassifier._saved,
         *("delta", "mechanism", "noise_per", "budget_split", "normalization", "batch_size"),
     )
+    _kept = (*PrivateNetworkClassifier._kept, "mechanism", "normalization")
 
     def __init__(
         self,

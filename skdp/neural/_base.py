@@ -1,5 +1,6 @@
 """What all private networks share: validation, prediction, long training, files."""
 
+from copy import deepcopy
 from numbers import Integral, Real
 
 import numpy as np
@@ -59,6 +60,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     }
     # Parameters that decide what was fitted, saved with it.
     _saved: tuple = ("epsilon", "image_shape", "hidden_layer_sizes", "kernel_size")
+    # Those of which the network is made: one that goes on is as it is.
+    _kept: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -80,10 +83,13 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Raises
         ------
         ValueError
-            When rows, labels, bounds or layers do not fit together.
+            When rows, labels, bounds or layers do not fit together, or a network that goes on has
+            other layers.
         """
         goes_on = self.warm_start and hasattr(self, "network_")
-        if not goes_on:
+        if goes_on:
+            self._check_kept()
+        else:
             forget_fit(self)
         X, y = validate_private_data(self, X, y, reset=not goes_on)
         check_classification_targets(y)
@@ -96,9 +102,12 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         bounds = self.bounds_ if goes_on else self._find_bounds(X.shape[1])
         architecture = self._architecture(X.shape[1], len(classes))
         self._warn_of_seed()
-        random_state = check_random_state(self.random_state)
+        # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
+        fresh = np.random.RandomState() if self.random_state is None else self.random_state
+        random_state = check_random_state(fresh)
         if goes_on:
-            network = self.network_.float()
+            # A copy: whatever fails below must leave a network that its guarantee_ covers.
+            network = deepcopy(self.network_).float()
         else:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(draw_seeds(random_state))
@@ -109,12 +118,31 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         accounts = self._train(network.to(device), rows.to(device), labels, random_state)
         # In double precision, so that the scores of a row do not depend on those beside it.
         self.network_ = network.cpu().double().eval()
+        self.network_.zero_grad()  # gradients of rows are no part of it
         self.classes_, self.bounds_ = classes, bounds
+        self._remember_kept()
         guarantee = accounts[-1].guarantee(X.shape[1], **self._describe())
         self.guarantee_ = self.guarantee_ + guarantee if goes_on else guarantee
         self.accounts_ = [*self.accounts_, *accounts] if goes_on else accounts
         self._warn_of(accounts[-1])
         return self
+
+    def _remember_kept(self):
+        self._made_of = self._what_is_kept()
+
+    def _what_is_kept(self):
+        values = {name: getattr(self, name) for name in self._kept}
+        return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+
+    def _check_kept(self):
+        """Raise ValueError where the fitted network is not of the present parameters."""
+        for name, value in self._what_is_kept().items():
+            former = self._made_of[name]
+            if value != former:
+                raise ValueError(
+                    f"{type(self).__name__}(warm_start=True) goes on with a network of {name}="
+                    f"{former!r}, got {value!r}. Keep it, or set warm_start=False."
+                )
 
     def _architecture(self, n_features, n_classes):
         shape = None if self.image_shape is None else tuple(map(int, self.image_shape))

@@ -34,7 +34,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
 
       .. math:: b = Δ / (ε_1 |L|),
 
-      the paper's for the coefficients of the first layer, spread over the |L| rows of a batch,
+      the paper's for the coefficients of the first layer, spread over the \|L\| rows of a batch,
       and every label coefficient noise of :math:`b_y = Δ_C / (ε_C |L|)`. This happens once;
       all training only reads the result, so that any number of epochs costs
 
@@ -79,7 +79,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         Of the polynomial. The line has degree 1.
 
     batch_size : int, default=3600
-        Rows of a batch, |L|: the more, the less noise. The paper names none for MNIST; this is
+        Rows of a batch, \|L\|: the more, the less noise. The paper names none for MNIST; this is
         that of the published program of its authors.
 
     pretrain_epochs : int, default=1

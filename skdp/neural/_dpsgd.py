@@ -1,6 +1,7 @@
 """The baseline, by Opacus: gradients that are clipped row by row and summed with noise."""
 
 import warnings
+from copy import deepcopy
 
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._torch import torch
@@ -43,7 +44,7 @@ def train_dpsgd(
         Of Adam; largest norm of the gradient of one row.
 
     generator : Generator
-        Batches and noise.
+        Batches, and the seed of the noise.
 
     progress : callable
         Is told the number of each epoch that is done.
@@ -68,20 +69,24 @@ def train_dpsgd(
         ) from error
     data = torch.utils.data.TensorDataset(rows, labels)
     loader = torch.utils.data.DataLoader(data, min(batch_size, len(rows)), generator=generator)
-    optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    engine = PrivacyEngine()
+    # Opacus leaves the gradients of single rows on the parameters that it trains, which go
+    # into every pickle: those of a copy, which is thrown away.
+    trained = deepcopy(network).train()
+    optimiser = torch.optim.Adam(trained.parameters(), lr=learning_rate)
     with warnings.catch_warnings():
         # Of its default generator and of hooks: said in the classifier's own Notes.
         warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)  # log(0) in its accountant, by design
+        engine = PrivacyEngine()
         model, optimiser, loader = engine.make_private_with_epsilon(
-            module=network.train(),
+            module=trained,
             optimizer=optimiser,
             data_loader=loader,
             target_epsilon=epsilon,
             target_delta=delta,
             epochs=n_epochs,
             max_grad_norm=max_grad_norm,
-            noise_generator=generator,
+            noise_generator=_noise_generator(generator, rows.device),
         )
         settings = {"max_physical_batch_size": _AT_ONCE, "optimizer": optimiser}
         for epoch in range(n_epochs):
@@ -92,7 +97,7 @@ def train_dpsgd(
                     optimiser.step()
             progress(epoch + 1)
         spent = engine.get_epsilon(delta)
-    model.remove_hooks()
+    network.load_state_dict(trained.state_dict())
     network.eval()
     return PrivacyAccount(
         "composition",
@@ -102,3 +107,9 @@ def train_dpsgd(
         True,
         "each row's gradient is clipped, and noise is added to their sum at every step",
     )
+
+
+def _noise_generator(generator, device):
+    """Return the generator of the noise, which has to be where the gradients are."""
+    seed = torch.randint(2**62, (), generator=generator).item()
+    return torch.Generator(device).manual_seed(seed)

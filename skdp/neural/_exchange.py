@@ -70,16 +70,16 @@ def _build(cls, header, arrays):
     require(type(p) is int and p > 0, "n_features")
     require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
     architecture = classifier._architecture(p, len(classes))
-    sizes = [p, len(classes), *architecture.hidden_layer_sizes]
-    # A file of a few bytes must not make a network of gigabytes: its arrays hold each weight.
-    require(max(sizes) <= sum(array.size for array in arrays.values()), "sizes")
-    network = classifier._make_network(architecture).double()
+    # A small file must not make a network of gigabytes: one without memory says what it takes.
+    with torch.device("meta"):
+        shapes = classifier._make_network(architecture).state_dict()
     state = {
         key: torch.from_numpy(
             np.array(stored_array(arrays, f"{_PREFIX}{key}", np.float64, tuple(value.shape)))
         )
-        for key, value in network.state_dict().items()
+        for key, value in shapes.items()
     }
+    network = classifier._make_network(architecture).double()
     network.load_state_dict(state)
     bounds = stored_array(arrays, "bounds", np.float64, (2, p))
     require((bounds[0] < bounds[1]).all(), "bounds")
@@ -91,6 +91,7 @@ def _build(cls, header, arrays):
     classifier.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
     classifier.network_, classifier.bounds_ = network.eval(), np.array(bounds)
     classifier.classes_, classifier.n_features_in_ = classes, p
+    classifier._remember_kept()
     return classifier
 
 

@@ -58,7 +58,7 @@ class Architecture:
         Of a dense layer, those of every unit. Of a convolution, those of one map, as the others
         read the same inputs: 14 × 14 × 25 for 28 × 28 pixels and filters of 5 × 5.
         """
-        if self.image_shape is None:
+        if self.image_shape is None or len(self.hidden_layer_sizes) == 1:
             return self.hidden_layer_sizes[0] * self.n_features
         channels, height, width = self.channels
         return halved(height) * halved(width) * channels * self.kernel_size**2
@@ -157,8 +157,10 @@ def _convolutions(architecture, sizes, normalization):
 
 
 def _dense_layers(architecture, sizes, normalization):
-    for inputs, units in zip([architecture.n_features, *sizes[:-1]], sizes, strict=True):
+    inputs = architecture.n_features
+    for units in sizes:
         yield torch.nn.Linear(inputs, units)
+        inputs = units
         if normalization == "batch":
             yield BatchCentring((units,))
         yield torch.nn.ReLU()

@@ -11,11 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch")
 
-import skdp.neural._cdbn as module  # noqa: E402
-from skdp.neural import PrivateCDBNClassifier  # noqa: E402
-from skdp.neural._perturbation import Perturbation  # noqa: E402
-from skdp.privacy import PrivacyLeakWarning  # noqa: E402
-from skdp.privacy.audit import audit_membership, epsilon_lower_bound  # noqa: E402
+import skdp.neural._cdbn as module
+from skdp.neural import PrivateCDBNClassifier
+from skdp.neural._perturbation import Perturbation
+from skdp.privacy import PrivacyLeakWarning
+from skdp.privacy.audit import audit_membership, epsilon_lower_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
 

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from skdp.neural._crbm import EnergyLayer  # noqa: E402
-from skdp.neural._polynomials import sigmoid_coefficients  # noqa: E402
+from skdp.neural._crbm import EnergyLayer
+from skdp.neural._polynomials import sigmoid_coefficients
 
 ALPHA = sigmoid_coefficients("chebyshev", 7)
 

@@ -1,0 +1,201 @@
+"""The classifier: long training, seeds, errors, and what it learns."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not installed")
+
+from sklearn.base import clone
+
+from skdp import PrivacyLeakWarning
+from skdp.neural import AdaptiveLaplaceClassifier, _adaptive_laplace
+
+quiet = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+@quiet
+def test_warm_start_goes_on_and_adds_guarantees(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X, y)
+    first, shares, scores = model.guarantee_, model.budget_shares_, model.predict_proba(X)
+    weights = next(model.network_.parameters()).detach().clone()
+    model.set_params(epsilon=2.0, n_epochs=1, learning_rate=1e-6).fit(X, y)
+    # One epoch of tiny steps: a network that goes on, not a new one.
+    moved = (next(model.network_.parameters()) - weights).abs().max()
+    assert 0 < moved < 1e-4
+    assert np.abs(model.predict_proba(X) - scores).max() > 0
+    assert model.budget_shares_ is shares
+    [*_, second] = model.accounts_
+    assert len(model.accounts()) == 6
+    assert model.guarantee_.epsilon == pytest.approx(first.epsilon + second.epsilon)
+    # Shares that are kept cost nothing again.
+    scales = model._perturbation(model.network_.architecture, shares, 300, (0.5, 1.0))
+    assert second.epsilon == pytest.approx(scales.row_epsilon)
+
+
+@quiet
+def test_without_warm_start_a_fit_starts_afresh(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(**small).fit(X, y)
+    first, scores = model.guarantee_, model.predict_proba(X)
+    model.fit(X, y)
+    assert model.guarantee_ == first
+    np.testing.assert_array_equal(model.predict_proba(X), scores)
+
+
+@quiet
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mechanism": "dpsgd"},
+        {"normalization": "batch"},
+        {"hidden_layer_sizes": (5, 4)},
+        {"image_shape": (8, 8)},
+        {"kernel_size": 3},
+    ],
+    ids=str,
+)
+def test_a_network_that_goes_on_keeps_its_layers(changes, some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X, y)
+    before, scores = model.guarantee_, model.predict_proba(X)
+    [name] = changes
+    with pytest.raises(ValueError, match=f"goes on with a network of {name}="):
+        model.set_params(**changes).fit(X, y)
+    model.set_params(**{name: getattr(AdaptiveLaplaceClassifier(**small), name)})
+    assert model.guarantee_ == before
+    np.testing.assert_array_equal(model.predict_proba(X), scores)
+
+
+@quiet
+def test_a_fit_that_fails_changes_no_network(some_digits, small, monkeypatch):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X, y)
+    scores = model.predict_proba(X)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_adaptive_laplace, "calibrate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    # Trained further than guarantee_ says, it would claim too little.
+    np.testing.assert_array_equal(model.predict_proba(X), scores)
+
+
+@quiet
+def test_labels_that_are_new_to_a_network_are_refused(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X[y < 5], y[y < 5])
+    with pytest.raises(ValueError, match=r"none of the classes .* 'classes' parameter before"):
+        model.fit(X, y)
+
+
+@quiet
+def test_a_public_list_of_classes(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(classes=range(12), **small).fit(X, y)
+    assert model.classes_.tolist() == list(range(12))
+    assert model.predict_proba(X).shape == (300, 12)
+    with pytest.raises(ValueError, match="labels that are none of the classes"):
+        AdaptiveLaplaceClassifier(classes=range(9), **small).fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes, got 1"):
+        AdaptiveLaplaceClassifier(classes=[0], **small).fit(X[y == 0], y[y == 0])
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [(1, 0), (0, 0), (0, np.inf), (0,), ("a", "b"), ([0, 0], [1, 1]), (0, 1, 2)],
+    ids=str,
+)
+def test_bounds_that_bound_nothing_are_refused(bounds, some_digits, small):
+    with pytest.raises(ValueError, match="The 'bounds' parameter of AdaptiveLaplaceClassifier"):
+        AdaptiveLaplaceClassifier(bounds=bounds, **small).fit(*some_digits)
+
+
+@quiet
+def test_rows_are_clipped_to_bounds_and_scaled(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(**small).fit(X, y)
+    low, high = np.full(64, -3.0), np.linspace(1, 5, 64)
+    far = np.where(X == 0, -1e6, np.where(X == 1, 1e6, low + (high - low) * X))
+    other = AdaptiveLaplaceClassifier(bounds=(low, high), **small).fit(far, y)
+    np.testing.assert_allclose(other.predict_proba(far), model.predict_proba(X), atol=1e-5)
+    np.testing.assert_array_equal(other.bounds_, [low, high])
+
+
+@pytest.mark.parametrize("split", [(0.5, 0.5), (0.5, 0.6, 0.1), (0.5, 0.5, 0), (-1, 1, 1)])
+def test_parts_of_the_budget_sum_to_one(split, some_digits, small):
+    with pytest.raises(
+        ValueError, match=r"'budget_split' .* three positive numbers that sum to 1"
+    ):
+        AdaptiveLaplaceClassifier(budget_split=split, **small).fit(*some_digits)
+
+
+@quiet
+def test_a_pretrained_network_is_of_the_same_columns(some_digits, small, fitted):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(pretrained=fitted, **small)
+    with pytest.raises(ValueError, match="fitted on 64 columns, X has 60"):
+        model.fit(X[:, :60], y)
+    with pytest.raises(ValueError, match="not fitted"):
+        model.set_params(pretrained=clone(fitted)).fit(X, y)
+    before = fitted.predict_proba(X)
+    model.set_params(pretrained=fitted).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict_proba(X), before)
+
+
+@quiet
+@pytest.mark.parametrize("mechanism", ["adaptive", "dpsgd"])
+def test_what_is_printed_holds_no_loss(mechanism, some_digits, small, capsys):
+    model = AdaptiveLaplaceClassifier(mechanism=mechanism, **small)
+    model.set_params(verbose=2).fit(*some_digits)
+    labels = ["DP-SGD"] if mechanism == "dpsgd" else ["relevance", "network"]
+    expected = [f"[{label}] epoch {k} of 2, " for label in labels for k in (1, 2)]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
+    # What follows is the time: a number of seconds, and nothing else.
+    rest = [line[len(start) :] for line, start in zip(lines, expected, strict=True)]
+    assert all(text.removesuffix(" s").isdigit() for text in rest)
+
+
+def test_a_guessable_seed_warns(some_digits, small):
+    with pytest.warns(PrivacyLeakWarning, match="whoever guesses this seed"):
+        AdaptiveLaplaceClassifier(**small).fit(*some_digits)
+
+
+def test_numpys_global_seed_fixes_no_noise(some_digits, small):
+    scores = []
+    for _ in range(2):
+        np.random.seed(0)  # noqa: NPY002
+        model = AdaptiveLaplaceClassifier(1e-3, **{**small, "random_state": None})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PrivacyLeakWarning)
+            warnings.filterwarnings("ignore", "[^:]*private for one labelled record")
+            scores.append(model.fit(*some_digits).predict_proba(some_digits[0]))
+    assert np.abs(scores[0] - scores[1]).max() > 0
+
+
+@quiet
+@pytest.mark.parametrize("normalization", ["response", "batch"])
+@pytest.mark.parametrize("image_shape", [None, (8, 8)])
+def test_it_learns_without_noise_and_with_little(normalization, image_shape, digits):
+    X, y = digits
+    for epsilon, least in ((np.inf, 0.8), (3000.0, 0.6)):
+        model = AdaptiveLaplaceClassifier(
+            epsilon, mechanism="identical", image_shape=image_shape, hidden_layer_sizes=(16, 20),
+            kernel_size=3, batch_size=100, n_epochs=12, learning_rate=0.01,
+            normalization=normalization, random_state=0,
+        ).fit(X[:1200], y[:1200])  # fmt: skip
+        assert model.score(X[1200:], y[1200:]) > least
+
+
+@quiet
+def test_rows_of_32_bits_and_queries_one_by_one(some_digits, small):
+    X, y = some_digits
+    model = AdaptiveLaplaceClassifier(**small).fit(X.astype(np.float32), y)
+    together = model.predict_proba(X.astype(np.float32))
+    alone = np.vstack([model.predict_proba(row[None].astype(np.float32)) for row in X[:20]])
+    np.testing.assert_allclose(alone, together[:20], rtol=1e-12)
