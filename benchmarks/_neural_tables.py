@@ -43,9 +43,9 @@ def neural():
         "record**: what `guarantee_` states for one labelled record, added or removed (DP-SGD, "
         "statistics; δ = 1e-5) or replaced; ∞ is no guarantee. The papers train for 500 to 2,400 "
         "epochs (AdLM, pCDBN), here it is 3 epochs, 2 of DP-SGD, and 1 of each lower layer and 15 "
-        'above for pCDBN. *Centred* is `normalization="batch"`, which cancels the noise that the rows of a '
-        "batch share; *as printed* is the response normalisation of the paper. Seconds of one fit "
-        "on one core, beside other work.\n\n"
+        'above for pCDBN. *Centred* is `normalization="batch"`, which cancels the noise that the '
+        "rows of a batch share; *as printed* is the response normalisation of the paper. Seconds "
+        "of one fit on one core, beside other work.\n\n"
         + table(["", "ε", "accuracy", "paper", "one record: ε", "fit"], lines)
     )
 

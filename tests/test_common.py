@@ -28,7 +28,7 @@ from skdp import (
 
 NETWORKS = []
 if find_spec("torch"):
-    from skdp.neural import AdaptiveLaplaceClassifier
+    from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
 
     SMALL = {"hidden_layer_sizes": (6, 4), "n_epochs": 2, "batch_size": 50}
     NETWORKS = [
@@ -36,6 +36,7 @@ if find_spec("torch"):
         AdaptiveLaplaceClassifier(mechanism="identical", **SMALL),
         AdaptiveLaplaceClassifier(mechanism="dpsgd", **SMALL),
         AdaptiveLaplaceClassifier(normalization="batch", **SMALL),
+        PrivateCDBNClassifier(**SMALL),
     ]
 NOISES = [
     OptimalDPNoise(),
