@@ -2,6 +2,7 @@
 
     python benchmarks/bench_neural.py
     python benchmarks/bench_neural.py --models 'dpsgd;statistics' --draws 1
+    python benchmarks/bench_neural.py --plot
 
 The adaptive and the identical Laplace mechanism of Phan et al. (2017) with the noise of each batch
 shared by its rows, as the paper's proofs have it, and normalised as in the paper or by centring;
@@ -11,7 +12,8 @@ and 64 maps of 5 × 5 and 25 units, with convolutions of stride 2, and batches o
 train for 500 to 2,400 epochs, here it is ``EPOCHS``, of the deep belief network, whose lower
 layers are trained first, ``BELIEF_EPOCHS``.
 
-Rows that ``results/`` has are not computed again; two processes may fill the file together.
+``--plot`` draws accuracy against ε, results/neural.png. Rows that ``results/`` has are not
+computed again; two processes may fill the file together.
 """
 
 import os
@@ -124,14 +126,43 @@ def is_plain(value):
     return isinstance(value, str | int | float | tuple | None)
 
 
+def plot(results):
+    """Draw the accuracy of each model against ε, with the least and greatest of its seeds."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for model in MODELS:
+        found: dict = {}
+        for row in results.record["rows"]:
+            if row["model"] == model and np.isfinite(float(row["level"])):
+                found.setdefault(float(row["level"]), []).append(row["accuracy"])
+        if len(found) < len(LEVELS):
+            continue
+        epsilons = sorted(found)
+        means = [np.mean(found[epsilon]) for epsilon in epsilons]
+        axes.plot(epsilons, means, marker="o", label=model)
+        ends = [(min(found[epsilon]), max(found[epsilon])) for epsilon in epsilons]
+        axes.fill_between(epsilons, *zip(*ends, strict=True), alpha=0.2)
+    axes.set(xscale="log", xlabel="ε (the parameter)", ylabel="accuracy on test digits, %")
+    axes.set_xticks([float(level) for level in LEVELS], LEVELS)
+    axes.legend()
+    figure.savefig(results.path.with_suffix(".png"), dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=lambda text: text.split(";"), default=list(MODELS))
     parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--plot", action="store_true", help="draw what there is, and stop")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     results = Results("neural", "python benchmarks/bench_neural.py")
+    if options.plot:
+        return plot(results)
     for draw in range(options.draws):
         for model in options.models:
             for level in MODELS[model][0]:
@@ -142,6 +173,7 @@ def main():
                 row = measured(cell)
                 results.add(row)
                 print({k: v for k, v in row.items() if k != "settings"}, flush=True)
+    return None
 
 
 if __name__ == "__main__":

@@ -194,6 +194,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         "pretrain_epochs": [Interval(Integral, 0, None, closed="left")],
         "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
+    _kept = (*PrivateNetworkClassifier._kept, "approximation", "degree")
     _saved = (
         *("epsilon", "noise_per", "budget_split", "image_shape", "hidden_layer_sizes"),
         *("kernel_size", "approximation", "degree"),

@@ -245,6 +245,13 @@ def test_warm_start_goes_on_and_adds_up():
     assert estimator.score(QUERIES, TRUTH) > score
 
 
+@pytest.mark.parametrize("other", [{"approximation": "taylor"}, {"degree": 3}])
+def test_a_network_that_goes_on_keeps_its_polynomial(other):
+    estimator = small(epsilon=200.0, n_epochs=1, warm_start=True).fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match=next(iter(other))):
+        estimator.set_params(**other).fit(ROWS, LABELS)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
