@@ -8,14 +8,16 @@ they hold is right.
 import json
 import struct
 
-from skdp.secure._identity import SIGNATURE_BYTES
+from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
 
 _MAGIC = b"skdp-sec"
 _VERSION = 1
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
-# Bytes of a header at most (rule of thumb): parsed text takes up to thirty times its size.
-_MOST_HEADER = 2**24
+# Bytes of a header at most (rule of thumb): it is parsed before its signature can be checked, and
+# parsed text takes up to thirty times its size. It has room for 50 000 queries with ids of 64
+# characters.
+_MOST_HEADER = 2**22
 # Which role may send what.
 SENDERS = {
     "secret key": "key holder",
@@ -48,6 +50,11 @@ def write_message(kind, session, identity, parts, query_ids=()):
     Returns
     -------
     message : bytes
+
+    Raises
+    ------
+    ValueError
+        When there are more queries than a message may have.
     """
     header = {
         "kind": kind,
@@ -57,6 +64,12 @@ def write_message(kind, session, identity, parts, query_ids=()):
         "lengths": [len(part) for part in parts],
     }
     text = json.dumps(header, sort_keys=True).encode()
+    if len(text) > _MOST_HEADER:
+        raise ValueError(
+            f"A message of {len(header['query_ids'])} queries has a header of {len(text)} bytes, "
+            f"more than {_MOST_HEADER}. Ask fewer queries at a time, or give them shorter "
+            "'query_ids'."
+        )
     start = _START.pack(_MAGIC, _VERSION, len(text), sum(header["lengths"]))
     signed = b"".join([start, text, *parts])
     return signed + identity.sign(signed)
@@ -157,7 +170,13 @@ def _is_sound(header, n_parts):
         *("kind", "sender", "session", "query_ids", "lengths"),
     }:
         return False
-    texts = all(isinstance(header[name], str) for name in ("kind", "sender", "session"))
+    # Errors quote these before their signature is checked: nothing long, nothing for terminals.
+    texts = all(
+        isinstance(header[name], str)
+        and len(header[name]) <= LONGEST_NAME
+        and header[name].isprintable()
+        for name in ("kind", "sender", "session")
+    )
     ids, lengths = header["query_ids"], header["lengths"]
     lists = isinstance(ids, list) and isinstance(lengths, list)
     return (

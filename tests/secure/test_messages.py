@@ -58,6 +58,7 @@ def test_lengths_that_no_file_has_are_refused_before_anything_is_read(plain):
     [
         {"lengths": [1e9]}, {"lengths": [-4, 8]}, {"lengths": [True, 3]}, {"lengths": 4},
         {"query_ids": [1]}, {"kind": 3}, {"extra": 1}, None,
+        {"session": "\x1b[2J"}, {"sender": "a" * 10**6}, {"kind": "\n"},
     ],
 )  # fmt: skip
 def test_headers_of_other_types(plain, change):
@@ -69,6 +70,15 @@ def test_headers_of_other_types(plain, change):
     signed = start + text + b"abcd"
     with pytest.raises(ValueError, match="truncated, altered"):
         read_message(signed + plain.identities[2].sign(signed), "scores", plain.session)
+
+
+def test_more_queries_than_a_message_may_have(plain):
+    ids = [f"{i:060}" for i in range(50_000)]
+    message = write_message("scores", plain.session, plain.identities[2], [b""] * 50_000, ids)
+    assert read_message(message, "scores", plain.session)[2] == ids
+    longer = [f"{i:0100}" for i in range(50_000)]
+    with pytest.raises(ValueError, match=r"message of 50000 queries .* Ask fewer"):
+        write_message("scores", plain.session, plain.identities[2], [b""] * 50_000, longer)
 
 
 def test_other_version(plain):
@@ -123,11 +133,13 @@ def test_identities_survive_their_files(tmp_path):
     assert again.public == identity.public
     assert again.public.verifies(identity.sign(b"x"), b"x")
     assert not again.public.verifies(identity.sign(b"x"), b"y")
-    assert (tmp_path / "key").read_bytes()[:32].hex() not in repr(again)
+    content = (tmp_path / "key").read_bytes()
+    assert content[8:40].hex() not in repr(again)
     with pytest.raises(FileExistsError):
         identity.save(tmp_path / "key")
-    for content in (b"", b"short", bytes(32), bytes(40) + b"\xff"):
-        (tmp_path / "bad").write_bytes(content)
+    text = b"ward 1 " + identity.public.key.encode()  # long enough for a key and a name
+    for bad in (b"", b"short", bytes(32), content[:8], content[:39], content + b"\xff", text):
+        (tmp_path / "bad").write_bytes(bad)
         with pytest.raises(ValueError, match="holds no identity"):
             Identity.load(tmp_path / "bad")
 
