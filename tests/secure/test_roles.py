@@ -72,7 +72,7 @@ def secret_words(parties):
     """Return the words of each secret key of the encryption library."""
     from concrete.compiler import Keyset
 
-    _, [secret], _ = read_message(parties.secret_key, "secret key", parties.session)
+    [secret] = read_message(parties.secret_key, "secret key", parties.session).parts
     keys = Keyset.deserialize(secret).get_client_keys().get_secret_keys()
     words = []
     for key in keys:
@@ -132,9 +132,9 @@ def test_two_processes_of_the_server(plain):
 
 def test_the_order_of_messages_does_not_matter(plain):
     messages = encrypt_all(plain, queries(3, 4, 3))
-    _, forwards, _ = read_message(plain.server.combine(messages), "classes", plain.session)
+    forwards = read_message(plain.server.combine(messages), "classes", plain.session).parts
     result = plain.server.combine(messages[::-1])
-    assert read_message(result, "classes", plain.session)[1] == forwards
+    assert read_message(result, "classes", plain.session).parts == forwards
 
 
 def test_messages_that_do_not_belong_together(plain):
@@ -182,24 +182,25 @@ def test_roles_take_identities_of_their_own(plain):
         Participant(plain.session, Identity.generate("ward 0"), plain.secret_key)
 
 
+def forge(parties, kind, position, part):
+    """Return a message that an insider signed."""
+    key_id = read_message(parties.secret_key, "secret key", parties.session).key_id
+    identity = parties.identities[position]
+    return write_message(kind, parties.session, identity, [part], ["query 0"], key_id=key_id)
+
+
 def test_signed_bytes_that_are_no_ciphertexts(parties):
     messages = encrypt_all(parties, queries(2, 3, 1))
-    wrong = write_message(
-        "scores", parties.session, parties.identities[3], [b"nonsense" * 20], ["query 0"]
-    )
+    wrong = forge(parties, "scores", 3, b"nonsense" * 20)
     with pytest.raises(ValueError, match="none of the session's circuit"):
         parties.server.combine([messages[0], wrong])
-    result = write_message(
-        "classes", parties.session, parties.identities[1], [b"nonsense" * 20], ["query 0"]
-    )
+    result = forge(parties, "classes", 1, b"nonsense" * 20)
     with pytest.raises(ValueError, match="none of the session's circuit"):
         parties.key_holder.decrypt(result, parties.secret_key, ["query 0"])
 
 
 def test_a_class_that_there_is_not(plain):
-    result = write_message(
-        "classes", plain.session, plain.identities[1], [b"\x09\0\0\0"], ["query 0"]
-    )
+    result = forge(plain, "classes", 1, b"\x09\0\0\0")
     with pytest.raises(ValueError, match="no class of the session"):
         plain.key_holder.decrypt(result, plain.secret_key, ["query 0"])
 
