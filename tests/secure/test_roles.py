@@ -68,6 +68,44 @@ def test_ciphertexts_and_keys_differ_each_time():
     assert encrypt_all(first, scores)[0] != encrypt_all(first, scores)[0]
 
 
+# What a participant runs.
+PARTICIPANT = """
+from pathlib import Path
+from skdp.secure import Identity, Participant, Session
+
+participant = Participant(
+    Session.load("session"), Identity.load("identity"), Path("secret_key").read_bytes()
+)
+message = participant.encrypt([[1, 2]], classes=[0, 1], query_ids=["query 0"])
+with open("scores", "ab") as file:
+    file.write(message)
+"""
+
+
+@needs_concrete
+def test_processes_encrypt_with_randomness_of_their_own(tmp_path):
+    """Equal randomness would let the server subtract ciphertexts, and read differences."""
+    parties = make_parties(2, 2, "fhe")
+    parties.session.save(tmp_path / "session")
+    parties.identities[2].save(tmp_path / "identity")
+    parties.key_holder.save_secret_key(tmp_path / "secret_key", parties.secret_key)
+    for _ in range(2):
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(Path(skdp.__file__).parents[1]),
+        }
+        subprocess.run(
+            [sys.executable, "-c", PARTICIPANT], cwd=tmp_path, env=environment, check=True
+        )
+    content = (tmp_path / "scores").read_bytes()
+    halves = content[: len(content) // 2], content[len(content) // 2 :]
+    first, second = (read_message(half, "scores", parties.session).parts[0] for half in halves)
+    assert len(first) == len(second)
+    equal = np.frombuffer(first, np.uint8) == np.frombuffer(second, np.uint8)
+    # A seed of 16 bytes and 8 bytes for each of 16 numbers; the rest describes them.
+    assert (~equal).sum() > 0.9 * 16 * 24
+
+
 def secret_words(parties):
     """Return the words of each secret key of the encryption library."""
     from concrete.compiler import Keyset
