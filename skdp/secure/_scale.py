@@ -107,7 +107,9 @@ def class_scores(estimator, X, method="auto"):
         Queries.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What to call. "auto" takes ``predict_proba`` where there is one.
+        What to call. "auto" takes ``predict_proba`` where there is one. It must give a score for
+        each class, not for each pair of classes as :class:`~sklearn.svm.SVC` does with
+        ``decision_function_shape="ovo"``: three classes have three pairs, which no shape tells.
 
     Returns
     -------
