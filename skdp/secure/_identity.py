@@ -15,8 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 SIGNATURE_BYTES = 64
 # Bytes of a key, in clear and as a private key.
 _KEY_BYTES = 32
+# First bytes of a file with a private key: no other file passes for one.
+_MAGIC = b"skdp-id1"
 # Characters of a name (rule of thumb).
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ class PublicIdentity:
     key: str
 
     def __post_init__(self):
-        named = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
+        named = isinstance(self.name, str) and 0 < len(self.name) <= LONGEST_NAME
         if not named or not self.name.isprintable():
             raise ValueError(
                 "The 'name' parameter of PublicIdentity must be printable text of 1 to "
-                f"{_LONGEST_NAME} characters. Name the party."
+                f"{LONGEST_NAME} characters. Name the party."
             )
         try:
             raw = bytes.fromhex(self.key)
@@ -177,7 +179,7 @@ class Identity:
         path : str or path-like
             A file that does not exist yet.
         """
-        write_private(path, _raw_private(self._key) + self.name.encode())
+        write_private(path, _MAGIC + _raw_private(self._key) + self.name.encode())
 
     @classmethod
     def load(cls, path):
@@ -198,9 +200,12 @@ class Identity:
             When it is no such file.
         """
         with open(path, "rb") as file:
-            content = file.read(_KEY_BYTES + 4 * _LONGEST_NAME + 1)
+            content = file.read(len(_MAGIC) + _KEY_BYTES + 4 * LONGEST_NAME + 1)
+        key = content.removeprefix(_MAGIC)
         try:
-            return cls(content[_KEY_BYTES:].decode(), content[:_KEY_BYTES])
+            if key == content:
+                raise ValueError("the first bytes are others")
+            return cls(key[_KEY_BYTES:].decode(), key[:_KEY_BYTES])
         except ValueError as error:
             raise ValueError(
                 f"{str(path)!r} holds no identity: it is truncated, or another file. Load what "

@@ -7,15 +7,18 @@ they hold is right.
 
 import json
 import struct
+from typing import NamedTuple
 
-from skdp.secure._identity import SIGNATURE_BYTES
+from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
 
 _MAGIC = b"skdp-sec"
 _VERSION = 1
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
-# Bytes of a header at most (rule of thumb): parsed text takes up to thirty times its size.
-_MOST_HEADER = 2**24
+# Bytes of a header at most (rule of thumb): it is parsed before its signature can be checked, and
+# parsed text takes up to thirty times its size. It has room for 50 000 queries with ids of 64
+# characters.
+_MOST_HEADER = 2**22
 # Which role may send what.
 SENDERS = {
     "secret key": "key holder",
@@ -25,7 +28,16 @@ SENDERS = {
 }
 
 
-def write_message(kind, session, identity, parts, query_ids=()):
+class Message(NamedTuple):
+    """What a message holds, once everything about it was checked."""
+
+    sender: str
+    parts: list[bytes]
+    query_ids: list[str]
+    key_id: str
+
+
+def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
     """Return signed bytes.
 
     Parameters
@@ -45,24 +57,40 @@ def write_message(kind, session, identity, parts, query_ids=()):
     query_ids : sequence of str, default=()
         Of the queries that the parts belong to.
 
+    key_id : str
+        Of the keys that the parts are, or were made with: keys that were made twice for one
+        session do not fit together, and decryption would give arbitrary classes.
+
     Returns
     -------
     message : bytes
+
+    Raises
+    ------
+    ValueError
+        When there are more queries than a message may have.
     """
     header = {
         "kind": kind,
         "sender": identity.name,
         "session": session.digest,
+        "key_id": key_id,
         "query_ids": list(query_ids),
         "lengths": [len(part) for part in parts],
     }
     text = json.dumps(header, sort_keys=True).encode()
+    if len(text) > _MOST_HEADER:
+        raise ValueError(
+            f"A message of {len(header['query_ids'])} queries has a header of {len(text)} bytes, "
+            f"more than {_MOST_HEADER}. Ask fewer queries at a time, or give them shorter "
+            "'query_ids'."
+        )
     start = _START.pack(_MAGIC, _VERSION, len(text), sum(header["lengths"]))
     signed = b"".join([start, text, *parts])
     return signed + identity.sign(signed)
 
 
-def read_message(message, kind, session):
+def read_message(message, kind, session, key_id=None):
     """Return what a message holds, once everything about it was checked.
 
     Parameters
@@ -76,20 +104,18 @@ def read_message(message, kind, session):
     session : Session
         For which it must be.
 
+    key_id : str or None, default=None
+        Of the keys that it must belong to; ``None`` where it brings the keys.
+
     Returns
     -------
-    sender : str
-        Its name.
-
-    parts : list of bytes
-
-    query_ids : list of str
+    message : Message
 
     Raises
     ------
     ValueError
-        When the bytes are truncated, altered, foreign, of another kind, of another session, or of
-        a sender who may not send them.
+        When the bytes are truncated, altered, foreign, of another kind, of another session, of a
+        sender who may not send them, or made with other keys.
     """
     header, start = _header(message, kind)
     if header["kind"] != kind:
@@ -115,11 +141,16 @@ def read_message(message, kind, session):
             f"The signature of the message with {kind!r} is not that of {sender.name!r}: it was "
             f"altered on its way, or signed by somebody else. Ask {sender.name!r} for a new copy."
         )
+    if key_id not in (None, header["key_id"]):
+        raise ValueError(
+            f"The message with {kind!r} of {sender.name!r} was made with other keys of this "
+            "session. Use the secret key and the evaluation keys of one generate_keys()."
+        )
     parts = []
     for length in header["lengths"]:
         parts.append(message[start : start + length])
         start += length
-    return sender.name, parts, header["query_ids"]
+    return Message(sender.name, parts, header["query_ids"], header["key_id"])
 
 
 def _header(message, kind):
@@ -154,10 +185,16 @@ def _header(message, kind):
 def _is_sound(header, n_parts):
     """Return whether a header has all that it must have, in the types that it must have."""
     if not isinstance(header, dict) or set(header) != {
-        *("kind", "sender", "session", "query_ids", "lengths"),
+        *("kind", "sender", "session", "key_id", "query_ids", "lengths"),
     }:
         return False
-    texts = all(isinstance(header[name], str) for name in ("kind", "sender", "session"))
+    # Errors quote these before their signature is checked: nothing long, nothing for terminals.
+    texts = all(
+        isinstance(header[name], str)
+        and len(header[name]) <= LONGEST_NAME
+        and header[name].isprintable()
+        for name in ("kind", "sender", "session", "key_id")
+    )
     ids, lengths = header["query_ids"], header["lengths"]
     lists = isinstance(ids, list) and isinstance(lengths, list)
     return (

@@ -1,5 +1,6 @@
 """Who does what: the key holder, a participant, the server. Bytes go in, signed bytes come out."""
 
+import secrets
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from skdp.secure._messages import read_message, write_message
 
 # How many participants may be named in an error (rule of thumb).
 _MOST_NAMED = 5
+# Random bytes that tell keys from others of the same session.
+_KEY_ID_BYTES = 16
 
 
 class _Role:
@@ -87,8 +90,9 @@ class KeyHolder(_Role):
         """
         backend = make_backend(self.session.backend)
         secret, evaluation = backend.generate(self.session.circuit)
+        key_id = secrets.token_hex(_KEY_ID_BYTES)
         return tuple(
-            write_message(kind, self.session, self.identity, [content])
+            write_message(kind, self.session, self.identity, [content], key_id=key_id)
             for kind, content in (("secret key", secret), ("evaluation keys", evaluation))
         )
 
@@ -128,23 +132,24 @@ class KeyHolder(_Role):
         Raises
         ------
         ValueError
-            When the bytes are not the server's answer to these queries in this session.
+            When the bytes are not the server's answer to these queries in this session, with
+            these keys.
         """
         query_ids = _check_ids(query_ids)
-        sender, parts, answered = read_message(result, "classes", self.session)
-        if answered != query_ids or len(parts) != len(query_ids):
+        client, key_id = _client(self.session, secret_key)
+        answer = read_message(result, "classes", self.session, key_id)
+        if answer.query_ids != query_ids or len(answer.parts) != len(query_ids):
             raise ValueError(
                 "The server's message answers other queries than those in 'query_ids', or in "
                 "another order. Ask the server for the answer to these."
             )
-        client = _client(self.session, secret_key)
         classes = np.array(self.session.classes)
-        with _library_faults(sender):
-            indices = client.decrypt(parts)
+        with _library_faults(answer.sender):
+            indices = client.decrypt(answer.parts)
         if any(index not in range(len(classes)) for index in indices):
             raise ValueError(
                 "The server's message decrypts to no class of the session: it was not computed by "
-                "the session's circuit, or with other keys. Ask the server to compute it again."
+                "the session's circuit. Ask the server to compute it again."
             )
         return classes[indices]
 
@@ -182,7 +187,7 @@ class Participant(_Role):
 
     def __init__(self, session, identity, secret_key):
         super().__init__(session, identity)
-        self._client = _client(session, secret_key)
+        self._client, self._key_id = _client(session, secret_key)
 
     def encrypt(self, scores, *, classes, query_ids):
         """Return encrypted scores, for the server.
@@ -226,7 +231,9 @@ class Participant(_Role):
             )
         position = self.session.participants.index(self.identity.public)
         parts = self._client.encrypt(position, dissimilarities)
-        return write_message("scores", self.session, self.identity, parts, query_ids)
+        return write_message(
+            "scores", self.session, self.identity, parts, query_ids, key_id=self._key_id
+        )
 
 
 class Server(_Role):
@@ -270,7 +277,7 @@ class Server(_Role):
 
     def __init__(self, session, identity, evaluation_keys, n_jobs=None):
         super().__init__(session, identity)
-        _, [self._keys], _ = _read_one(evaluation_keys, "evaluation keys", session)
+        self._keys, self._key_id = _read_keys(evaluation_keys, "evaluation keys", session)
         self.n_jobs = n_jobs
         with _library_faults(session.key_holder.name):
             self._evaluator = make_backend(session.backend).evaluator(session.circuit, self._keys)
@@ -291,13 +298,15 @@ class Server(_Role):
         Raises
         ------
         ValueError
-            When a message is not what a participant made for this session, one is missing or
-            there twice, or they are on different queries.
+            When a message is not what a participant made for this session with the server's keys,
+            one is missing or there twice, or they are on different queries.
         """
         names = [party.name for party in self.session.participants]
         received, ids = {}, []
         for message in messages:
-            sender, parts, query_ids = read_message(message, "scores", self.session)
+            sender, parts, query_ids, _ = read_message(
+                message, "scores", self.session, self._key_id
+            )
             if sender in received:
                 raise ValueError(
                     f"There are two messages of participant {sender!r}. Pass one of each."
@@ -323,7 +332,9 @@ class Server(_Role):
         columns = list(zip(*(received[name] for name in names), strict=True))
         with _library_faults("a participant"):
             results = self._evaluate(columns)
-        return write_message("classes", self.session, self.identity, results, ids[0])
+        return write_message(
+            "classes", self.session, self.identity, results, ids[0], key_id=self._key_id
+        )
 
     def _evaluate(self, columns):
         n_jobs = min(effective_n_jobs(self.n_jobs), len(columns))
@@ -354,19 +365,21 @@ def _process_evaluator(backend, circuit, keys):
 
 
 def _client(session, secret_key):
-    _, [secret], _ = _read_one(secret_key, "secret key", session)
+    """Return who encrypts and decrypts, and the id of the keys."""
+    secret, key_id = _read_keys(secret_key, "secret key", session)
     with _library_faults(session.key_holder.name):
-        return make_backend(session.backend).client(session.circuit, secret)
+        return make_backend(session.backend).client(session.circuit, secret), key_id
 
 
-def _read_one(message, kind, session):
-    sender, parts, query_ids = read_message(message, kind, session)
+def _read_keys(message, kind, session):
+    """Return the keys in a message, and their id."""
+    sender, parts, _, key_id = read_message(message, kind, session)
     if len(parts) != 1:
         raise ValueError(
             f"The message with {kind!r} has {len(parts)} parts, not one. Ask {sender!r} for a new "
             "one."
         )
-    return sender, parts, query_ids
+    return parts[0], key_id
 
 
 @contextmanager

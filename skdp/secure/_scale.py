@@ -21,7 +21,7 @@ class ScoreScale:
     ----------
     low, high : float
         Ends of the scale, ``low < high``. Scores beyond them are clipped, with a warning that
-        tells no value.
+        tells no value where that moves one by more than rounding does.
 
     larger_is_likelier : bool, default=True
         Whether a larger score speaks for a class, as probabilities do, or against it, as
@@ -47,8 +47,7 @@ class ScoreScale:
 
     def __post_init__(self):
         ends = (self.low, self.high)
-        numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in ends)
-        if not numbers or not np.isfinite(ends).all() or not self.low < self.high:
+        if not _is_range(*ends):
             raise ValueError(
                 f"The 'low' and 'high' parameters of ScoreScale must be finite numbers with low < "
                 f"high, got {self.low!r} and {self.high!r}. Agree on a range that all scores can "
@@ -59,8 +58,8 @@ class ScoreScale:
                 "The 'larger_is_likelier' parameter of ScoreScale must be True or False, got "
                 f"{self.larger_is_likelier!r}."
             )
-        object.__setattr__(self, "low", float(self.low))
-        object.__setattr__(self, "high", float(self.high))
+        for name, end in zip(("low", "high"), ends, strict=True):
+            object.__setattr__(self, name, float(end))
 
     def dissimilarities(self, scores):
         """Return scores as dissimilarities of 8 bits: 0 is the likeliest end of the scale.
@@ -80,21 +79,17 @@ class ScoreScale:
         ValueError
             When the scores are not a finite matrix.
         """
-        scores = np.asarray(scores, dtype=np.float64)
-        if scores.ndim != 2 or not np.isfinite(scores).all():
-            raise ValueError(
-                "The 'scores' parameter must be a matrix of finite numbers with a row for each "
-                f"query, got an array of shape {scores.shape} or one that is not finite. Check "
-                "the local model."
-            )
-        if ((scores < self.low) | (scores > self.high)).any():
+        scores = _finite_matrix(scores)
+        clipped = np.clip(scores, self.low, self.high)
+        half_a_step = (self.high - self.low) / LARGEST / 2
+        if (np.abs(scores - clipped) > half_a_step).any():
             warnings.warn(
                 "Some scores lie beyond the public scale and were clipped to its ends. Agree on a "
                 "wider scale for the next session, from public rows.",
                 UserWarning,
                 stacklevel=2,
             )
-        share = (np.clip(scores, self.low, self.high) - self.low) / (self.high - self.low)
+        share = (clipped - self.low) / (self.high - self.low)
         if self.larger_is_likelier:
             share = 1.0 - share
         return np.rint(share * LARGEST).astype(np.uint8)
@@ -112,7 +107,9 @@ def class_scores(estimator, X, method="auto"):
         Queries.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What to call. "auto" takes ``predict_proba`` where there is one.
+        What to call. "auto" takes ``predict_proba`` where there is one. It must give a score for
+        each class, not for each pair of classes as :class:`~sklearn.svm.SVC` does with
+        ``decision_function_shape="ovo"``: three classes have three pairs, which no shape tells.
 
     Returns
     -------
@@ -122,7 +119,7 @@ def class_scores(estimator, X, method="auto"):
     Raises
     ------
     ValueError
-        When the estimator has no such method.
+        When the estimator has no such method, or the method is another.
 
     Examples
     --------
@@ -132,7 +129,13 @@ def class_scores(estimator, X, method="auto"):
     >>> class_scores(model, [[0.5]]).shape
     (1, 2)
     """
-    names = ("predict_proba", "decision_function") if method == "auto" else (method,)
+    known = ("predict_proba", "decision_function")
+    if method not in ("auto", *known):
+        raise ValueError(
+            f"The 'method' parameter must be 'auto' or one of {known}, got {method!r}. Only they "
+            "are scores of classes."
+        )
+    names = known if method == "auto" else (method,)
     found = next((name for name in names if callable(getattr(estimator, name, None))), None)
     if found is None:
         raise ValueError(
@@ -166,3 +169,28 @@ def combine_scores(dissimilarities):
     [0]
     """
     return np.asarray(dissimilarities).min(axis=0).argmin(axis=1)
+
+
+def _is_range(low, high):
+    """Return whether two numbers are finite, in order, and at a finite distance."""
+    if not all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
+        return False
+    try:
+        low, high = float(low), float(high)
+    except OverflowError:
+        return False
+    return low < high and bool(np.isfinite([low, high, high - low]).all())
+
+
+def _finite_matrix(scores):
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.empty(0)
+    if values.ndim != 2 or not np.isfinite(values).all():
+        # Raised here and not in the handler: NumPy's own errors quote what they cannot convert.
+        raise ValueError(
+            "The 'scores' parameter must be a matrix of finite numbers with a row for each "
+            "query. Check the local model."
+        )
+    return values

@@ -14,8 +14,9 @@ from skdp.secure._scale import ScoreScale
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
-# Bytes of a file at most; one of 100 participants and 100 classes has less than a hundredth.
-_MOST_BYTES = 2**24
+# Bytes of a file at most (rule of thumb): parsed text takes up to thirty times its size, and one
+# of 100 participants and 100 classes has less than a twentieth.
+_MOST_BYTES = 2**22
 # Random bytes that tell a session from others of the same parties.
 _NONCE_BYTES = 16
 
@@ -193,7 +194,7 @@ class Session:
             "The bytes are no session of skdp.secure: they are truncated, altered, or another "
             "program's. Ask the key holder for a new copy."
         )
-        if len(content) > _MOST_BYTES:
+        if not isinstance(content, bytes) or len(content) > _MOST_BYTES:
             raise ValueError(foreign)
         try:
             fields = json.loads(content)

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from skdp.secure import Identity, PublicIdentity, Server, Session
+from skdp.secure import Identity, Participant, PublicIdentity, Server, Session
 from skdp.secure._messages import read_message, write_message
 
 from .conftest import ask, encrypt_all, make_parties
@@ -16,8 +16,15 @@ SCORES = [[[9, 4, 7, 7]], [[3, 8, 9, 9]], [[5, 5, 5, 2]]]
 
 def test_what_is_written_is_read(plain):
     parts = [b"", b"abc", bytes(1000)]
-    message = write_message("scores", plain.session, plain.identities[2], parts, ["a", "b", "c"])
-    assert read_message(message, "scores", plain.session) == ("ward 0", parts, ["a", "b", "c"])
+    message = write_message(
+        "scores", plain.session, plain.identities[2], parts, ["a", "b", "c"], key_id="k"
+    )
+    assert read_message(message, "scores", plain.session) == (
+        "ward 0",
+        parts,
+        ["a", "b", "c"],
+        "k",
+    )
 
 
 def test_truncated_and_extended_bytes(plain):
@@ -58,10 +65,13 @@ def test_lengths_that_no_file_has_are_refused_before_anything_is_read(plain):
     [
         {"lengths": [1e9]}, {"lengths": [-4, 8]}, {"lengths": [True, 3]}, {"lengths": 4},
         {"query_ids": [1]}, {"kind": 3}, {"extra": 1}, None,
+        {"session": "\x1b[2J"}, {"sender": "a" * 10**6}, {"kind": "\n"},
     ],
 )  # fmt: skip
 def test_headers_of_other_types(plain, change):
-    message = write_message("scores", plain.session, plain.identities[2], [b"abcd"], ["a"])
+    message = write_message(
+        "scores", plain.session, plain.identities[2], [b"abcd"], ["a"], key_id="k"
+    )
     n = struct.unpack_from("<8sIIQ", message)[2]
     header = None if change is None else {**json.loads(message[24 : 24 + n]), **change}
     text = json.dumps(header).encode()
@@ -69,6 +79,19 @@ def test_headers_of_other_types(plain, change):
     signed = start + text + b"abcd"
     with pytest.raises(ValueError, match="truncated, altered"):
         read_message(signed + plain.identities[2].sign(signed), "scores", plain.session)
+
+
+def test_more_queries_than_a_message_may_have(plain):
+    ids = [f"{i:060}" for i in range(50_000)]
+
+    def write(ids):
+        parts = [b""] * len(ids)
+        return write_message("scores", plain.session, plain.identities[2], parts, ids, key_id="k")
+
+    assert read_message(write(ids), "scores", plain.session).query_ids == ids
+    longer = [f"{i:0100}" for i in range(50_000)]
+    with pytest.raises(ValueError, match=r"message of 50000 queries .* Ask fewer"):
+        write(longer)
 
 
 def test_other_version(plain):
@@ -103,14 +126,31 @@ def test_wrong_kind_and_wrong_role(plain):
     with pytest.raises(ValueError, match="holds 'secret key', not 'evaluation keys'"):
         Server(plain.session, plain.identities[1], plain.secret_key)
     ward = plain.identities[2]
-    forged = write_message("classes", plain.session, ward, [b"\0\0\0\0"], ["query 0"])
+    forged = write_message("classes", plain.session, ward, [b"\0\0\0\0"], ["query 0"], key_id="k")
     with pytest.raises(ValueError, match=r"'ward 0', who is no server.*Only 'server' may"):
         plain.key_holder.decrypt(forged, plain.secret_key, ["query 0"])
 
 
+def test_keys_that_were_made_twice(plain):
+    """Classes would be arbitrary, and for many classes mostly without an error."""
+    secret_key, evaluation_keys = plain.key_holder.generate_keys()
+    server = Server(plain.session, plain.identities[1], evaluation_keys)
+    messages = encrypt_all(plain, SCORES)
+    with pytest.raises(ValueError, match="of 'ward 0' was made with other keys"):
+        server.combine(messages)
+    again = Participant(plain.session, plain.identities[2], secret_key)
+    mixed = again.encrypt(SCORES[0], classes=[0, 1, 2, 3], query_ids=["query 0"])
+    with pytest.raises(ValueError, match="of 'ward 0' was made with other keys"):
+        plain.server.combine([mixed, *messages[1:]])
+    result = plain.server.combine(messages)
+    with pytest.raises(ValueError, match="of 'server' was made with other keys"):
+        plain.key_holder.decrypt(result, secret_key, ["query 0"])
+    assert plain.key_holder.decrypt(result, plain.secret_key, ["query 0"]).tolist() == [3]
+
+
 def test_signature_of_somebody_else(plain):
     stranger = Identity.generate("ward 0")
-    forged = write_message("scores", plain.session, stranger, [bytes(4)], ["query 0"])
+    forged = write_message("scores", plain.session, stranger, [bytes(4)], ["query 0"], key_id="k")
     with pytest.raises(ValueError, match=r"signature .* is not that of 'ward 0'"):
         read_message(forged, "scores", plain.session)
 
@@ -123,11 +163,13 @@ def test_identities_survive_their_files(tmp_path):
     assert again.public == identity.public
     assert again.public.verifies(identity.sign(b"x"), b"x")
     assert not again.public.verifies(identity.sign(b"x"), b"y")
-    assert (tmp_path / "key").read_bytes()[:32].hex() not in repr(again)
+    content = (tmp_path / "key").read_bytes()
+    assert content[8:40].hex() not in repr(again)
     with pytest.raises(FileExistsError):
         identity.save(tmp_path / "key")
-    for content in (b"", b"short", bytes(32), bytes(40) + b"\xff"):
-        (tmp_path / "bad").write_bytes(content)
+    text = b"ward 1 " + identity.public.key.encode()  # long enough for a key and a name
+    for bad in (b"", b"short", bytes(32), content[:8], content[:39], content + b"\xff", text):
+        (tmp_path / "bad").write_bytes(bad)
         with pytest.raises(ValueError, match="holds no identity"):
             Identity.load(tmp_path / "bad")
 

@@ -68,11 +68,49 @@ def test_ciphertexts_and_keys_differ_each_time():
     assert encrypt_all(first, scores)[0] != encrypt_all(first, scores)[0]
 
 
+# What a participant runs.
+PARTICIPANT = """
+from pathlib import Path
+from skdp.secure import Identity, Participant, Session
+
+participant = Participant(
+    Session.load("session"), Identity.load("identity"), Path("secret_key").read_bytes()
+)
+message = participant.encrypt([[1, 2]], classes=[0, 1], query_ids=["query 0"])
+with open("scores", "ab") as file:
+    file.write(message)
+"""
+
+
+@needs_concrete
+def test_processes_encrypt_with_randomness_of_their_own(tmp_path):
+    """Equal randomness would let the server subtract ciphertexts, and read differences."""
+    parties = make_parties(2, 2, "fhe")
+    parties.session.save(tmp_path / "session")
+    parties.identities[2].save(tmp_path / "identity")
+    parties.key_holder.save_secret_key(tmp_path / "secret_key", parties.secret_key)
+    for _ in range(2):
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(Path(skdp.__file__).parents[1]),
+        }
+        subprocess.run(
+            [sys.executable, "-c", PARTICIPANT], cwd=tmp_path, env=environment, check=True
+        )
+    content = (tmp_path / "scores").read_bytes()
+    halves = content[: len(content) // 2], content[len(content) // 2 :]
+    first, second = (read_message(half, "scores", parties.session).parts[0] for half in halves)
+    assert len(first) == len(second)
+    equal = np.frombuffer(first, np.uint8) == np.frombuffer(second, np.uint8)
+    # A seed of 16 bytes and 8 bytes for each of 16 numbers; the rest describes them.
+    assert (~equal).sum() > 0.9 * 16 * 24
+
+
 def secret_words(parties):
     """Return the words of each secret key of the encryption library."""
     from concrete.compiler import Keyset
 
-    _, [secret], _ = read_message(parties.secret_key, "secret key", parties.session)
+    [secret] = read_message(parties.secret_key, "secret key", parties.session).parts
     keys = Keyset.deserialize(secret).get_client_keys().get_secret_keys()
     words = []
     for key in keys:
@@ -132,9 +170,9 @@ def test_two_processes_of_the_server(plain):
 
 def test_the_order_of_messages_does_not_matter(plain):
     messages = encrypt_all(plain, queries(3, 4, 3))
-    _, forwards, _ = read_message(plain.server.combine(messages), "classes", plain.session)
+    forwards = read_message(plain.server.combine(messages), "classes", plain.session).parts
     result = plain.server.combine(messages[::-1])
-    assert read_message(result, "classes", plain.session)[1] == forwards
+    assert read_message(result, "classes", plain.session).parts == forwards
 
 
 def test_messages_that_do_not_belong_together(plain):
@@ -182,24 +220,25 @@ def test_roles_take_identities_of_their_own(plain):
         Participant(plain.session, Identity.generate("ward 0"), plain.secret_key)
 
 
+def forge(parties, kind, position, part):
+    """Return a message that an insider signed."""
+    key_id = read_message(parties.secret_key, "secret key", parties.session).key_id
+    identity = parties.identities[position]
+    return write_message(kind, parties.session, identity, [part], ["query 0"], key_id=key_id)
+
+
 def test_signed_bytes_that_are_no_ciphertexts(parties):
     messages = encrypt_all(parties, queries(2, 3, 1))
-    wrong = write_message(
-        "scores", parties.session, parties.identities[3], [b"nonsense" * 20], ["query 0"]
-    )
+    wrong = forge(parties, "scores", 3, b"nonsense" * 20)
     with pytest.raises(ValueError, match="none of the session's circuit"):
         parties.server.combine([messages[0], wrong])
-    result = write_message(
-        "classes", parties.session, parties.identities[1], [b"nonsense" * 20], ["query 0"]
-    )
+    result = forge(parties, "classes", 1, b"nonsense" * 20)
     with pytest.raises(ValueError, match="none of the session's circuit"):
         parties.key_holder.decrypt(result, parties.secret_key, ["query 0"])
 
 
 def test_a_class_that_there_is_not(plain):
-    result = write_message(
-        "classes", plain.session, plain.identities[1], [b"\x09\0\0\0"], ["query 0"]
-    )
+    result = forge(plain, "classes", 1, b"\x09\0\0\0")
     with pytest.raises(ValueError, match="no class of the session"):
         plain.key_holder.decrypt(result, plain.secret_key, ["query 0"])
 

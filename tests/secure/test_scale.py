@@ -1,3 +1,6 @@
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -25,7 +28,23 @@ def test_scores_beyond_the_scale_are_clipped_with_a_warning_that_tells_nothing()
     assert not any(char.isdigit() for char in str(caught[0].message))
 
 
-@pytest.mark.parametrize("ends", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), ("0", 1), (True, 2)])
+@pytest.mark.parametrize("largest", [1 + 1e-12, 1 + 0.9 / 510])
+def test_what_rounding_moves_more_needs_no_warning(largest):
+    """Probabilities are beyond 1 by the last bit at times."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ScoreScale(0, 1).dissimilarities([[largest, 1 - largest]]).tolist() == [[0, 255]]
+    with pytest.warns(UserWarning, match="beyond the public scale"):
+        ScoreScale(0, 1).dissimilarities([[1 + 1.1 / 510, 0]])
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        *[(1, 1), (2, 1), (0, np.inf), (np.nan, 1), ("0", 1), (True, 2), (0, 10**400)],
+        (-1.5e308, 1.5e308),  # their distance is not finite
+    ],
+)
 def test_ends_of_the_scale(ends):
     with pytest.raises(ValueError, match=r"low < high"):
         ScoreScale(*ends)
@@ -36,10 +55,22 @@ def test_direction_is_true_or_false():
         ScoreScale(0, 1, "yes")
 
 
-@pytest.mark.parametrize("scores", [[1.0], [[np.nan, 1.0]], [[np.inf, 1.0]]])
+def test_ends_may_be_any_real_numbers():
+    assert ScoreScale(Fraction(-1, 2), 2**70) == ScoreScale(-0.5, float(2**70))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        *[[1.0], [[np.nan, 1.0]], [[np.inf, 1.0]], [["Smith", 1]], [[None, 1]], [[1], [2, 3]]],
+        *[[[1j, 1]], [[10**400, 1]], [[object(), 1]], [[[1.0]]]],
+    ],
+)
 def test_scores_are_a_finite_matrix(scores):
-    with pytest.raises(ValueError, match="matrix of finite numbers"):
+    with pytest.raises(ValueError, match="matrix of finite numbers") as caught:
         ScoreScale(0, 1).dissimilarities(scores)
+    assert "Smith" not in str(caught.value)
+    assert caught.value.__context__ is None  # NumPy's error quotes values
 
 
 def test_class_scores():
@@ -53,6 +84,9 @@ def test_class_scores():
         class_scores(NearestNeighbors().fit(X), X)
     with pytest.raises(ValueError, match="no method predict_proba"):
         class_scores(ridge, X, "predict_proba")
+    for method in ("predict", "get_params", None):
+        with pytest.raises(ValueError, match="'method' parameter"):
+            class_scores(model, X, method)
 
 
 def test_combination_by_loops():

@@ -45,10 +45,24 @@ def test_anything_altered_is_refused_or_has_another_digest():
     assert refused > 300
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"[" * 10**5, bytes(100), b"1"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{}", b"[" * 10**5, bytes(100), b"1", None, "text"],
+    ids=lambda content: repr(content)[:9],
+)
 def test_other_bytes(content):
     with pytest.raises(ValueError, match=r"no session of skdp\.secure"):
         Session.from_bytes(content)
+
+
+def test_a_file_is_not_parsed_beyond_its_largest_size(tmp_path):
+    content = create().to_bytes()
+    assert Session.from_bytes(content + b" " * (2**22 - len(content))).to_bytes() == content
+    longer = content + b" " * (2**22 - len(content) + 1)
+    (tmp_path / "session").write_bytes(longer)
+    for read in (lambda: Session.from_bytes(longer), lambda: Session.load(tmp_path / "session")):
+        with pytest.raises(ValueError, match="no session"):
+            read()
 
 
 @pytest.mark.parametrize("classes", [[], [0], [0, 0], [0, "a"], [0.5, 1.5], [[0], [1]]])
