@@ -76,7 +76,7 @@ class Architecture:
         return maps * prod(sides)
 
     def _fits(self, shape):
-        whole = all(isinstance(n, Integral) and n > 0 for n in shape)
+        whole = all(isinstance(n, Integral) and int(n) > 0 for n in shape)
         return whole and len(shape) in (2, 3) and prod(shape) == self.n_features
 
     def check(self, estimator):
