@@ -78,22 +78,17 @@ def train_dpsgd(
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # log(0) in its accountant, by design
         engine = PrivacyEngine()
-        try:
-            model, optimiser, loader = engine.make_private_with_epsilon(
-                module=trained,
-                optimizer=optimiser,
-                data_loader=loader,
-                target_epsilon=epsilon,
-                target_delta=delta,
-                epochs=n_epochs,
-                max_grad_norm=max_grad_norm,
-                noise_generator=_noise_generator(generator, rows.device),
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"No noise reaches epsilon={epsilon:g} at delta={delta:g} in {n_epochs} epochs: "
-                "use a larger 'epsilon' or fewer 'n_epochs'."
-            ) from error
+        model, optimiser, loader = _make_private(
+            engine,
+            module=trained,
+            optimizer=optimiser,
+            data_loader=loader,
+            target_epsilon=epsilon,
+            target_delta=delta,
+            epochs=n_epochs,
+            max_grad_norm=max_grad_norm,
+            noise_generator=_noise_generator(generator, rows.device),
+        )
         settings = {"max_physical_batch_size": _AT_ONCE, "optimizer": optimiser}
         for epoch in range(n_epochs):
             with BatchMemoryManager(data_loader=loader, **settings) as parts:
@@ -113,6 +108,17 @@ def train_dpsgd(
         True,
         "each row's gradient is clipped, and noise is added to their sum at every step",
     )
+
+
+def _make_private(engine, **settings):
+    try:
+        return engine.make_private_with_epsilon(**settings)
+    except ValueError as error:
+        raise ValueError(
+            f"No noise reaches epsilon={settings['target_epsilon']:g} at delta="
+            f"{settings['target_delta']:g} in {settings['epochs']} epochs: use a larger 'epsilon' "
+            "or fewer 'n_epochs'."
+        ) from error
 
 
 def _noise_generator(generator, device):
