@@ -250,7 +250,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         return Network(architecture, "none" if by_row else self.normalization)
 
     def _probabilities(self, scores):
-        if self.mechanism == "dpsgd":
+        if self._made_of["mechanism"] == "dpsgd":
             return scores.softmax(dim=1)
         return taylor_probabilities(scores)
 
