@@ -12,7 +12,7 @@ from skdp.neural._dpsgd import train_dpsgd
 from skdp.neural._losses import label_coefficients, taylor_loss, taylor_probabilities
 from skdp.neural._network import Network
 from skdp.neural._perturbation import Perturbation
-from skdp.neural._relevance import budget_shares
+from skdp.neural._relevance import budget_shares, relevance_cost
 from skdp.neural._torch import torch
 from skdp.neural._training import Progress, calibrate, train
 from skdp.utils._random import draw_seeds
@@ -239,12 +239,18 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def __sklearn_clone__(self):
+        # A network that is given as it is, fitted; scikit-learn clones it to an unfitted one.
+        copy = super().__sklearn_clone__()
+        copy.pretrained = self.pretrained
+        return copy
+
     def _make_network(self, architecture):
         by_row = self.mechanism == "dpsgd"
         return Network(architecture, "none" if by_row else self.normalization)
 
     def _probabilities(self, scores):
-        if self.mechanism == "dpsgd":
+        if self._made_of["mechanism"] == "dpsgd":
             return scores.softmax(dim=1)
         return taylor_probabilities(scores)
 
@@ -269,7 +275,8 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     def _budgets(self):
         """Return ε₁, ε₂ and ε₃."""
-        parts = np.asarray(self.budget_split, dtype=float)
+        numbers = all(isinstance(part, Real) for part in self.budget_split)
+        parts = np.asarray(self.budget_split if numbers else (), dtype=float)
         if parts.shape != (3,) or not (parts > 0).all() or not np.isclose(parts.sum(), 1):
             raise ValueError(
                 "The 'budget_split' parameter of AdaptiveLaplaceClassifier must be three positive "
@@ -294,12 +301,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     def _find_shares(self, network, rows, labels, budgets, random_state):
         """Return the shares of columns, and what they cost one row."""
-        epsilon = budgets[0]
+        epsilon, source = budgets[0], self._noise_source(random_state)
         if isinstance(self.pretrained, PrivateNetworkClassifier):
             check_is_fitted(self.pretrained, "network_")
             self._check_pretrained(rows.shape[1])
             relevant = deepcopy(self.pretrained.network_).to(rows)
-            return budget_shares(relevant, rows, epsilon, random_state), epsilon / 2
+            return budget_shares(relevant, rows, epsilon, source), relevance_cost(rows, epsilon)
         relevant = deepcopy(network)
         if self.pretrained == "private":
             split, spent = (np.inf, np.inf), np.inf
@@ -310,10 +317,16 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         even = np.ones(rows.shape[1])
         perturbation = self._perturbation(network.architecture, even, len(rows), split)
         self._descend(relevant, rows, labels, perturbation, random_state, "relevance")
-        shares = budget_shares(relevant, rows, epsilon, random_state)
-        return shares, epsilon / 2 + (spent or perturbation.row_epsilon)
+        shares = budget_shares(relevant, rows, epsilon, source)
+        return shares, relevance_cost(rows, epsilon) + (spent or perturbation.row_epsilon)
 
     def _check_pretrained(self, n_features):
+        if not isinstance(self.pretrained.network_, Network):
+            raise ValueError(
+                "The 'pretrained' parameter of AdaptiveLaplaceClassifier must be a fitted "
+                f"AdaptiveLaplaceClassifier, 'private' or None, got a "
+                f"{type(self.pretrained).__name__}."
+            )
         if self.pretrained.n_features_in_ != n_features:
             raise ValueError(
                 "The 'pretrained' network of AdaptiveLaplaceClassifier was fitted on "
@@ -325,7 +338,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         """Minimise the perturbed loss on perturbed rows."""
         coefficients = label_coefficients(labels, network.architecture.n_classes).to(rows)
         generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
-        take = perturbation.of_all_rows(rows, coefficients, random_state)
+        take = perturbation.of_all_rows(rows, coefficients, self._noise_source(random_state))
 
         def loss_of(trained, positions):
             some_rows, some_coefficients = take(positions)

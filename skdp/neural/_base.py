@@ -127,6 +127,10 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self._warn_of(accounts[-1])
         return self
 
+    def _noise_source(self, random_state):
+        """Return the source of noise: None is a cryptographic one there, and no generator."""
+        return None if self.random_state is None else random_state
+
     def _remember_kept(self):
         self._made_of = self._what_is_kept()
 
@@ -145,7 +149,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 )
 
     def _architecture(self, n_features, n_classes):
-        shape = None if self.image_shape is None else tuple(map(int, self.image_shape))
+        shape = None if self.image_shape is None else tuple(self.image_shape)
         sizes = tuple(self.hidden_layer_sizes)
         if not sizes or not all(isinstance(n, Integral) and int(n) > 0 for n in sizes):
             raise ValueError(

@@ -259,15 +259,13 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         size = min(self.batch_size, len(rows))
         self.sensitivities_ = _sensitivities(network)
         scales = self.sensitivities_ / (self._budgets() * size)
-        per_row = self.noise_per == "row"
+        per_row, source = self.noise_per == "row", self._noise_source(random_state)
         coefficients = label_coefficients(labels, network.scores.out_features).to(rows)
         columns = np.full(rows.shape[1] if per_row else 1, scales[0] * per_row)
         perturbation = Perturbation(columns, float(scales[-1]), per_row)
         generator = torch.Generator().manual_seed(draw_seeds(random_state))
         shared = {"batch_size": size, "generator": generator}
         if per_row:
-            # None is fresh entropy there, and not NumPy's global generator as it is here.
-            source = None if self.random_state is None else random_state
             take = perturbation.of_all_rows(rows, coefficients, source)
             rows, coefficients = take(slice(None))
             rows = rows.clamp(0, 1)  # as visible units are; it costs nothing, and helps at small ε
@@ -282,7 +280,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
             **shared,
         )
         if not per_row:
-            take = perturbation.of_all_rows(features, coefficients, random_state)
+            take = perturbation.of_all_rows(features, coefficients, source)
         else:
             take = partial(_take, features, coefficients)
         tell = self._progress(self.n_epochs, "classifier")
@@ -301,7 +299,9 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     def _budgets(self):
         """Return the part of ε of each energy layer and, last, of the loss."""
         n = len(self.hidden_layer_sizes)
-        split = np.ones(n) if self.budget_split is None else np.asarray(self.budget_split, float)
+        split = np.ones(n) if self.budget_split is None else self.budget_split
+        numbers = all(isinstance(part, Real) for part in split)
+        split = np.asarray(split if numbers else (), float)
         if split.shape != (n,) or not (np.isfinite(split) & (split > 0)).all():
             raise ValueError(
                 f"The 'budget_split' parameter of {type(self).__name__} must be None or {n} "

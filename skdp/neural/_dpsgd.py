@@ -78,7 +78,8 @@ def train_dpsgd(
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", RuntimeWarning)  # log(0) in its accountant, by design
         engine = PrivacyEngine()
-        model, optimiser, loader = engine.make_private_with_epsilon(
+        model, optimiser, loader = _make_private(
+            engine,
             module=trained,
             optimizer=optimiser,
             data_loader=loader,
@@ -107,6 +108,17 @@ def train_dpsgd(
         True,
         "each row's gradient is clipped, and noise is added to their sum at every step",
     )
+
+
+def _make_private(engine, **settings):
+    try:
+        return engine.make_private_with_epsilon(**settings)
+    except ValueError as error:
+        raise ValueError(
+            f"No noise reaches epsilon={settings['target_epsilon']:g} at delta="
+            f"{settings['target_delta']:g} in {settings['epochs']} epochs: use a larger 'epsilon' "
+            "or fewer 'n_epochs'."
+        ) from error
 
 
 def _noise_generator(generator, device):

@@ -26,8 +26,10 @@ def write_network(classifier, path):
     path : str or path-like
         Where to.
     """
+    # The network is of the parameters that it was made with, whatever was set since.
+    made_of = {name: getattr(classifier, name) for name in classifier._saved} | classifier._made_of
     header = {
-        "parameters": {name: _listed(getattr(classifier, name)) for name in classifier._saved},
+        "parameters": {name: _listed(value) for name, value in made_of.items()},
         "classes": classifier.classes_.tolist(),
         "n_features": int(classifier.n_features_in_),
         "feature_names": getattr(classifier, "feature_names_in_", np.array([])).tolist(),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil, prod
+from numbers import Integral
 
 from skdp.neural._normalisation import (
     BatchCentring,
@@ -49,7 +50,7 @@ class Architecture:
     @property
     def channels(self):
         """(channels, height, width) of a row."""
-        return (1, *self.image_shape)[-3:] if self.image_shape else None
+        return tuple(map(int, (1, *self.image_shape)[-3:])) if self.image_shape else None
 
     @property
     def first_layer_inputs(self):
@@ -74,10 +75,14 @@ class Architecture:
             maps, sides = n_maps, [halved(side) for side in sides]
         return maps * prod(sides)
 
+    def _fits(self, shape):
+        whole = all(isinstance(n, Integral) and int(n) > 0 for n in shape)
+        return whole and len(shape) in (2, 3) and prod(shape) == self.n_features
+
     def check(self, estimator):
         """Raise ValueError where the image does not fit the rows."""
         shape, name = self.image_shape, type(estimator).__name__
-        if shape is not None and (len(shape) not in (2, 3) or prod(shape) != self.n_features):
+        if shape is not None and not self._fits(shape):
             raise ValueError(
                 f"The 'image_shape' parameter of {name} must be (height, width) or (channels, "
                 f"height, width) of {self.n_features} values in all, got {shape!r}. Use the shape "

@@ -9,7 +9,9 @@ from skdp.noise import OptimalDPNoise, perturb_training_rows
 
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
-_GRID = 2.0**-24
+GRID = 2.0**-24
+# Largest scale of noise: beyond, single precision overflows in a network (rule of thumb).
+_LARGEST_SCALE = 1e30
 
 
 def perturb_rows(rows, scales, random_state):
@@ -23,8 +25,8 @@ def perturb_rows(rows, scales, random_state):
     scales : ndarray of shape (n_columns,)
         Scale b of the noise of each column, infinite nowhere.
 
-    random_state : RandomState
-        Source of randomness.
+    random_state : RandomState or None
+        Source of randomness; None for a cryptographic one.
 
     Returns
     -------
@@ -75,6 +77,13 @@ class Perturbation:
     label_scale: float
     per_row: bool
 
+    def __post_init__(self):
+        if not max(np.max(self.input_scales), self.label_scale) < _LARGEST_SCALE:
+            raise ValueError(
+                "The 'epsilon' parameter is so small that its noise, of a scale above "
+                f"{_LARGEST_SCALE:g}, overflows single precision. Use a larger one."
+            )
+
     @property
     def row_epsilon(self):
         r"""Privacy loss ε of one labelled record that is perturbed once.
@@ -89,7 +98,7 @@ class Perturbation:
         if not (self.per_row and self.label_scale and self.input_scales.all()):
             return np.inf
         moves = (1 / self.input_scales).sum() + 2 / self.label_scale
-        return float(moves + (len(self.input_scales) + 2) * _GRID)
+        return float(moves + (len(self.input_scales) + 2) * GRID)
 
     def of_all_rows(self, rows, coefficients, random_state):
         """Return rows and coefficients as training may read them, and a function for a batch.
@@ -102,8 +111,8 @@ class Perturbation:
         coefficients : Tensor of shape (n_samples, n_classes)
             1/2 less the one-hot labels.
 
-        random_state : RandomState
-            Source of randomness.
+        random_state : RandomState or None
+            Source of randomness; None for a fresh one, cryptographic where noise is per row.
 
         Returns
         -------
@@ -115,7 +124,8 @@ class Perturbation:
             rows = perturb_rows(rows, self.input_scales, random_state)
             coefficients = perturb_rows(coefficients, label_scales, random_state)
             return lambda positions: (rows[positions], coefficients[positions])
-        generator = np.random.default_rng(random_state.randint(2**31 - 1, size=4))
+        seeds = None if random_state is None else random_state.randint(2**31 - 1, size=4)
+        generator = np.random.default_rng(seeds)
 
         def shared(scales, like):
             return torch.from_numpy(generator.laplace(0, scales).astype(np.float32)).to(like)

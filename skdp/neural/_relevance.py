@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.neural._perturbation import perturb_rows
+from skdp.neural._perturbation import GRID, perturb_rows
 from skdp.neural._torch import torch
 
 # Stabiliser μ of equation (5): keeps the ratio of two affine transformations finite (Bach et al.,
@@ -52,7 +52,9 @@ def relevances(network, rows):
     for layer, below in zip(reversed(layers), reversed(inputs), strict=True):
         relevance = _propagate(layer, below, relevance)
     low, high = relevance.aminmax(dim=1, keepdim=True)
-    return (relevance - low) / (high - low).clamp(min=torch.finfo(relevance.dtype).tiny)
+    unit = (relevance - low) / (high - low).clamp(min=torch.finfo(relevance.dtype).tiny)
+    # A row whose relevances overflow must count like any other: the noise is for [0, 1].
+    return unit.nan_to_num(0.0).clamp(0, 1)
 
 
 def _propagate(layer, below, relevance):
@@ -91,8 +93,8 @@ def budget_shares(network, rows, epsilon, random_state):
     epsilon : float
         Budget ε₁; infinite for no noise.
 
-    random_state : RandomState
-        Source of randomness.
+    random_state : RandomState or None
+        Source of randomness; None for a cryptographic one.
 
     Returns
     -------
@@ -106,3 +108,27 @@ def budget_shares(network, rows, epsilon, random_state):
     noisy = perturb_rows(mean, np.full(d, scale), random_state).abs().numpy()[0]
     shares = np.maximum(noisy / noisy.mean(), _LEAST_SHARE) if noisy.any() else np.ones(d)
     return shares / shares.mean()
+
+
+def relevance_cost(rows, epsilon):
+    """Return what :func:`budget_shares` costs one row: ε/2, and rounding to the grid of the noise.
+
+    Parameters
+    ----------
+    rows : Tensor of shape (n_samples, n_features)
+        Those of which the relevances are.
+
+    epsilon : float
+        Budget ε₁.
+
+    Returns
+    -------
+    cost : float
+
+    Examples
+    --------
+    >>> from skdp.neural._torch import torch
+    >>> round(relevance_cost(torch.zeros(10, 4), 1.0), 6)
+    0.5
+    """
+    return epsilon / 2 + rows.shape[1] * GRID

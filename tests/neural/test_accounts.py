@@ -59,13 +59,14 @@ def test_a_row_of_the_identical_mechanism(n_epochs, some_digits, small):
 def test_a_row_of_the_adaptive_mechanism(some_digits, small, fitted):
     public = AdaptiveLaplaceClassifier(pretrained=fitted, **small).fit(*some_digits)
     trained = row_epsilon_by_hand((0.25, 0.5), public.budget_shares_, 50)
-    expected = 0.25 / 2 + trained  # half of ε₁ for the relevances
+    relevances = 0.25 / 2 + 64 * 2.0**-24  # half of ε₁, and rounding to the grid of the noise
+    expected = relevances + trained
     assert counted(public).loc[ROW, "epsilon"] == pytest.approx(expected, rel=1e-12)
     # Without a public network half of ε₁ trains one, split as ε₂ and ε₃ are.
     own = AdaptiveLaplaceClassifier(**small).fit(*some_digits)
     trained = row_epsilon_by_hand((0.25, 0.5), own.budget_shares_, 50)
     first = row_epsilon_by_hand((0.125 / 3, 0.125 * 2 / 3), np.ones(64), 50)
-    expected = 0.125 / 2 + first + trained
+    expected = 0.125 / 2 + 64 * 2.0**-24 + first + trained
     assert counted(own).loc[ROW, "epsilon"] == pytest.approx(expected, rel=1e-12)
     assert counted(own).loc[COMPOSED, "epsilon"] == pytest.approx(0.25 + 2 * 0.75)
 

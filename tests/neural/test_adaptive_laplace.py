@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not insta
 from sklearn.base import clone
 
 from skdp import PrivacyLeakWarning
-from skdp.neural import AdaptiveLaplaceClassifier, _adaptive_laplace
+from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier, _adaptive_laplace
 
 quiet = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 
@@ -199,3 +199,70 @@ def test_rows_of_32_bits_and_queries_one_by_one(some_digits, small):
     together = model.predict_proba(X.astype(np.float32))
     alone = np.vstack([model.predict_proba(row[None].astype(np.float32)) for row in X[:20]])
     np.testing.assert_allclose(alone, together[:20], rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
+@pytest.mark.parametrize("random_state", [None, 0])
+def test_noise_of_rows_is_cryptographic_without_a_seed(
+    estimator, random_state, some_digits, small, monkeypatch
+):
+    sources = []
+
+    def spy(rows, scales, source):
+        sources.append(source)
+        return rows.clone()
+
+    for module in ("_perturbation", "_relevance"):
+        monkeypatch.setattr(f"skdp.neural.{module}.perturb_rows", spy)
+    estimator(**small | {"random_state": random_state}).fit(*some_digits)
+    assert len(sources) >= 2
+    assert {source is None for source in sources} == {random_state is None}
+
+
+def test_the_guarantee_counts_rounding_of_relevances(some_digits, small, fitted):
+    given = AdaptiveLaplaceClassifier(pretrained=fitted, **small).fit(*some_digits)
+    inputs, loss = 2 * 6 * 64, 10 * (4 + 4**2 / 4)
+    noise = 50 * 0.25 * given.budget_shares_.sum() / inputs + 2 * 50 * 0.5 / loss
+    rounding = (64 + 64 + 2) * 2.0**-24
+    assert given.guarantee_.epsilon == pytest.approx(0.25 / 2 + noise + rounding, rel=0, abs=1e-9)
+
+
+def test_a_clone_keeps_the_pretrained_network(some_digits, small, fitted):
+    copy = clone(AdaptiveLaplaceClassifier(pretrained=fitted, **small))
+    assert copy.pretrained is fitted
+    assert np.isfinite(copy.fit(*some_digits).guarantee_.epsilon)
+
+
+def test_a_belief_network_has_no_relevances(some_digits, small):
+    network = PrivateCDBNClassifier(**small).fit(*some_digits)
+    with pytest.raises(ValueError, match=r"'pretrained'.*got a PrivateCDBNClassifier"):
+        AdaptiveLaplaceClassifier(pretrained=network, **small).fit(*some_digits)
+
+
+@pytest.mark.parametrize("shape", [(-8, -8), ("a", 8), (None, 8), (8.5, 8), ()])
+def test_sides_of_an_image_are_positive_whole_numbers(shape, some_digits, small):
+    with pytest.raises(ValueError, match="'image_shape' parameter"):
+        AdaptiveLaplaceClassifier(image_shape=shape, **small).fit(*some_digits)
+
+
+@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
+def test_parts_of_the_budget_are_numbers(estimator, some_digits, small):
+    with pytest.raises(ValueError, match="'budget_split' parameter"):
+        estimator(budget_split=("a", 1, 2), **small).fit(*some_digits)
+
+
+@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
+def test_an_epsilon_whose_noise_overflows_is_refused(estimator, some_digits, small):
+    with pytest.raises(ValueError, match="'epsilon' parameter is so small"):
+        estimator(epsilon=1e-40, **small).fit(*some_digits)
+
+
+def test_parameters_set_after_a_fit_change_no_network(some_digits, small, tmp_path):
+    X, y = some_digits
+    network = AdaptiveLaplaceClassifier(**small).fit(X, y)
+    expected = network.predict_proba(X)
+    network.set_params(mechanism="dpsgd", hidden_layer_sizes=(3, 3), normalization="batch")
+    np.testing.assert_array_equal(network.predict_proba(X), expected)
+    network.save(tmp_path / "network")
+    copy = AdaptiveLaplaceClassifier.load(tmp_path / "network")
+    np.testing.assert_array_equal(copy.predict_proba(X), expected)

@@ -117,3 +117,8 @@ def test_without_opacus_an_error_says_what_to_install(some_digits, small, monkey
     monkeypatch.setitem(sys.modules, "opacus", None)
     with pytest.raises(ImportError, match=r"pip install 'skdp\[neural\]'"):
         AdaptiveLaplaceClassifier(mechanism="dpsgd", **small).fit(*some_digits)
+
+
+def test_an_epsilon_that_no_noise_reaches_is_refused(some_digits, small):
+    with pytest.raises(ValueError, match="use a larger 'epsilon' or fewer 'n_epochs'"):
+        AdaptiveLaplaceClassifier(1e-4, 1e-9, mechanism="dpsgd", **small).fit(*some_digits)

@@ -142,3 +142,11 @@ def test_columns_that_matter_get_more_of_the_budget(rng):
     shares = budget_shares(network, torch.from_numpy(rng.rand(50, 9)), np.inf, None)
     assert np.ptp(shares[4:]) < 1e-6
     assert np.ptp(shares[:4]) > 0.1
+
+
+def test_relevances_that_overflow_count_like_any_others():
+    network = make_network(DENSE)
+    for parameter in network.parameters():
+        parameter.data *= 1e160
+    found = relevances(network, torch.rand(5, 9, dtype=torch.float64))
+    assert bool(((found >= 0) & (found <= 1)).all())
