@@ -42,7 +42,7 @@ class PrivacyAccount:
     holds: bool
     reason: str
 
-    def guarantee(self, n_features, mechanism, relation="replace-one"):
+    def guarantee(self, n_features, mechanism, relation="replace-one", besides=""):
         """Return this account as a guarantee for one labelled record.
 
         Parameters
@@ -56,6 +56,9 @@ class PrivacyAccount:
         relation : {"replace-one", "add/remove"}, default="replace-one"
             How neighbours differ.
 
+        besides : str, default=""
+            What else is excluded.
+
         Returns
         -------
         guarantee : PrivacyGuarantee
@@ -67,7 +70,7 @@ class PrivacyAccount:
             sensitivity=None,
             n_features=n_features,
             covers="the trained network, and whatever is computed from it",
-            excludes="the number of rows, the list of classes, and rows given to predict",
+            excludes=f"the number of rows, the list of classes, rows given to predict{besides}",
             unit="labelled record",
             relation=relation,
         )

@@ -257,7 +257,13 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     def _describe(self):
         if self.mechanism == "dpsgd":
             return {"mechanism": "DP-SGD", "relation": "add/remove"}
-        return {"mechanism": f"the {self.mechanism} Laplace mechanism per {self.noise_per}"}
+        given = self.mechanism == "adaptive" and isinstance(
+            self.pretrained, PrivateNetworkClassifier
+        )
+        return {
+            "mechanism": f"the {self.mechanism} Laplace mechanism per {self.noise_per}",
+            "besides": ", and what the pretrained network was trained on" if given else "",
+        }
 
     def _train(self, network, rows, labels, random_state):
         if self.mechanism == "dpsgd":

@@ -51,7 +51,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "bounds": [tuple, list],
+        "bounds": ["array-like"],
         "classes": ["array-like", None],
         "warm_start": ["boolean"],
         "device": [StrOptions({"auto", "cpu", "cuda"})],
@@ -181,7 +181,10 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 "bounds=(0, 255)."
             ) from error
         if not (np.isfinite(high - low).all() and (low < high).all()):
-            raise ValueError(f"The 'bounds' parameter of {name} must be finite, low < high.")
+            raise ValueError(
+                f"The 'bounds' parameter of {name} must be finite, low < high, got "
+                f"{self.bounds!r:.100}. Use what is publicly known, such as bounds=(0, 255)."
+            )
         return np.stack([low, high])
 
     @staticmethod

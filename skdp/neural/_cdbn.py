@@ -323,7 +323,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         """Return the accounts of one training: of the paper, by composition, of one row."""
         epsilon, row = float(self.epsilon), perturbation.row_epsilon
         paper = PrivacyAccount(
-            *("the paper", "sums over one batch", epsilon, 0.0, False),
+            *("as the paper counts", "sums over one batch", epsilon, 0.0, False),
             "ε is meant for the coefficients summed over a batch, once, and for one group of "
             "hidden units.",
         )
@@ -331,7 +331,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
             why = "Every value and label coefficient is perturbed once; training only reads those."
             return [
                 paper,
-                PrivacyAccount("composition", "a labelled record", row, 0.0, True, why),
+                PrivacyAccount("composed over epochs", "a labelled record", row, 0.0, True, why),
                 PrivacyAccount("one row", "a labelled record", row, 0.0, True, why),
             ]
         *layers, loss = self._budgets()
@@ -342,7 +342,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         return [
             paper,
             PrivacyAccount(
-                *("composition", "sums over all batches", spent, 0.0, False),
+                *("composed over epochs", "sums over all batches", spent, 0.0, False),
                 "All groups and classes read each row, and every epoch reads it again; " + why,
             ),
             PrivacyAccount("one row", "a labelled record", inf, 0.0, False, why),
