@@ -148,6 +148,7 @@ def plot(results):
         axes.fill_between(epsilons, *zip(*ends, strict=True), alpha=0.2)
     axes.set(xscale="log", xlabel="ε (the parameter)", ylabel="accuracy on test digits, %")
     axes.set_xticks([float(level) for level in LEVELS], LEVELS)
+    axes.minorticks_off()
     axes.legend()
     figure.savefig(results.path.with_suffix(".png"), dpi=110)
 
