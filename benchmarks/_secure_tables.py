@@ -34,8 +34,7 @@ def combination():
         *("scores", "class"),
     ]
     return (
-        f"{record['rows'][0]['library']}, on one core of a machine that did other work too: the "
-        "processor's time tells more than the clock's. The first query unpacks the evaluation "
+        f"{record['rows'][0]['library']}, on one core. The first query unpacks the evaluation "
         "keys. Encryption and the size of scores are for one query and participant; keys and "
         "messages are those of `skdp.secure`, signatures included.\n\n" + table(names, body)
     )
