@@ -14,7 +14,7 @@ from skdp.neural._exchange import read_network, write_network
 from skdp.neural._network import Architecture
 from skdp.neural._torch import torch
 from skdp.neural._training import find_device
-from skdp.noise import PrivateRandomness, warn
+from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn
 from skdp.privacy import PrivacyGuarantee
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._random import draw_seeds
@@ -99,7 +99,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 f"y holds labels that are none of the classes of {type(self).__name__}. Name "
                 "them in its 'classes' parameter before the first fit."
             )
-        bounds = self.bounds_ if goes_on else self._find_bounds(X.shape[1])
+        bounds = self.bounds_ if goes_on else self._find_bounds(X)
         architecture = self._architecture(X.shape[1], len(classes))
         self._warn_of_seed()
         # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
@@ -170,27 +170,13 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             )
         return classes
 
-    def _find_bounds(self, n_features):
-        name = type(self).__name__
-        try:
-            low, high = (np.broadcast_to(end, n_features).astype(float) for end in self.bounds)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"The 'bounds' parameter of {name} must be a pair (low, high) of numbers or of "
-                f"{n_features} numbers each, what is publicly known of the columns, such as "
-                "bounds=(0, 255)."
-            ) from error
-        if not (np.isfinite(high - low).all() and (low < high).all()):
-            raise ValueError(
-                f"The 'bounds' parameter of {name} must be finite, low < high, got "
-                f"{self.bounds!r:.100}. Use what is publicly known, such as bounds=(0, 255)."
-            )
-        return np.stack([low, high])
+    def _find_bounds(self, X):
+        found = check_bounds(self, self.bounds, X)
+        return np.stack([found.low, found.high])
 
     @staticmethod
     def _to_unit(X, bounds):
-        low, high = bounds
-        unit = (np.clip(X, low, high) - low) / (high - low)
+        unit = Bounds(*bounds).to_unit(X)
         return torch.from_numpy(np.ascontiguousarray(unit, dtype=np.float64))
 
     def _warn_of_seed(self):

@@ -8,7 +8,7 @@ from skdp.neural._crbm import EnergyLayer
 from skdp.neural._losses import taylor_loss
 from skdp.neural._polynomials import sigmoid_coefficients
 from skdp.neural._torch import torch
-from skdp.neural._training import batches, train
+from skdp.neural._training import CALIBRATION_ROWS, batches, train
 
 # Spread of the first pre-activations of layers above the first, whose inputs vary less (MNIST with
 # 10,000 rows: 97.6 % at 3, 93.8 % at 1, without training of the energy layers).
@@ -17,8 +17,6 @@ _UPPER_SPREAD = 3.0
 _CHUNK = 200
 # Added to variances: a unit that is constant over a batch becomes zero and not undefined.
 _LEAST_VARIANCE = 1e-5
-# Rows whose moments are kept for prediction, at most (rule of thumb).
-_CALIBRATION_ROWS = 6000
 
 
 class Standardisation(torch.nn.Module):
@@ -189,7 +187,7 @@ def train_classifier(network, features, take, **settings):
     network.train()
     train(network, loss, len(features), **settings)
     with torch.no_grad():
-        network.standardised.calibrate(network.hidden(features[:_CALIBRATION_ROWS].float()))
+        network.standardised.calibrate(network.hidden(features[:CALIBRATION_ROWS].float()))
     network.eval()
     for parameter in network.layers.parameters():
         parameter.requires_grad_(True)

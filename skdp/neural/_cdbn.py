@@ -186,7 +186,6 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
 
     _parameter_constraints: dict = {
         **PrivateNetworkClassifier._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="right")],
         "noise_per": [StrOptions({"row", "batch"})],
         "budget_split": [tuple, list, None],
         "approximation": [StrOptions(set(APPROXIMATIONS))],
@@ -196,8 +195,8 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     }
     _kept = (*PrivateNetworkClassifier._kept, "approximation", "degree")
     _saved = (
-        *("epsilon", "noise_per", "budget_split", "image_shape", "hidden_layer_sizes"),
-        *("kernel_size", "approximation", "degree"),
+        *PrivateNetworkClassifier._saved,
+        *("noise_per", "budget_split", "approximation", "degree"),
     )
 
     def __init__(
@@ -275,7 +274,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
             np.zeros(len(network.layers)) if per_row else scales[:-1],
             n_epochs=self.pretrain_epochs,
             learning_rate=self.pretrain_learning_rate,
-            noise=np.random.default_rng(random_state.randint(2**31 - 1, size=4)),
+            noise=np.random.default_rng(draw_seeds(random_state, 4)),
             progress=lambda n: self._progress(self.pretrain_epochs, f"energy layer {n + 1}"),
             **shared,
         )
@@ -325,10 +324,10 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         paper = PrivacyAccount(
             *("as the paper counts", "sums over one batch", epsilon, 0.0, False),
             "ε is meant for the coefficients summed over a batch, once, and for one group of "
-            "hidden units.",
+            "hidden units",
         )
         if perturbation.per_row and np.isfinite(row):
-            why = "Every value and label coefficient is perturbed once; training only reads those."
+            why = "Every value and label coefficient is perturbed once; training only reads those"
             return [
                 paper,
                 PrivacyAccount("composed over epochs", "a labelled record", row, 0.0, True, why),
@@ -338,7 +337,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         groups = [layer.out_shape[0] for layer in network.layers]
         spent = float(np.dot(layers, groups)) * self.pretrain_epochs
         spent += float(loss) * network.scores.out_features * self.n_epochs
-        why = "no noise is added." if np.isinf(epsilon) else "layers read exact rows."
+        why = "no noise is added" if np.isinf(epsilon) else "layers read exact rows"
         return [
             paper,
             PrivacyAccount(

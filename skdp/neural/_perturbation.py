@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.neural._torch import torch
 from skdp.noise import OptimalDPNoise, perturb_training_rows
+from skdp.utils._random import draw_seeds
 
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
@@ -124,7 +125,7 @@ class Perturbation:
             rows = perturb_rows(rows, self.input_scales, random_state)
             coefficients = perturb_rows(coefficients, label_scales, random_state)
             return lambda positions: (rows[positions], coefficients[positions])
-        seeds = None if random_state is None else random_state.randint(2**31 - 1, size=4)
+        seeds = None if random_state is None else draw_seeds(random_state, 4)
         generator = np.random.default_rng(seeds)
 
         def shared(scales, like):

@@ -9,7 +9,7 @@ from skdp.neural._torch import torch
 # which noise that is drawn for each batch averages out (rule of thumb).
 _DECAY = 0.95
 # Rows whose ranges and means are kept for prediction, at most (rule of thumb).
-_CALIBRATION_ROWS = 6000
+CALIBRATION_ROWS = 6000
 
 
 def find_device(device):
@@ -111,7 +111,7 @@ def calibrate(network, rows):
         Some of the rows of training.
     """
     network.train()
-    network(rows[:_CALIBRATION_ROWS])
+    network(rows[:CALIBRATION_ROWS])
     network.eval()
 
 

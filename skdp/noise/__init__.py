@@ -1,5 +1,6 @@
 """Noise that makes numeric data differentially private."""
 
+from skdp.noise._bounds import Bounds, check_bounds
 from skdp.noise._distributions import (
     GaussianDistribution,
     OptimalDistribution,
@@ -15,6 +16,7 @@ from skdp.noise._staircase import StaircaseDPNoise
 from skdp.noise._training import perturb_training_rows
 
 __all__ = [
+    "Bounds",
     "GaussianDPNoise",
     "GaussianDistribution",
     "GaussianQueries",
@@ -26,6 +28,7 @@ __all__ = [
     "Share",
     "StaircaseDPNoise",
     "StaircaseDistribution",
+    "check_bounds",
     "perturb_training_rows",
     "private_bits",
     "warn",

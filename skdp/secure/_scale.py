@@ -24,8 +24,8 @@ class ScoreScale:
         tells no value where that moves one by more than rounding does.
 
     larger_is_likelier : bool, default=True
-        Whether a larger score speaks for a class, as probabilities do, or against it, as
-        distances do.
+        Whether a larger score is evidence for a class, as a probability is, or against it, as a
+        distance is.
 
     Raises
     ------
