@@ -3,4 +3,4 @@
 from importlib.util import find_spec
 
 # Doctests of modules that import PyTorch. ``nox -s neural`` runs them.
-collect_ignore_glob = [] if find_spec("torch") else ["skdp/neural/_*.py", "doc/neural.rst"]
+collect_ignore_glob = [] if find_spec("torch") else ["skdp/neural/*.py", "doc/neural.rst"]

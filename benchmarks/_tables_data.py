@@ -9,7 +9,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from skdp import TabularEncoder
 from skdp.datasets import load_table
-from skdp.release.estimation import Terms
+from skdp.release import BasisFunctions
 
 
 @functools.lru_cache(maxsize=2)
@@ -49,7 +49,7 @@ def centred(table):
 
 def _terms(table):
     X, kinds = encoded(table)
-    return Terms.of_columns(kinds).encode(X)
+    return BasisFunctions.of_columns(kinds).encode(X)
 
 
 # All rows of a table, and what is public of its columns where a method asks for that.

@@ -30,8 +30,8 @@ from _report import PeakMemory, Timer, parse, save
 
 from skdp import DPStatisticsSource
 from skdp.datasets import fetch_mnist
-from skdp.release.estimation import Terms
-from skdp.release.statistics import MODELS, PrivateRows, RowGrid
+from skdp.release import BasisFunctions
+from skdp.source import MODELS, PrivateRows, RowGrid
 
 CHUNK, COLUMNS, PERSON = 50_000, 100, 5
 WORKERS = (1, 2, 4)
@@ -96,7 +96,7 @@ def fit_digits(options):
 
 def sum_digits(options):
     X, y = digits()
-    terms = Terms.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
+    terms = BasisFunctions.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
     grid = RowGrid(terms, np.zeros(X.shape[1]), float(np.sqrt(terms.variances.sum())))
     plain, total = plain_product(X), Processor()
     with PeakMemory() as memory, total:
@@ -126,7 +126,7 @@ def stream(options, by_person):
         "persons": by_person,
         "rows": options.rows,
         "columns": COLUMNS,
-        "terms": accumulator.layout.grid.n_terms,
+        "terms": accumulator.layout.grid.n_basis,
         "seconds": total.seconds,
         "plain_seconds": plain,
         "ratio": total.seconds / plain,

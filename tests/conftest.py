@@ -59,3 +59,9 @@ def denoised_release(domains):
     noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
     source = DPSource(bounds=(0, 1), noise=noise, n_components=8, n_layers=1, random_state=0)
     return source.fit(domains.source, domains.source_target).release_
+
+
+@pytest.fixture
+def small(rng):
+    """Rows of three classes that do not differ."""
+    return rng.rand(120, 6), np.arange(120) % 3

@@ -10,7 +10,7 @@ from skdp.commands._screen import note, tell
 from skdp.commands._tables import by_schema, check_columns, read_table
 from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
-from skdp.release import DPStatisticsSource
+from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema
 
 NAME = "release"

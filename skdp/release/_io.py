@@ -6,8 +6,13 @@ import numpy as np
 
 from skdp.membership import pack_classifier, unpack_classifier
 from skdp.privacy import PrivacyGuarantee
+from skdp.release._alignment import Alignment
+from skdp.release._basis import BasisFunctions
+from skdp.release._linear import LinearScores
+from skdp.release._mixtures import Mixtures
+from skdp.release._moments import Moments
 from skdp.release._part_checks import LARGEST, largest_magnitude
-from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
+from skdp.release._subspace import Subspace
 from skdp.tabular import Schema
 from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
@@ -51,7 +56,7 @@ _PARTS: dict = {
         {
             "coefficients": "coefficients",
             "intercepts": "intercepts",
-            "separations": "separations",
+            "separations": "d_primes",
         },
     ),
 }
@@ -94,8 +99,8 @@ def write_release(release, path):
         if part is not None:
             found = {f"{name}/{key}": getattr(part, own) for key, own in keys.items()}
             arrays |= {key: array for key, array in found.items() if array is not None}
-    if release.linear is not None and release.linear.terms is not None:
-        arrays |= {f"terms/{key}": getattr(release.linear.terms, key) for key in _TERMS}
+    if release.linear is not None and release.linear.basis is not None:
+        arrays |= {f"terms/{key}": getattr(release.linear.basis, key) for key in _TERMS}
     if release.bounds is not None:
         arrays["bounds"] = release.bounds
     for name in _classifiers(release):
@@ -138,8 +143,8 @@ def _build(cls, header, arrays):
     schema = header.get("encoder")
     parts = {name: _read_part(name, arrays) for name in _PARTS}
     if any(key.startswith("terms/") for key in arrays):
-        terms = Terms(**{key: arrays[f"terms/{key}"] for key in _TERMS})
-        parts["linear"] = replace(parts["linear"], terms=terms)
+        basis = BasisFunctions(**{key: arrays[f"terms/{key}"] for key in _TERMS})
+        parts["linear"] = replace(parts["linear"], basis=basis)
     parts |= {
         name: unpack_classifier(header[name], arrays, f"{name}/")
         for name in ("classifier", "row_classifier")

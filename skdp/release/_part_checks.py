@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from skdp.release.estimation import Terms
+from skdp.release._basis import BasisFunctions
 
 # Numbers whose squares are numbers too.
 LARGEST = 1e100
@@ -156,18 +156,20 @@ def check_mixtures(mixtures, K, d):
 
 def check_linear(linear, K, p):
     """Raise ValueError unless these are scores of K classes, of p features or terms of them."""
-    terms, n_inputs = linear.terms, p
-    if terms is not None:
-        require(isinstance(terms, Terms), "linear.terms", "must be Terms or None")
-        _check_terms(terms, p)
-        n_inputs = len(terms.column)
+    basis, n_inputs = linear.basis, p
+    if basis is not None:
+        require(
+            isinstance(basis, BasisFunctions), "linear.basis", "must be BasisFunctions or None"
+        )
+        _check_basis(basis, p)
+        n_inputs = len(basis.column)
     for name, shape in (
         ("coefficients", (K, n_inputs)),
         ("intercepts", (K,)),
-        ("separations", (K, K)),
+        ("d_primes", (K, K)),
     ):
         array = getattr(linear, name)
-        if array is None and name == "separations":
+        if array is None and name == "d_primes":
             continue
         real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
         require(real, f"linear.{name}", "must be an array of real numbers")
@@ -175,18 +177,18 @@ def check_linear(linear, K, p):
         _check_below(array, _LARGEST_COEFFICIENT, f"linear.{name}")
 
 
-def _check_terms(terms, p):
-    _check_arrays(terms, "linear.terms")
-    n = terms.column.size
-    for name, array in vars(terms).items():
-        _check_shape(array, (n,), f"linear.terms.{name}")
+def _check_basis(basis, p):
+    _check_arrays(basis, "linear.basis")
+    n = basis.column.size
+    for name, array in vars(basis).items():
+        _check_shape(array, (n,), f"linear.basis.{name}")
     for name in ("column", "order"):
-        whole = getattr(terms, name).dtype.kind == "i"
-        require(whole, f"linear.terms.{name}", "must be whole numbers")
-    known = n and terms.column.min() >= 0 and terms.column.max() < p
-    require(known, "linear.terms.column", f"must be from 0 to {p - 1}")
-    known = terms.order.min() >= 1 and terms.order.max() <= _LARGEST_ORDER
-    require(known, "linear.terms.order", f"must be from 1 to {_LARGEST_ORDER}")
-    require((terms.low < terms.high).all(), "linear.terms.low", "must be below linear.terms.high")
+        whole = getattr(basis, name).dtype.kind == "i"
+        require(whole, f"linear.basis.{name}", "must be whole numbers")
+    known = n and basis.column.min() >= 0 and basis.column.max() < p
+    require(known, "linear.basis.column", f"must be from 0 to {p - 1}")
+    known = basis.order.min() >= 1 and basis.order.max() <= _LARGEST_ORDER
+    require(known, "linear.basis.order", f"must be from 1 to {_LARGEST_ORDER}")
+    require((basis.low < basis.high).all(), "linear.basis.low", "must be below linear.basis.high")
     for name in ("low", "high", "centre", "scale", "variances"):
-        _check_below(getattr(terms, name), _LARGEST_MEAN, f"linear.terms.{name}")
+        _check_below(getattr(basis, name), _LARGEST_MEAN, f"linear.basis.{name}")

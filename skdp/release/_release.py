@@ -8,15 +8,20 @@ from sklearn.metrics import accuracy_score
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
+from skdp.release._alignment import Alignment
+from skdp.release._basis import BasisFunctions
 from skdp.release._io import read_release, write_release
+from skdp.release._linear import LinearScores
+from skdp.release._mixtures import Mixtures
+from skdp.release._moments import Moments
 from skdp.release._reading import decode_rows, encode_rows
 from skdp.release._restricting import restrict_release
 from skdp.release._sampling import sample_rows
 from skdp.release._scoring import class_probabilities, class_scores
+from skdp.release._subspace import Subspace
 from skdp.release._summary import describe
 from skdp.release._validation import WHOLE_UNITS, check_dtype, check_release
 from skdp.release._values import elements_per_record
-from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace, Terms
 from skdp.tabular import Schema
 from skdp.utils._labels import scorable_labels
 
@@ -445,7 +450,9 @@ def _read_only(value, copy):
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.copy() if copy else value  # the caller's own stays the caller's
         value.flags.writeable = False
-    elif isinstance(value, Alignment | LinearScores | Mixtures | Moments | Subspace | Terms):
+    elif isinstance(
+        value, Alignment | LinearScores | Mixtures | Moments | Subspace | BasisFunctions
+    ):
         arrays = {name: _read_only(array, copy) for name, array in vars(value).items()}
         value = replace(value, **arrays)
     elif isinstance(value, WideCDMMAClassifier):

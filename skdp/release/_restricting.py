@@ -4,13 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp.release.estimation import (
-    Alignment,
-    linear_discriminant,
-    normals_of_moments,
-    restrict_linear,
-    restrict_mixtures,
-)
+from skdp.release._alignment import Alignment
+from skdp.release._discriminant import linear_discriminant
+from skdp.release._linear_marginal import restrict_linear
+from skdp.release._mixture_marginal import normals_of_moments, restrict_mixtures
 from skdp.utils._names import checked_subset
 
 

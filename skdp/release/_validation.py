@@ -6,6 +6,10 @@ import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
+from skdp.release._alignment import Alignment
+from skdp.release._linear import LinearScores
+from skdp.release._mixtures import Mixtures
+from skdp.release._moments import Moments
 from skdp.release._part_checks import (
     check_alignment,
     check_bounds,
@@ -15,7 +19,7 @@ from skdp.release._part_checks import (
     check_subspace,
     require,
 )
-from skdp.release.estimation import Alignment, LinearScores, Mixtures, Moments, Subspace
+from skdp.release._subspace import Subspace
 from skdp.tabular import Schema
 
 # What each part must be.

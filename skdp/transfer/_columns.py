@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.release.estimation import positive_mean
+from skdp.release import positive_mean
 
 # Root mean square of a column about the source's mean, in standard deviations of the source, from
 # which it is likely in other units. Halves of a uniform column are 3.6 from each other; columns

@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 
+def _population(rng, n=400, p=5):
+    labels = rng.randint(0, 3, n)
+    mixing = rng.randn(3, p, p)
+    means = rng.randn(3, p)
+    rows = means[labels] + np.einsum("nij,nj->ni", mixing[labels], rng.randn(n, p))
+    return rows, labels
+
+
 @pytest.fixture
-def small(rng):
-    """Rows of three classes that do not differ."""
-    return rng.rand(120, 6), np.arange(120) % 3
+def population():
+    """Make rows of three classes that differ in mean and covariance."""
+    return _population

@@ -66,13 +66,13 @@ def test_other_units_warn_and_name_the_columns(plain, rng):
         some = X.copy()
         some[:24, 0] = 1e6  # fewer than half of the rows
         plain.predict_proba(some)
-    for ask in (plain.predict_proba, plain.predict, plain.encode):
+    for perturb_sums in (plain.predict_proba, plain.predict, plain.encode):
         with pytest.warns(UserWarning, match=r"columns \['x0'\] of X .* other units"):
-            ask(X * [1000, 1])
+            perturb_sums(X * [1000, 1])
         with pytest.warns(UserWarning, match=r"columns \['x0', 'x1'\] of X .* other units"):
-            ask(-X - 100)
+            perturb_sums(-X - 100)
         with pytest.warns(UserWarning, match=r"\['x1'\]"):
-            ask(np.full((3, 2), [10.9, -20.1]))  # a tenth of the width is 1, and 20
+            perturb_sums(np.full((3, 2), [10.9, -20.1]))  # a tenth of the width is 1, and 20
 
 
 def test_other_units_of_a_table_warn_before_they_are_clipped(release):

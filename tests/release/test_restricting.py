@@ -16,7 +16,7 @@ from skdp import (
     GaussianDPNoise,
     Release,
 )
-from skdp.release.estimation import Mixtures, Subspace
+from skdp.release import Mixtures, Subspace
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
@@ -108,7 +108,7 @@ def test_parts_are_those_of_the_columns(statistics):
     assert_array_equal(part.bounds, statistics.bounds[:, places])
     assert_array_equal(part.moments.means, statistics.moments.means[:, places])
     assert_array_equal(part.classes, statistics.classes)
-    assert set(part.linear.terms.column) == set(range(5))
+    assert set(part.linear.basis.column) == set(range(5))
 
 
 def test_what_others_say_of_a_column_replaces_it(statistics):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier
-from skdp.release.estimation import Moments
+from skdp.release import Moments
 from skdp.transfer._columns import distances, far_columns, has_indicators, unseen_columns
 
 pytestmark = [

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.membership import group_errors
-from skdp.release.estimation import class_medians
+from skdp.release import class_medians
 from skdp.transfer.strategies._embedding import Embedding, paired_subspaces
 from skdp.transfer.strategies._least_error import SourceSide
 

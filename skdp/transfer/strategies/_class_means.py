@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from skdp.release.estimation import ClassModel, Mixtures, Subspace
+from skdp.release import ClassModel, Mixtures, Subspace
 
 # Directions at most; human activity: with 60 it gets 88-90 % right, with 120 93-95 %.
 _MAX_DIRECTIONS = 120

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.release.estimation import class_medians
+from skdp.release import class_medians
 from skdp.utils._linalg import principal_directions
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.release.estimation import ClassModel, Subspace, linear_discriminant
+from skdp.release import ClassModel, Subspace, linear_discriminant
 from skdp.transfer._columns import has_indicators, unseen_columns
 from skdp.transfer.strategies._candidates import log_posteriors
 from skdp.transfer.strategies._class_means import ClassMeans, tied_columns

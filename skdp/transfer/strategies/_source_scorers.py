@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from skdp.release.estimation import ClassModel, Subspace
+from skdp.release import ClassModel, Subspace
 from skdp.transfer.strategies._embedding import Embedding
 
 # Share of a target direction's length that other features must span to be of use; rule of thumb.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
-from skdp.release.estimation import Mixtures
+from skdp.release import Mixtures
 from skdp.utils._random import draw_seeds
 
 

@@ -7,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skdp.release import Release
-from skdp.release.estimation import Subspace
+from skdp.release import Release, Subspace
 
 # Directions of the target's subspace, and of discriminants in its place; the source's default
 # subspace has as many. Rule of thumb.

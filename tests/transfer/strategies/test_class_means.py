@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from skdp.release.estimation import ClassModel, Moments
+from skdp.release import ClassModel, Moments
 from skdp.transfer.strategies._class_means import ClassMeans, tied_columns
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from skdp.release.estimation import Moments
+from skdp.release import Moments
 from skdp.transfer.strategies._candidates import log_posteriors
 from skdp.transfer.strategies._release_scorers import Discriminant, OfTarget
 

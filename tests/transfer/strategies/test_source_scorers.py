@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, RandomizedResponse
-from skdp.release.estimation import Subspace
+from skdp.release import Subspace
 from skdp.transfer.strategies._embedding import Embedding
 from skdp.transfer.strategies._source_scorers import (
     AdaptedMixtureScorer,

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import WideCDMMAClassifier
-from skdp.release.estimation import Mixtures
+from skdp.release import Mixtures
 from skdp.transfer.self_training import Round
 from skdp.transfer.strategies._target_scorers import (
     MixtureScorer,

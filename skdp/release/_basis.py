@@ -1,0 +1,166 @@
+"""Smooth public functions of single columns, whose weighted sums are scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.utils._indices import as_slice
+
+# Orders of the cosines of a numeric column. On six tables at ε = 1 the AUC is .7588 with them,
+# .7526 without, .7550 with order 2 alone, .7581 with order 4 too.
+COSINE_ORDERS = (2, 3)
+# Steps of a column between its bounds at which cosines are computed. They come from a table, so
+# that what a row contributes to a sum depends on that row alone, to the last bit.
+_STEPS = 2**16
+_PERIOD = 2 * _STEPS
+_MINUS_COSINES = -np.cos(np.pi * np.arange(_PERIOD) / _STEPS)
+# Elements of rows that are encoded together (measured: 2^14 to 2^17 are alike).
+_BLOCK_ELEMENTS = 2**15
+# Size of an indicator of one of k categories: the AUC at ε = 1 is .7588, and .7553 with size 1.
+_INDICATOR_SCALE = 0.7
+# Variance of a column that is uniform over its bounds, in units of their squared difference.
+_UNIFORM_VARIANCE = 1 / 12
+
+
+@dataclass(frozen=True)
+class BasisFunctions:
+    """Public functions of single columns: linear ones and cosines.
+
+    Term t of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for order 1,
+    and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to 2^-16.
+
+    Attributes
+    ----------
+    column : ndarray of shape (n_basis,)
+        Index of the column that each term is a function of.
+
+    order : ndarray of shape (n_basis,)
+        1 for a linear term, j for a cosine.
+
+    centre, scale : ndarray of shape (n_basis,)
+
+    low, high : ndarray of shape (n_basis,)
+        Public bounds of the column, low < high.
+
+    variances : ndarray of shape (n_basis,)
+        Public guesses of the variance, which are expected squares too; no row has a say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import BasisFunctions
+    >>> basis = BasisFunctions.of_columns([0, 1])  # one numeric column, one binary column
+    >>> basis.encode(np.array([[0.0, 1.0], [0.5, 0.0]])).round(2)
+    array([[-1.  ,  0.5 , -0.71, -0.58],
+           [ 0.  , -0.5 ,  0.71,  0.  ]])
+    """
+
+    column: np.ndarray
+    order: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=COSINE_ORDERS):
+        """Return a linear term of every column, and cosines of the numeric ones after them.
+
+        Parameters
+        ----------
+        group_sizes : array-like of shape (n_columns,)
+            0 for a numeric column, 1 for one of two values (low and high), k ≥ 2 for the
+            indicator of one of k categories.
+
+        low, high : float or array-like of shape (n_columns,), default=0.0 and 1.0
+            Public bounds of the columns.
+
+        orders : sequence of int, default=(2, 3)
+            Of the cosines.
+
+        Returns
+        -------
+        basis : BasisFunctions
+            With u = (x − low)/(high − low): 2u − 1 and −cos(jπu)/√j of a numeric column, u − 1/2
+            of one of two values, 0.7(u − 1/k) of an indicator.
+        """
+        sizes = np.asarray(group_sizes)
+        low, high = (
+            np.broadcast_to(np.asarray(b, dtype=np.float64), sizes.shape) for b in (low, high)
+        )
+        numeric = np.flatnonzero(sizes == 0)
+        middle = 1 / np.where(sizes < 2, 2, sizes)
+        scale = np.choose(np.minimum(sizes, 2), [2.0, 1.0, _INDICATOR_SCALE])
+        spread = np.where(sizes == 0, _UNIFORM_VARIANCE, middle * (1 - middle))
+        column = np.concatenate([np.arange(len(sizes)), *([numeric] * len(orders))])
+        order = np.repeat([1, *orders], [len(sizes), *([len(numeric)] * len(orders))])
+        cosine = order > 1
+        return cls(
+            column,
+            order,
+            np.where(cosine, 0.0, (low + middle * (high - low))[column]),
+            np.where(cosine, 1 / np.sqrt(order), (scale / (high - low))[column]),
+            low[column],
+            high[column],
+            np.where(cosine, 1 / (2 * order), (scale**2 * spread)[column]),
+        )
+
+    def restrict(self, columns):
+        """Return the terms of some of the columns, numbered anew, and where they were.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_remaining,)
+            Numbers of those that remain, each once, in their new order.
+
+        Returns
+        -------
+        basis : BasisFunctions
+            By order, and of one order by column.
+
+        places : ndarray of shape (n_basis,)
+            Numbers of these terms here.
+        """
+        new = np.full(max(self.column.max(), columns.max()) + 1, -1)
+        new[columns] = np.arange(len(columns))
+        places = np.flatnonzero(new[self.column] >= 0)
+        places = places[np.lexsort((new[self.column[places]], self.order[places]))]
+        parts = {name: array[places] for name, array in vars(self).items()}
+        return BasisFunctions(**{**parts, "column": new[parts["column"]]}), places
+
+    def encode(self, X):
+        """Return the terms of rows, of shape (n_samples, n_basis)."""
+        Z = np.empty((len(X), len(self.column)))
+        for rows, block in self.encode_blocks(X):
+            Z[rows] = block
+        return Z
+
+    def encode_blocks(self, X):
+        """Yield slices of rows, and the terms of these, that stay in the cache of a core."""
+        orders = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
+        places = [(order, as_slice(at), as_slice(self.column[at])) for order, at in orders]
+        n = max(_BLOCK_ELEMENTS // max(len(self.column), 1), 1)
+        for start in range(0, len(X), n):
+            rows = slice(start, start + n)
+            yield rows, self._encode(X[rows], places)
+
+    def _encode(self, X, places):
+        """Return the terms of a few rows; of each order, there are places of terms and columns."""
+        Z = np.empty((len(X), len(self.column)))
+        for order, here, columns in places:
+            low, high = self.low[here], self.high[here]
+            x = np.maximum(X[:, columns], low, dtype=np.float64)
+            np.minimum(x, high, out=x)
+            if order > 1:
+                x -= low
+                x /= high - low
+                x *= _STEPS
+                steps = np.rint(x, out=x).astype(np.int64)
+                steps *= order
+                steps &= _PERIOD - 1  # the remainder, as the period is a power of two
+                x = _MINUS_COSINES[steps]
+            x -= self.centre[here]
+            x *= self.scale[here]
+            Z[:, here] = x
+        return Z

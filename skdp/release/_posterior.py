@@ -1,0 +1,86 @@
+"""Posterior means behind normal noise: of positive numbers, and of a discriminant's weights."""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import log_ndtr
+
+# Prior standard deviations of a weight, each as likely. With 21 the AUC is the same,
+# with seven .0008 less at ε = 1.
+_WEIGHT_SCALES = np.geomspace(0.01, 100, 13)
+# Added to the diagonal of correlation matrices to be inverted, against rounding.
+_RIDGE = 1e-10
+_TINY = np.finfo(np.float64).tiny
+
+
+def positive_mean(estimate, sd):
+    """Return the posterior means of non-negative numbers from estimates with normal noise.
+
+    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
+    exceeds its noise.
+
+    Parameters
+    ----------
+    estimate, sd : float or array-like
+        ``sd`` may be zero.
+
+    Returns
+    -------
+    mean : ndarray
+
+    Examples
+    --------
+    >>> from skdp.release import positive_mean
+    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
+    array([  3.73,   7.98, 500.  ])
+    """
+    estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
+    # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
+    with np.errstate(over="ignore"):
+        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
+    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
+    return np.where(ratio < 40, sd * (ratio + hazard), estimate)
+
+
+def posterior_weights(difference, covariance, errors, noise, size):
+    """Return the posterior mean of the weights w of a linear discriminant, and the evidence.
+
+    The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
+    noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
+    sampling of rows. The mean is over scales τ that are equally likely before the difference
+    is seen.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n_basis,)
+
+    covariance, errors : ndarray of shape (n_basis, n_basis)
+        W, positive definite, and the variances of the noise in its entries.
+
+    noise : ndarray of shape (n_basis, n_basis)
+        Covariance of the noise in the difference.
+
+    size : float
+        Effective sample size N π (1 − π).
+
+    Returns
+    -------
+    weights : ndarray of shape (n_basis,)
+
+    log_evidence : float
+        Logarithm of the density of the difference, up to a constant that only ``n_basis`` sets.
+    """
+    square = covariance @ covariance
+    evidence, means = [], []
+    for tau in _WEIGHT_SCALES:
+        total = tau**2 * square + covariance / size + noise
+        total[np.diag_indices_from(total)] += tau**2 * errors.sum(axis=1)
+        scale = 1 / np.sqrt(total.diagonal())
+        total = total * np.outer(scale, scale)
+        total[np.diag_indices_from(total)] += _RIDGE
+        factor = cho_factor(total, lower=True)
+        solved = scale * cho_solve(factor, scale * difference)
+        evidence.append(np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2)
+        means.append(tau**2 * covariance @ solved)
+    likely = np.exp(np.array(evidence) - max(evidence))
+    log_evidence = max(evidence) + np.log(likely.mean())
+    return likely @ np.array(means) / likely.sum(), float(log_evidence)

@@ -1,0 +1,166 @@
+"""Sums over private rows that arrive in parts, kept by their owner until they are released."""
+
+from dataclasses import dataclass, fields, replace
+
+from skdp.source._dask import sum_dask
+from skdp.source._plan import SummationPlan
+from skdp.source._sums import ExactSums, refuse_shared_persons
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnprotectedSums:
+    """Sums **without any noise**, and what they are sums of; for other processes of the owner.
+
+    Attributes
+    ----------
+    plan : SummationPlan
+
+    sums : ExactSums
+    """
+
+    plan: SummationPlan
+    sums: ExactSums
+
+    def __reduce__(self):
+        parts = [getattr(self.sums, field.name) for field in fields(ExactSums)]
+        return _unprotected, (self.plan, *parts)
+
+
+def _unprotected(plan, *parts):
+    return UnprotectedSums(plan, ExactSums(*parts))
+
+
+class StatisticsAccumulator:
+    """Exact sums over private rows, **without any noise**: never to leave their owner's hands.
+
+    Made by :meth:`DPStatisticsSource.accumulator`. Rows are added in chunks, here or in other
+    processes, and forgotten; the order and the chunks make no difference, bit for bit. Memory
+    does not grow with the number of rows, but with that of persons where these are protected.
+    :meth:`DPStatisticsSource.fit_accumulated` makes a release of it, and spends ε and δ; rows
+    may be added afterwards, and each further release spends again.
+
+    It refuses to be pickled or copied, because a pickle of it is the private sums themselves.
+    Processes that work for the owner exchange them by :meth:`unprotected_sums` and
+    :meth:`add_unprotected_sums`, which say what they are.
+
+    Parameters
+    ----------
+    plan : SummationPlan
+        What is public about the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> rng = np.random.RandomState(0)
+    >>> source = DPStatisticsSource(epsilon=2.0, classes=["ill", "well"])
+    >>> accumulator = source.accumulator(n_features=3)
+    >>> for _ in range(4):
+    ...     X = rng.rand(250, 3)
+    ...     accumulator.add(X, np.where(X[:, 0] > 0.5, "ill", "well"))
+    >>> source.fit_accumulated(accumulator).release_
+    Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record, add/remove)
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
+        # Apart from the sums, as these are replaced with every chunk, and persons may be many.
+        self._persons = set()
+
+    def add(self, X, y, groups=None):
+        """Add a chunk of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows; there may be none.
+
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is: whole numbers in all chunks, or text in all. All rows of a
+            person must come in one chunk.
+
+        Raises
+        ------
+        ValueError
+            When rows are such as :meth:`DPStatisticsSource.fit` refuses, or a person has rows in
+            an earlier chunk. Nothing is added then.
+        """
+        self._take(self.plan.sums(X, y, groups))
+
+    def add_dask(self, X, y, groups=None):
+        """Add the rows of Dask collections, which are summed chunk by chunk where they are.
+
+        The chunks' sums are added up as a tree by the scheduler that Dask is set to use, and
+        nothing is released. What passes between its workers is **not protected**: sums without
+        noise, the list of persons where these are protected, and rows that Dask itself moves.
+        Scheduler and workers must be the owner's own, and their connections encrypted where
+        others could listen.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame
+            Private rows.
+
+        y, groups : Dask array or Series
+            Of the same chunks; ``groups`` may be None, as in :meth:`add`.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`add`, or when these are no Dask collections, or chunks at the same
+            place hold other rows. Nothing is added then.
+        """
+        self._take(sum_dask(self.plan, X, y, groups))
+
+    def unprotected_sums(self):
+        """Return the sums **without any noise**, for other processes of the same owner.
+
+        Returns
+        -------
+        sums : UnprotectedSums
+            For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
+        """
+        return UnprotectedSums(self.plan, replace(self._sums, persons=frozenset(self._persons)))
+
+    def add_unprotected_sums(self, sums):
+        """Add what another accumulator of the same source has summed, of other rows.
+
+        Parameters
+        ----------
+        sums : UnprotectedSums
+            From :meth:`unprotected_sums`. That they are not added twice is up to the caller,
+            unless persons are protected.
+
+        Raises
+        ------
+        ValueError
+            When they are sums of other columns or classes, or of persons who had rows here.
+        """
+        if not self.plan.is_same(sums.plan):
+            raise ValueError(
+                "The 'sums' parameter is of an accumulator with other columns, classes or "
+                "privacy unit. Make all accumulators by sources of the same parameters."
+            )
+        self._take(sums.sums)
+
+    def _take(self, sums):
+        refuse_shared_persons(self._persons, sums.persons)
+        self._sums = self._sums + replace(sums, persons=frozenset())
+        self._persons |= sums.persons
+
+    def __getstate__(self):
+        self.__reduce__()
+
+    def __reduce__(self):
+        raise TypeError(
+            "A StatisticsAccumulator holds sums of private rows without noise and cannot be "
+            "pickled or copied. Release it by DPStatisticsSource.fit_accumulated, or exchange "
+            "unprotected_sums() between processes of the rows' owner."
+        )
+
+    def __repr__(self):
+        return f"StatisticsAccumulator({len(self.plan.classes)} classes, private sums)"

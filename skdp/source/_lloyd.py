@@ -1,0 +1,208 @@
+"""Mixtures of normal distributions by noisy steps of Lloyd's algorithm."""
+
+import numpy as np
+
+from skdp.release import Mixtures
+from skdp.source._class_statistics import (
+    drawn,
+    noisy_statistics,
+    pooled_covariances,
+    relative_noise,
+)
+from skdp.source._integers import GRID, IntegerMap, squared_norms
+
+# Mixture components of a class, at most: with 3 and 6 mixtures get 96.9 and 97.6 % of the test
+# digits of MNIST right without noise (pixels, 40 directions).
+_MAX_COMPONENTS = 6
+# Squared relative noise of a component's covariance, for each direction, that still is worth it:
+# about 3 components of a digit of MNIST at ε = 8, which get 96.8 % of the test digits right (one
+# 96.5 %), and one component at ε = 1.
+_BEARABLE = 0.05
+# Noisy steps of Lloyd's algorithm on the private rows: more cost more budget than they bring
+# (rule of thumb).
+N_STEPS = 2
+# Steps of Lloyd's algorithm on rows that are drawn from a normal distribution, to begin with
+# (rule of thumb).
+_FIRST_STEPS = 5
+# Rows that are drawn for them, of each component (rule of thumb).
+_DRAWS = 200
+
+# Least variance in a mixture, beside the largest and the average of all rows; without noise a
+# direction may have none, for which there is no density (rule of thumb).
+_LEAST = 1e-9
+
+
+def numbers_of_mixtures(n_classes, n_directions):
+    """Return how many noisy numbers :func:`lloyd_mixtures` asks for at most."""
+    first, second = 1 + n_directions, n_directions * (n_directions + 1) // 2
+    components = _MAX_COMPONENTS * n_classes
+    return (n_classes + components) * (first + second) + N_STEPS * components * first
+
+
+def lloyd_mixtures(whitened, subspace, n_classes, queries):
+    """Return a mixture of normal distributions for each class.
+
+    First every class is one normal distribution. Its covariance is drawn towards that of all
+    classes. Then rows are assigned to the most likely component of their class, and the
+    components' counts and sums are released; at the end also their second moments, which are
+    drawn towards the covariance of their class. Spends the shares "class ...", "step ..." and
+    "component ...".
+
+    Parameters
+    ----------
+    whitened : WhitenedRows
+        Of these directions.
+
+    subspace : Subspace
+
+    n_classes : int
+
+    queries : GaussianQueries
+
+    Returns
+    -------
+    mixtures : Mixtures
+        In the units of :meth:`Subspace.encode`.
+    """
+    labels = whitened.class_indices
+    classes = noisy_statistics(whitened, labels, n_classes, queries, "class")
+    means = classes.means
+    spread = classes.seconds / classes.counts[:, np.newaxis, np.newaxis] - _outer(means)
+    covariances = pooled_covariances(spread, classes.counts, classes.deviation)
+    final = queries.deviation("component seconds", 1.0)
+    n_components = _numbers_of_components(covariances, classes.counts, final)
+    indices = np.repeat(np.arange(n_classes), n_components)
+    # They start anywhere, and always the same: no secret, and no luck.
+    anywhere = np.random.RandomState(0)
+    starts = [_starts(*c, anywhere) for c in zip(means, covariances, n_components, strict=True)]
+    mixtures = Mixtures(
+        indices, 1 / n_components[indices], np.concatenate(starts), covariances[indices]
+    )
+    for step in range(N_STEPS + 1):
+        last = step == N_STEPS
+        assigned = assignments(whitened, mixtures)
+        here = noisy_statistics(
+            whitened,
+            assigned,
+            len(indices),
+            queries,
+            "component" if last else "step",
+            with_seconds=last,
+        )
+        within = _within(classes, here, indices, last)
+        mixtures = _mixtures(indices, here, within, last)
+    units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius
+    return Mixtures(
+        indices,
+        mixtures.weights,
+        mixtures.means * units,
+        _definite(mixtures.covariances * np.outer(units, units)),
+    )
+
+
+def assignments(whitened, mixtures):
+    """Return the most likely component of each row among those of its class.
+
+    Known from that row alone, bit for bit: see :class:`IntegerMap`.
+
+    Parameters
+    ----------
+    whitened : WhitenedRows
+
+    mixtures : Mixtures
+        In units in which the longest row has norm 1.
+
+    Returns
+    -------
+    components : ndarray of shape (n_samples,)
+    """
+    maps, constants = [], []
+    for weight, m, S in zip(mixtures.weights, mixtures.means, mixtures.covariances, strict=True):
+        inverse = np.linalg.inv(np.linalg.cholesky(S)).T
+        maps.append(IntegerMap.nearest(inverse, -GRID * (m @ inverse)))
+        constants.append(np.log(weight) + np.log(np.diag(inverse)).sum())
+    assigned = []
+    for codes, class_indices, _ in whitened.chunks():
+        here = np.zeros(len(codes), dtype=np.int64)
+        for c in np.unique(class_indices):
+            members = np.flatnonzero(class_indices == c)
+            own = np.flatnonzero(mixtures.class_indices == c)
+            if len(own) == 1:
+                here[members] = own[0]
+                continue
+            rows = codes[members]
+            logs = [squared_norms(maps[k](rows)) * (-0.5 / GRID**2) + constants[k] for k in own]
+            here[members] = own[np.argmax(logs, axis=0)]
+        assigned.append(here)
+    return np.concatenate([np.zeros(0, dtype=np.int64), *assigned])
+
+
+def _numbers_of_components(covariances, counts, deviation):
+    """Return how many components the noise of second moments leaves room for, of each class."""
+    d = covariances.shape[1]
+    noises = [relative_noise(S, deviation / n) for S, n in zip(covariances, counts, strict=True)]
+    room = np.sqrt(_BEARABLE * d / np.maximum(noises, np.finfo(np.float64).tiny))
+    return np.clip(np.minimum(room, counts / (2 * d)), 1, _MAX_COMPONENTS).astype(np.int64)
+
+
+def _starts(mean, covariance, n_components, random_state):
+    """Return centres of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
+    if n_components == 1:
+        return mean[np.newaxis]
+    draws = random_state.standard_normal((_DRAWS * n_components, len(mean)))
+    draws = mean + draws @ np.linalg.cholesky(covariance).T
+    centres = draws[:n_components].copy()
+    for _ in range(_FIRST_STEPS):
+        nearest = ((centres**2).sum(axis=1) - 2 * draws @ centres.T).argmin(axis=1)
+        for k in np.unique(nearest):
+            centres[k] = draws[nearest == k].mean(axis=0)
+    return centres
+
+
+def _definite(covariances):
+    """Return covariances of which no variance vanishes beside the largest, and beside 1."""
+    values, vectors = np.linalg.eigh(covariances)
+    least = _LEAST * np.maximum(values[:, -1:], 1.0)
+    return (vectors * np.maximum(values, least)[:, np.newaxis]) @ vectors.transpose(0, 2, 1)
+
+
+def _outer(means):
+    return means[:, :, np.newaxis] * means[:, np.newaxis, :]
+
+
+def _within(classes, components, indices, last):
+    """Return covariances within the components of each class, drawn towards their average.
+
+    At last, second moments of the class come from both releases, weighed by their precisions.
+    """
+    K, numbers = len(classes.counts), np.bincount(indices)
+    variances = np.full(K, classes.deviation**2)
+    seconds, within = classes.seconds, np.empty_like(classes.seconds)
+    if last:
+        total = np.array([components.seconds[indices == c].sum(axis=0) for c in range(K)])
+        own = numbers * components.deviation**2
+        weight = own / np.maximum(own + variances, np.finfo(np.float64).tiny)
+        seconds = weight[:, np.newaxis, np.newaxis] * seconds
+        seconds = seconds + (1 - weight)[:, np.newaxis, np.newaxis] * total
+        variances = weight**2 * variances + (1 - weight) ** 2 * own
+    for c in range(K):
+        here = indices == c
+        weights = components.counts[here] / components.counts[here].sum()
+        between = (components.means[here].T * weights) @ components.means[here]
+        within[c] = seconds[c] / classes.counts[c] - between
+    return pooled_covariances(within, classes.counts, np.sqrt(variances.mean()))
+
+
+def _mixtures(indices, components, within, own):
+    """Return mixtures whose components have covariances of their class, or of their own."""
+    weights = components.counts / np.bincount(indices, components.counts)[indices]
+    covariances = within[indices]
+    if own and len(indices) > len(within):
+        n = components.counts
+        spread = components.seconds / n[:, np.newaxis, np.newaxis] - _outer(components.means)
+        drawn_ones = [
+            drawn(S, base, components.deviation / size)
+            for S, base, size in zip(spread, covariances, n, strict=True)
+        ]
+        covariances = np.array(drawn_ones)
+    return Mixtures(indices, weights, components.means, covariances)

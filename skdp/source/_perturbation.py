@@ -1,0 +1,338 @@
+"""The one step that sees private rows: perturb them, once."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
+
+from skdp.noise import (
+    GaussianDPNoise,
+    OptimalDPNoise,
+    StaircaseDPNoise,
+    perturb_training_rows,
+    warn,
+)
+from skdp.privacy import PrivacyGuarantee
+from skdp.release import elements_per_value
+from skdp.utils._labels import is_missing
+
+NOISES = {
+    "optimal": OptimalDPNoise,
+    "staircase": StaircaseDPNoise,
+    "gaussian": GaussianDPNoise,
+}
+# Parameters of a source that its noise has too; None leaves them to the noise.
+BUDGET = ("epsilon", "delta", "sensitivity")
+# Sensitivity of a noise of which nobody said one.
+_DEFAULT_SENSITIVITY = 1.0
+# Public bounds of every column that an encoder makes.
+_ENCODED = (0, 1)
+
+
+@dataclass(frozen=True)
+class NoisyRows:
+    """A noisy copy of private rows, and what is known of its noise.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+
+    variance : ndarray of shape (n_features,) or None
+        Of the noise of each feature; None where it need not be known.
+
+    guarantee : PrivacyGuarantee
+        What is guaranteed about the rows.
+    """
+
+    rows: np.ndarray
+    variance: np.ndarray | None
+    guarantee: PrivacyGuarantee
+
+
+@dataclass(frozen=True)
+class NoisyLabels:
+    """Labels as they may be learned from.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+
+    indices : ndarray of shape (n_samples,)
+        Class index of each row.
+
+    weights : ndarray of shape (n_samples, n_classes)
+        Weight of each row in each class: 0 or 1 where labels are as they were; otherwise on
+        average 1 for the true class and 0 for every other one.
+
+    guarantee : PrivacyGuarantee or None
+        What is guaranteed about the labels; None where they are as they were.
+    """
+
+    classes: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    guarantee: PrivacyGuarantee | None
+
+
+def make_noise(estimator):
+    """Return the noise transformer of a source, checked against the source's own budget.
+
+    Parameters
+    ----------
+    estimator : DPSource
+        Has ``noise``, and the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
+        where the noise, or its default, is to say it; and ``bounds`` and ``encoder``.
+
+    Returns
+    -------
+    noise : transformer
+        With the bounds of the source, where it has some.
+
+    Raises
+    ------
+    ValueError
+        When the noise has another budget than the source asks for, or bounds contradict each
+        other or a sensitivity.
+    """
+    bounds = _public_bounds(estimator)
+    if isinstance(estimator.noise, type):
+        raise ValueError(
+            f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
+            f"transformer of it: noise={estimator.noise.__name__}()."
+        )
+    own = {name: getattr(estimator, name) for name in BUDGET}
+    own = {name: value for name, value in own.items() if value is not None}
+    if isinstance(estimator.noise, str):
+        return NOISES[estimator.noise](**own, bounds=bounds)
+    theirs = estimator.noise.get_params(deep=False)
+    for name, value in own.items():
+        if theirs.get(name, value) != value:
+            raise ValueError(
+                f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
+                f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
+            )
+    return estimator.noise if bounds is None else _bounded(estimator.noise, theirs, bounds)
+
+
+def _public_bounds(estimator):
+    """Return the bounds of the rows that get the noise, or None."""
+    if estimator.encoder is not None and estimator.bounds is not None:
+        raise ValueError(
+            f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
+            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+        )
+    bounds = estimator.bounds if estimator.encoder is None else _ENCODED
+    if bounds is not None and estimator.sensitivity is not None:
+        given = "bounds" if estimator.encoder is None else "encoder"
+        raise ValueError(
+            f"The 'sensitivity' parameter of DPSource is {estimator.sensitivity!r} beside "
+            f"{given!r}, which says how far a value can move. Leave out 'sensitivity'."
+        )
+    return bounds
+
+
+def _bounded(noise, theirs, bounds):
+    """Return a noise transformer with the bounds of the source."""
+    if "bounds" not in theirs or theirs["bounds"] is not None:
+        has = "none to set" if "bounds" not in theirs else "bounds of its own"
+        raise ValueError(
+            f"The 'noise' parameter of DPSource, {noise!r:.100}, has {has}, while DPSource has "
+            "'bounds' or an 'encoder'. Use a noise transformer of skdp without bounds."
+        )
+    noise = clone(noise).set_params(bounds=bounds)
+    if "random_state" in theirs:  # a generator must go on, not be copied
+        noise.set_params(random_state=theirs["random_state"])
+    return noise
+
+
+def warn_of_unstated_range(estimator):
+    """Warn where nobody said how far a value can move; parameters alone decide, never rows.
+
+    Parameters
+    ----------
+    estimator : DPSource
+    """
+    stated = (estimator.bounds, estimator.encoder, estimator.sensitivity)
+    if any(parameter is not None for parameter in stated):
+        return
+    if not isinstance(estimator.noise, str):
+        theirs = estimator.noise.get_params(deep=False)
+        own = theirs.get("sensitivity") != _DEFAULT_SENSITIVITY
+        if own or theirs.get("bounds") is not None:
+            return
+    warn(
+        "DPSource without 'bounds', 'encoder' or 'sensitivity' hides changes of one value by at "
+        "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
+        "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
+        "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
+        "change to be hidden."
+    )
+
+
+def perturb_rows(noise, X, *, needs_variance, schema=None):
+    """Return the noisy copy of private rows.
+
+    Parameters
+    ----------
+    noise : transformer
+        See :func:`make_noise`.
+
+    X : ndarray of shape (n_samples, n_features)
+        Private rows.
+
+    needs_variance : bool
+        Whether something is to be learned that allows for the noise.
+
+    schema : Schema or None, default=None
+        By which X was encoded.
+
+    Returns
+    -------
+    noisy : NoisyRows
+
+    Raises
+    ------
+    ValueError
+        When the noise changes the shape of the rows, leaves most of them as they are, or
+        states no guarantee or no variance.
+    """
+    noisy, fitted = perturb_training_rows(noise, X)
+    guarantee: Any = getattr(fitted, "guarantee_", None)
+    variance: Any = getattr(fitted, "variance_", None)
+    problem = None
+    if guarantee is None:
+        problem = "states no guarantee_"
+    elif noisy.shape != X.shape:
+        problem = "changes the shape of the rows"
+    elif np.isfinite(guarantee.epsilon) and np.mean(noisy == X) > (1 + guarantee.delta) / 2:
+        problem = f"left most elements as they are (in {X.dtype}; is the noise too small for it?)"
+    elif needs_variance and not _is_variance(variance, X.shape[1]):
+        problem = (
+            f"states no variance_ (got {variance!r}), which all parts but parts='papers' need: "
+            "a finite number, not negative, or one for each feature"
+        )
+    if problem:
+        raise ValueError(
+            "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
+            f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
+            "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
+            "scale the data, by public bounds, before they get here."
+        )
+    if needs_variance:
+        variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
+    guarantee = about_release(guarantee, schema)
+    return NoisyRows(noisy, variance if needs_variance else None, guarantee)
+
+
+def about_release(guarantee, schema=None):
+    """Return the guarantee of a noisy copy as that of what is learned from it.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        Of the noise.
+
+    schema : Schema or None, default=None
+        By which a table was encoded before the noise.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee
+        For the rows as they are when they get the noise; see also :func:`value_guarantee`.
+    """
+    covers = "the features of the rows that the source was fitted to"
+    if schema is not None:
+        covers += ", as encoded"
+        if guarantee.unit == "element":
+            k = elements_per_value(schema)
+            covers += f": one value of the table moves {k} element{'s' * (k > 1)} at most"
+    return replace(
+        guarantee,
+        covers=covers,
+        excludes="labels, the number of rows and of rows per class; queries to the release",
+    )
+
+
+def _is_variance(value, n_features):
+    array = np.asarray(np.nan if value is None else value)
+    if array.dtype.kind not in "iuf" or array.shape not in {(), (n_features,)}:
+        return False
+    return bool(np.isfinite(array).all() and array.min() >= 0)
+
+
+def make_response(label_noise, schema):
+    """Return how labels are randomised: among the classes of a schema, if nothing else is said.
+
+    Parameters
+    ----------
+    label_noise : RandomizedResponse or None
+        Of a source.
+
+    schema : Schema or None
+        Of its table.
+
+    Returns
+    -------
+    response : RandomizedResponse or None
+    """
+    listed = None if schema is None else schema.classes
+    if label_noise is None or listed is None or label_noise.classes is not None:
+        return label_noise
+    return clone(label_noise).set_params(classes=listed)
+
+
+def check_source_labels(y):
+    """Raise ValueError unless all rows have a label, and these are classes; tell none of them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+    """
+    if y.dtype.kind == "O" and any(is_missing(label) for label in y.tolist()):
+        raise ValueError(
+            "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). Leave "
+            "them out, or list the classes in the schema of an encoder: rows of no class are left "
+            "out, where labels are not private."
+        )
+    check_classification_targets(y)
+
+
+def perturb_labels(label_noise, y):
+    """Return labels as they may be learned from.
+
+    Parameters
+    ----------
+    label_noise : RandomizedResponse or None
+        How labels are randomised, from :func:`make_response`.
+
+    y : ndarray of shape (n_samples,)
+        Labels.
+
+    Returns
+    -------
+    labels : NoisyLabels
+
+    Raises
+    ------
+    ValueError
+        When fewer than two classes remain.
+    """
+    if label_noise is None:
+        classes, indices = np.unique(y, return_inverse=True)
+        weights, guarantee = np.eye(len(classes))[indices], None
+    else:
+        response = clone(label_noise)
+        noisy = response.fit_transform(y)
+        classes, indices = np.unique(noisy, return_inverse=True)
+        present = np.searchsorted(response.classes_, classes)
+        weights = response.unbiased_memberships(noisy)[:, present]
+        guarantee = response.guarantee_
+    if len(classes) < 2:
+        kept = "" if label_noise is None else " after 'label_noise'"
+        raise ValueError(
+            f"The 'y' parameter of DPSource.fit must hold at least two classes{kept}, got "
+            f"one class: {classes.tolist()}. Add rows of another class."
+        )
+    return NoisyLabels(classes, indices, weights, guarantee)

@@ -1,0 +1,482 @@
+"""The source's owner makes a release from perturbed rows."""
+
+import os
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+
+from skdp.membership import WideCDMMAClassifier, frozen_classifier
+from skdp.noise import RandomizedResponse
+from skdp.privacy import PrivacyLedger, record_guarantee
+from skdp.release import (
+    Alignment,
+    Moments,
+    Release,
+    denoised_codes,
+    elements_per_record,
+    linear_discriminant,
+    value_guarantee,
+)
+from skdp.source._charging import charge, kept_ledger
+from skdp.source._columns import PublicColumns
+from skdp.source._perturbation import (
+    NOISES,
+    about_release,
+    check_source_labels,
+    make_noise,
+    make_response,
+    perturb_labels,
+    perturb_rows,
+    warn_of_unstated_range,
+)
+from skdp.source._tables import encode_table, encoded_columns
+from skdp.tabular import Schema, TabularEncoder
+from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
+from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from skdp.utils._validation import check_magnitude, forget_fit
+
+# Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
+# codes of 20, as many as the target's subspace has.
+_DIRECTIONS_PER_COMPONENT = 3
+
+
+class DPSource(PrivateParametersMixin, BaseEstimator):
+    r"""Make a release of a private source from a noisy copy of its rows.
+
+    The owner of private labelled rows calls :meth:`fit` and hands out ``release_``, saved by
+    :meth:`Release.save`; the target's owner passes it to :class:`DPTransferClassifier`. Fitting
+    perturbs the rows once, forgets them, and computes everything from the noisy copy
+    :math:`y^+`: counts, means and noise-corrected covariances
+    :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes, a mixture of normal
+    distributions for each behind the noise, a :class:`~skdp.WideCDMMAClassifier` of denoised
+    rows, the leading principal directions :math:`V_{sr}` of all rows, and class medians
+
+    .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
+
+    Of a table, whose classes overlap, the moments give the log-odds of a linear discriminant in
+    place of mixtures and autoencoders, again with the noise allowed for.
+
+    **What is guaranteed.** What the noise guarantees for the *features* of the training
+    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighbours
+    have as many rows (replace-one). An element may move anywhere within public ``bounds``, or by
+    ``sensitivity`` where nothing bounds it. In a table that an ``encoder`` turns into numbers,
+    ε and δ are for an element of the encoded rows; another category, or a value that goes missing,
+    moves two of these, and :attr:`guarantee_` says what that comes to for a value of the table
+    (2ε, but less under Gaussian noise). Anything computed from the noisy copy and the public
+    distribution of its noise, by anybody, keeps it, so ``parts`` costs no privacy.
+    **What is treated as public**: the labels (hence the classes and their numbers of rows),
+    the number and names of the columns, their dtype, and their bounds or encoder. With
+    ``label_noise`` each label is protected too, as :attr:`label_guarantee_` says; classes and
+    number of rows stay public.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=None
+        Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
+        ``encoder``; smaller is more private. ``inf`` releases a model of the data as they are,
+        and warns. None: that of ``noise`` where this is a transformer, otherwise 1.
+
+    delta : float or None, default=None
+        Slack δ in [0, 1) for one element. None: that of ``noise``, or its default, which is
+        0, and 1e-5 for "gaussian".
+
+    sensitivity : float or None, default=None
+        Largest change of one element that must be hidden, in the units of the data. Nothing is
+        clipped to it: a value that moves further is protected less. Prefer ``bounds``, beside
+        which it has to be left out. None: that of ``noise``, otherwise 1, whatever units the
+        columns have, and :meth:`fit` warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
+
+    noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
+        The noise by name, drawn from fresh entropy of the operating system. Or a noise
+        transformer (with ``privacy_unit="record"`` or ``bounds``, say), which must state a
+        ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must be the
+        same as its own. A pickled fitted source leaves it out, and a release never has it.
+
+    bounds : pair (low, high) or None, default=None
+        Publicly known bounds of the columns, each a number or an array of shape (n_features,).
+        Values are clipped to them, and an element may move from one end to the other. None: those
+        of ``noise``. An ``encoder`` has its own.
+
+    encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
+        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
+        the release. A schema, in any form that :class:`TabularEncoder` takes, will do. Where it
+        lists the classes, rows of others are left out, or refused with ``label_noise``, as the
+        number of rows is public; classes without rows are not in the release.
+
+    ledger : PrivacyLedger, str, path-like or None, default=None
+        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
+        before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
+        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
+        False, with which it cannot be fitted until it gets a ledger again.
+
+    label_noise : RandomizedResponse or None, default=None
+        Randomises the labels before anything is learned from them. By default they are
+        used as they are, and count as public.
+
+    parts : {"noise_aware", "papers", "all"}, default="noise_aware"
+        What the release carries. ``"noise_aware"``: what the default strategy of
+        :class:`DPTransferClassifier` needs; the noise, whose distribution is public, is
+        allowed for, by class moments (p(p+1)/2 numbers a class), and in the
+        ``3 * n_components`` directions in which rows differ most by a mixture of normal
+        distributions for each class and a classifier of denoised rows; of a table, in place of
+        these two, by linear log-odds. ``"papers"``: a
+        classifier of the noisy rows, which the strategies "alignment" and "multitask" need.
+        ``"all"``: both, from one noisy copy, so that strategies can be compared on one
+        release.
+
+    n_components : int, default=20
+        Size of the codes, see :class:`~skdp.WideCDMMAClassifier`.
+
+    n_inducing : int or float, default=0.5
+        Inducing points of each layer: a count, or a fraction of the rows.
+
+    n_layers : int, default=5
+        Depth of each autoencoder. The file grows with it.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        Inference of the mappings, see :class:`~skdp.CDMMA`.
+
+    subset_size : int, default=1000
+        Rows for which one autoencoder is meant.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once. ``None`` means 1 unless in a
+        :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints its progress.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means and held-out rows, never for the noise: a seed that others may guess must
+        not undo the guarantee. For reproducible noise pass a transformer with a seed of its own.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may leave: immutable, checked, and all that a target needs.
+
+    guarantee_ : PrivacyGuarantee
+        What the release guarantees about features: about each element, or each value of the
+        table where there is an ``encoder``. ``release_.guarantee`` is about encoded elements.
+
+    label_guarantee_ : PrivacyGuarantee or None
+        What it guarantees about labels; None where they are used as they are.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`, before encoding.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DPStatisticsSource : A release of noisy sums, which protects whole records or persons.
+    Release : What it makes.
+    DPTransferClassifier : Learns from a release.
+
+    Notes
+    -----
+    Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
+    a parameter search over a source, which a ``ledger`` stops. A clone is not fitted, as
+    everywhere in scikit-learn: where a search clones, pass ``release_``, which is shared and
+    never copied.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", section 4.2, Algorithms 5 and 6 and equation (118).
+
+    Examples
+    --------
+    >>> from skdp import DPSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source.release_
+    Release(10 classes, 64 features, (8, 0)-DP per element)
+    >>> source.guarantee_.epsilon, source.guarantee_.unit
+    (8.0, 'element')
+    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+
+    A table, whose schema says what is public about it:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> schema = {
+    ...     "columns": {
+    ...         "age": {"type": "numeric", "low": 0, "high": 100},
+    ...         "ward": {"type": "category", "categories": ["A", "B", "C"]},
+    ...     },
+    ...     "classes": ["dead", "alive"],
+    ...     "version": 1,
+    ... }
+    >>> age = np.random.RandomState(0).randint(0, 100, 300)
+    >>> table = pd.DataFrame({"age": age, "ward": np.resize(["A", "B", "C"], 300)})
+    >>> source = DPSource(epsilon=4.0, encoder=schema, n_layers=1, random_state=0)
+    >>> source = source.fit(table, np.where(age > 50, "dead", "alive"))
+    >>> print(source.guarantee_)
+    (8, 0)-differential privacy per value, by the optimal noise
+      neighbours: two tables that differ in one value, anywhere within the bounds
+      covers:     the values of the table that the source was fitted to
+      excludes:   labels, the number of rows and of rows per class; queries to the release
+    >>> source.release_.predict(table[:3]).shape
+    (3,)
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right"), None],
+        "delta": [Interval(Real, 0, 1, closed="left"), None],
+        "sensitivity": [Interval(Real, 0, None, closed="neither"), None],
+        "noise": [StrOptions(set(NOISES)), HasMethods(["fit_transform", "get_params"])],
+        "bounds": ["array-like", None],
+        "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
+        "ledger": [PrivacyLedger, str, os.PathLike, None],
+        "label_noise": [RandomizedResponse, None],
+        "parts": [StrOptions({"noise_aware", "papers", "all"})],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_inducing": COUNT_OR_FRACTION,
+        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"gamma", "empirical"})],
+        "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        epsilon=None,
+        delta=None,
+        sensitivity=None,
+        *,
+        noise="optimal",
+        bounds=None,
+        encoder=None,
+        ledger=None,
+        label_noise=None,
+        parts="noise_aware",
+        n_components=20,
+        n_inducing=0.5,
+        n_layers=5,
+        inference="gamma",
+        subset_size=1000,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.noise = noise
+        self.bounds = bounds
+        self.encoder = encoder
+        self.ledger = ledger
+        self.label_noise = label_noise
+        self.parts = parts
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.inference = inference
+        self.subset_size = subset_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Perturb the rows, and make the release from the noisy copy alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows: a DataFrame with an ``encoder``, otherwise numbers. Nothing computed
+            from them is kept.
+
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones; not protected without ``label_noise``.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When the noise transformer contradicts this object's parameters, changes the
+            shape of the rows or states no guarantee, or the largest magnitude of the
+            noisy rows is not between 1e-12 and 1e12.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
+        """
+        forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        warn_of_unstated_range(self)
+        noisy, labels, columns = self._perturb(X, y)
+        del X, y  # from here on there is only the noisy copy
+        check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
+        release = Release(
+            classes=labels.classes,
+            n_features=noisy.rows.shape[1],
+            dtype=noisy.rows.dtype,
+            guarantee=noisy.guarantee,
+            label_guarantee=labels.guarantee,
+            feature_names=self._names() if columns is None else columns.names,
+            bounds=None if columns is None else columns.bounds,
+            encoder=None if columns is None else columns.schema,
+            alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
+            **self._learn(noisy, labels, columns),
+        )
+        self.classes_ = release.classes
+        self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
+        self.label_guarantee_ = release.label_guarantee
+        self.release_ = release
+        return self
+
+    def guarantee_for(self, X, y):
+        """Return what :meth:`fit` will guarantee; draws no noise and learns nothing.
+
+        A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows, as for :meth:`fit`.
+
+        y : array-like of shape (n_samples,)
+            Class labels, as for :meth:`fit`.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With ``label_noise``, that of a record with its label, ``release_.record_guarantee``;
+            without, that of the features, ``guarantee_``, beside labels that count as public.
+
+        Raises
+        ------
+        ValueError
+            When parameters or data are such as :meth:`fit` refuses, or the noise cannot say what
+            it will guarantee.
+        """
+        self._validate_params()
+        noise = make_noise(self)
+        X, y, columns = clone(self)._read(X, y)
+        schema = None if columns is None else columns.schema
+        return _stated(noise, make_response(self.label_noise, schema), X, y, schema)
+
+    def _read(self, X, y):
+        """Return rows as numbers, labels, and what is public about bounded columns, or None."""
+        if self.encoder is None:
+            X, y = validate_private_data(self, X, y)
+            check_source_labels(y)
+            if self.bounds is None:
+                return X, y, None
+            public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
+            return X, y, PublicColumns.of_array(*public)
+        columns = encoded_columns(self.encoder, X)
+        rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
+        rows, labels = validate_private_data(BaseEstimator(), rows, labels)
+        check_source_labels(labels)
+        self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
+        return rows, labels, columns
+
+    def _perturb(self, X, y):
+        """Return noisy rows and labels, and what is public about bounded columns, or None."""
+        noise = make_noise(self)
+        X, y, columns = self._read(X, y)
+        schema = None if columns is None else columns.schema
+        response = make_response(self.label_noise, schema)
+        charge(self, lambda: _stated(noise, response, X, y, schema))
+        labels = perturb_labels(response, y)
+        noisy = perturb_rows(noise, X, needs_variance=self.parts != "papers", schema=schema)
+        return noisy, labels, columns
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _learn(self, noisy, labels, columns):
+        """Return the parts of the release that ``parts`` asks for."""
+        learned: dict = {}
+        is_table = columns is not None and columns.schema is not None
+        if self.parts != "papers":
+            learned["moments"] = Moments.measure(noisy.rows, labels.weights, noisy.variance)
+            if is_table:
+                learned["linear"] = linear_discriminant(learned["moments"])
+            elif noisy.variance.any():
+                learned["subspace"], learned["mixtures"], codes = denoised_codes(
+                    noisy.rows,
+                    labels.indices,
+                    learned["moments"],
+                    min(_DIRECTIONS_PER_COMPONENT * self.n_components, noisy.rows.shape[1]),
+                    check_random_state(self.random_state),
+                    labels_exact=self.label_noise is None,
+                )
+                learned["classifier"] = self._fit_classifier(codes, labels)
+        if self.parts != "noise_aware" or not {"classifier", "linear"} & set(learned):
+            of_rows = self._fit_classifier(noisy.rows, labels)
+            learned["row_classifier"] = of_rows
+            learned.setdefault("classifier", of_rows)
+        return learned
+
+    def _fit_classifier(self, rows, labels):
+        classifier = WideCDMMAClassifier(
+            self.n_components,
+            self.n_inducing,
+            self.n_layers,
+            inference=self.inference,
+            subset_size=self.subset_size,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        ).fit(rows, labels.classes[labels.indices])
+        # Without seeds: they may come from the generator that made the noise.
+        return frozen_classifier(classifier, copy=False)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "release_")
+
+    def __getstate__(self):
+        # Whoever gets a pickle of a fitted source must not get what made its noise: no noise,
+        # and no generator, which may have drawn for the noise too; nor the account of the owner.
+        state = super().__getstate__().copy()
+        if "release_" in state:
+            state["random_state"], state["ledger"] = None, kept_ledger(self.ledger)
+            if self.label_noise is not None:  # None would mean that labels are public
+                state["label_noise"] = clone(self.label_noise).set_params(random_state=None)
+            if not isinstance(self.noise, str):
+                state["noise"] = None
+        return state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.encoder is not None
+        return tags
+
+
+def _stated(noise, response, X, y, schema):
+    """Return what a fit will guarantee; draws no noise."""
+    noise = clone(noise)
+    if not hasattr(noise, "guarantee_for"):
+        raise ValueError(
+            f"The 'noise' parameter of DPSource, {noise!r}, has no guarantee_for(X): it "
+            "cannot say what it costs before noise is drawn. Use a noise transformer of skdp."
+        )
+    if "perturb" in noise.get_params(deep=False):
+        noise.set_params(perturb="fit")  # as when it is fitted
+    guarantee = about_release(noise.guarantee_for(X), schema)
+    if response is None:
+        perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
+        return value_guarantee(guarantee, schema)
+    n_elements = elements_per_record(schema, guarantee.n_features)
+    return record_guarantee(guarantee, response.guarantee_for(y), n_elements)

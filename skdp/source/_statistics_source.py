@@ -1,0 +1,487 @@
+"""The source's owner makes a release from perturbed statistics."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+
+from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn, warn_of_no_noise
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger
+from skdp.release import Release
+from skdp.source._accumulator import StatisticsAccumulator
+from skdp.source._charging import charge, kept_ledger
+from skdp.source._classes import class_list
+from skdp.source._columns import PublicColumns
+from skdp.source._dask import announced_columns, is_dask
+from skdp.source._models import MODELS, choose_model, one_pass
+from skdp.source._plan import SummationPlan
+from skdp.source._preparation import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._tables import encoded_columns
+from skdp.tabular import Schema, TabularEncoder
+from skdp.utils._private_data import PrivateParametersMixin
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import forget_fit
+
+_UNITS = {"record": "labelled record", "group": "group"}
+_COVERED = {
+    "record": "whole records: all features of a row and its label, and whether it is there at all",
+    "group": "all rows of a person, features and labels, and whether they are there at all",
+}
+# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
+_LARGEST_DELTA = 1e-3
+
+
+class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
+    r"""Make a release of a private source from noisy statistics: whole records are protected.
+
+    The owner of the rows is trusted with them, so it may compute first and perturb what it
+    computed. Where :class:`DPSource` perturbs each row, so that one *element* is protected,
+    here sums over all rows are perturbed, and what is protected is a **whole record with its
+    label**, or all rows of a **person**. The noise in a mean falls with the number of rows.
+
+    Rows are clipped to public bounds, brought to a norm of at most R and rounded to whole numbers;
+    their sums are exact, in any order; and each sum s of sensitivity Δ leaves as
+
+    .. math:: s + N(0, σ^2Δ^2), \qquad \sum_i \frac{1}{σ_i^2} = μ^2,
+
+    μ being that of one Gaussian mechanism with ε and δ: all queries compose exactly (Dong, Roth
+    and Su, 2022). How the budget is split is fixed beforehand, and public.
+
+    **What is guaranteed.** Neighbours are data sets one of which has one record more, with its
+    label (add/remove); with ``privacy_unit="group"``, one person more. The number of rows and
+    the class counts are protected too. :attr:`guarantee_` states it;
+    :meth:`~skdp.PrivacyGuarantee.to_replace_one` says what that means for a record that may be
+    another one. **What is public**: the columns, their bounds and their encoder, the list of
+    classes, all parameters, the types of columns, labels and ids (float32 rows are not encoded
+    as float64 ones are), and whether the input is refused: an error is for its owner alone.
+    Nothing of these may be chosen by looking at the rows.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one record or person; smaller is more private. ``inf``
+        releases exact statistics, and warns.
+
+    delta : float, default=1e-5
+        Slack δ in (0, 1); far below 1 over the number of records. Above 1e-3 it warns.
+
+    privacy_unit : {"record", "group"}, default="record"
+        Whom ε and δ are for: one row with its label, or one person with all rows that ``groups``
+        says are that person's; each row of k then counts by 1/k.
+
+    bounds : pair (low, high), default=(0, 1)
+        Publicly known bounds of the columns, each a number or an array of shape (n_features,).
+        Values are clipped to them. An ``encoder`` has its own.
+
+    encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
+        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
+        the release. A schema, in any form that :class:`TabularEncoder` takes, will do.
+
+    classes : array-like of shape (n_classes,) or None, default=None
+        The public list of classes. Rows of other classes are left out, classes without rows
+        are released all the same. None: that of the encoder's schema; with neither, the names
+        in y are taken, which tells that each of them occurs, and warns. Labels are compared as
+        they are: "Dead", "dead " and, in a column of objects, 0 are other labels than "dead" and
+        "0", and are left out without a word. ``set(y) - set(classes)`` says on the owner's screen
+        which these are; correct their spelling, and leave the list as it is.
+
+    model : {"auto", "linear", "mixtures", "regression"}, default="auto"
+        What is learned besides the moments. ``"linear"``: linear scores of public functions of
+        the columns, in one pass; for tables. ``"mixtures"``: mixtures of normal distributions of
+        each class in the principal subspace. ``"regression"``: a softmax regression by noisy
+        gradient descent; for many rows and classes that a linear rule tells apart, such as those
+        of oriented gradients. These two measure distances between rows, so that columns must be
+        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" with an
+        ``encoder`` and for up to 100 columns, otherwise "mixtures", which want tens of thousands
+        of rows. Of an array of more columns than that, "linear" uses no nonlinear functions.
+
+    radius : float or None, default=None
+        R, in units of encoded columns, for sums in one pass; public. None: from the number
+        and kinds of the columns.
+
+    ledger : PrivacyLedger, str, path-like or None, default=None
+        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
+        before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
+        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
+        False, with which it cannot be fitted until it gets a ledger again.
+
+    verbose : int, default=0
+        Above 0, :meth:`fit` prints each query that it perturbs.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of the noise. ``None`` takes fresh entropy of the operating system for each fit,
+        and is the only private choice; an integer warns with
+        :class:`~skdp.privacy.PrivacyLeakWarning`.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may leave.
+
+    guarantee_ : PrivacyGuarantee
+        What it guarantees.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`, before encoding.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    DPSource : A release of noisy rows, with a guarantee for one element.
+    Release : What it makes.
+    DPTransferClassifier : Learns from a release.
+
+    Notes
+    -----
+    Every :meth:`fit` draws noise anew and spends ε and δ again; a ``ledger`` keeps the account.
+
+    References
+    ----------
+    Dong, J., Roth, A. and Su, W. J., "Gaussian differential privacy", Journal of the Royal
+    Statistical Society B, 2022.
+
+    Casacuberta, S., Shoemate, M., Vadhan, S. and Wagaman, C., "Widespread underestimation of
+    sensitivity in differentially private libraries and how to fix it", CCS 2022.
+
+    Examples
+    --------
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
+    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source.release_
+    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record, add/remove)
+    >>> source.guarantee_.relation
+    'add/remove'
+    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "privacy_unit": [StrOptions(set(_UNITS))],
+        "bounds": ["array-like"],
+        "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
+        "classes": ["array-like", None],
+        "model": [StrOptions({"auto", *MODELS})],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "ledger": [PrivacyLedger, str, os.PathLike, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=1e-5,
+        *,
+        privacy_unit="record",
+        bounds=(0, 1),
+        encoder=None,
+        classes=None,
+        model="auto",
+        radius=None,
+        ledger=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.privacy_unit = privacy_unit
+        self.bounds = bounds
+        self.encoder = encoder
+        self.classes = classes
+        self.model = model
+        self.radius = radius
+        self.ledger = ledger
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, groups=None):
+        """Sum the rows, perturb the sums, and learn from these alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or Dask collection
+            Private rows: a DataFrame with an ``encoder``, otherwise numbers. A
+            :class:`numpy.memmap` of float32 or float64 is read in chunks; chunks of a Dask array
+            or DataFrame are summed where they are, see :meth:`StatisticsAccumulator.add_dask`.
+
+        y : array-like of shape (n_samples,)
+            Class labels; of Dask, with the same chunks, where X is.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is, likewise, as whole numbers or text; with
+            ``privacy_unit="group"``.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When rows, bounds, classes or groups are none that sums can be computed of.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
+        """
+        forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        if is_dask(X):
+            accumulator = self.accumulator(*announced_columns(X))
+            accumulator.add_dask(X, y, groups)
+            return self.fit_accumulated(accumulator)
+        model, plan, rows = self._validate(X, y, groups)
+        queries = self._queries(model, plan)
+        charge(self, lambda: self._guarantee(plan, queries))
+        return self._publish(model.learn(rows, plan.grid, queries), plan, queries)
+
+    def guarantee_for(self, X, y=None, groups=None):
+        """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
+
+        A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), Dask collection or StatisticsAccumulator
+            Private rows, as for :meth:`fit` or :meth:`fit_accumulated`.
+
+        y : array-like of shape (n_samples,)
+            Class labels, as for :meth:`fit`; an accumulator has its own.
+
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each one is, likewise.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            When parameters or data are such as :meth:`fit` refuses.
+        """
+        self._validate_params()
+        if is_dask(X):
+            X = self.accumulator(*announced_columns(X))
+        if isinstance(X, StatisticsAccumulator):
+            model, plan = self._plan_of(X)
+        else:
+            model, plan, _ = clone(self)._validate(X, y, groups)
+        return self._guarantee(plan, self._queries(model, plan))
+
+    def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
+        """Return an empty accumulator for rows that arrive in parts.
+
+        Parameters
+        ----------
+        n_features : int or None, default=None
+            Number of columns; not needed with ``feature_names`` or an ``encoder``.
+
+        feature_names : array-like of str or None, default=None
+            Names of the columns, in order.
+
+        dtype : dtype, default=float64
+            float32 or float64: of the rows that the release stands for.
+
+        Returns
+        -------
+        accumulator : StatisticsAccumulator
+            To be filled by its :meth:`~StatisticsAccumulator.add`, and released by
+            :meth:`fit_accumulated`.
+
+        Raises
+        ------
+        ValueError
+            When classes are not listed, the number of columns is not known, or the model needs
+            more than one pass over the rows.
+        """
+        self._validate_params()
+        model, plan = self._plan(self._announced(n_features, feature_names, dtype), None)
+        one_pass(model)
+        return StatisticsAccumulator(plan)
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_accumulated(self, accumulator):
+        """Perturb the sums of an accumulator, and learn from these; spends ε and δ each time.
+
+        Parameters
+        ----------
+        accumulator : StatisticsAccumulator
+            Made by :meth:`accumulator` of a source of the same parameters.
+
+        Returns
+        -------
+        self : object
+            With ``release_``.
+
+        Raises
+        ------
+        ValueError
+            When it was made by a source of other parameters.
+
+        BudgetExceededError
+            When the ``ledger`` does not allow it; no noise is drawn.
+        """
+        forget_fit(self)
+        model, plan = self._plan_of(accumulator)
+        sums = accumulator.unprotected_sums().sums
+        queries = self._queries(model, plan)
+        charge(self, lambda: self._guarantee(plan, queries))
+        self._see(plan.columns)
+        return self._publish(model.from_sums(sums, plan.grid, queries), plan, queries)
+
+    def _validate(self, X, y, groups):
+        """Return the model, what is public about the rows, and these as numbers in a plan."""
+        if self.encoder is not None:
+            columns = self._encoded_columns(X)
+            X = encode_rows(columns, X)
+            self._see(columns)
+        else:
+            X = read_numbers(self, X)
+            names = getattr(self, "feature_names_in_", None)
+            columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
+        labels = check_labels(y, X)
+        model, plan = self._plan(columns, labels)
+        check_kind(y, plan.classes)
+        return model, plan, plan.label(X, labels, groups)
+
+    def _see(self, columns):
+        self.n_features_in_ = columns.n_inputs
+        if columns.input_names is not None:
+            self.feature_names_in_ = columns.input_names
+
+    def _plan(self, columns, y):
+        """Return the model, and what is public about rows of these columns."""
+        classes = class_list(self.classes, columns.schema, y)
+        model = choose_model(self.model, columns)
+        grid = model.grid(columns, self.radius)
+        return model, SummationPlan(columns, classes, grid, self.privacy_unit == "group")
+
+    def _plan_of(self, accumulator):
+        """Return the model and the plan of an accumulator that was made for this source."""
+        if not isinstance(accumulator, StatisticsAccumulator):
+            raise ValueError(
+                "The 'accumulator' parameter of DPStatisticsSource.fit_accumulated must be a "
+                f"StatisticsAccumulator, got {type(accumulator).__name__}. Make one by "
+                "accumulator(), and add rows to it; rows themselves are for fit."
+            )
+        known = accumulator.plan.columns
+        columns = self._announced(known.n_inputs, known.input_names, known.dtype)
+        model, plan = self._plan(columns, None)
+        if not plan.is_same(accumulator.plan):
+            raise ValueError(
+                "The 'accumulator' parameter was made by a source of other parameters. Make it "
+                "by accumulator() of the source that is to release it."
+            )
+        return one_pass(model), plan
+
+    def _encoded_columns(self, X):
+        """Return the columns that the encoder makes of X; without a schema X says how many."""
+        numbers = all(np.ndim(end) == 0 for end in self.bounds)
+        if not numbers or list(self.bounds) != [0, 1]:
+            raise ValueError(
+                f"The 'bounds' parameter of DPStatisticsSource is {self.bounds!r:.100} beside an "
+                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+            )
+        return encoded_columns(self.encoder, X)
+
+    def _announced(self, n_features, names, dtype):
+        """Return what is public about columns of which no row has been seen."""
+        if self.encoder is not None:
+            return self._encoded_columns(None)
+        if names is None and n_features is None:
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
+                "'feature_names': no row has been seen yet."
+            )
+        names = None if names is None else np.array(list(names), dtype=object)
+        n_features = len(names) if n_features is None else n_features
+        whole = isinstance(n_features, Integral) and int(n_features) > 0
+        if not whole or (names is not None and len(names) != n_features):
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+                "number above 0, that of 'feature_names' where these are given, got "
+                f"{n_features!r}."
+            )
+        return PublicColumns.of_array(n_features, self.bounds, names, dtype)
+
+    def _queries(self, model, plan):
+        if self.delta > _LARGEST_DELTA:
+            warn(
+                f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
+                "probability that all of a record is told. Use 1e-5, or another number far below "
+                "1 over the number of records."
+            )
+        bits = private_bits(self, self.random_state)
+        n_numbers = model.n_numbers(len(plan.classes), plan.grid.n_basis)
+        report = partial(print, "[DPStatisticsSource] adds noise to:") if self.verbose else None
+        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits, report)
+
+    def _publish(self, parts, plan, queries):
+        """Make the release, and what goes with it."""
+        warn_of_no_noise(self, self.epsilon)
+        columns = plan.columns
+        release = Release(
+            classes=plan.classes,
+            n_features=columns.n_features,
+            dtype=columns.dtype,
+            guarantee=self._guarantee(plan, queries),
+            feature_names=columns.names,
+            bounds=columns.bounds,
+            encoder=columns.schema,
+            **parts,
+        )
+        self.classes_, self.guarantee_ = release.classes, release.guarantee
+        self.release_ = release
+        return self
+
+    def _guarantee(self, plan, queries):
+        columns = plan.columns
+        excludes = (
+            "what is public: columns, bounds, encoder, the list of classes, parameters; "
+            "refusals and types of the input; queries to the release"
+        )
+        if self.classes is None and (columns.schema is None or columns.schema.classes is None):
+            excludes += "; that each class occurs, as the list was taken from y"
+        return PrivacyGuarantee(
+            mechanism="Gaussian noise on sums over rows",
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            sensitivity=None,
+            n_features=columns.n_features,
+            covers=_COVERED[self.privacy_unit],
+            excludes=excludes,
+            unit=_UNITS[self.privacy_unit],
+            losses=(queries.loss,),
+            relation="add/remove",
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "release_")
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "release_" in state:
+            state["ledger"] = kept_ledger(self.ledger)
+        return state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.encoder is not None
+        return tags

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy.stats import gamma
+
+from skdp.release import BasisFunctions, NoisyStatistics, clipping_effect, square_before_clipping
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.7, 1.0, 1.5])
+def test_the_mean_square_of_clipped_rows_is_recovered(mean):
+    squares = gamma.rvs(10.0, scale=mean / 10.0, size=400_000, random_state=0)
+    clipped = np.minimum(squares, 1.0).mean()
+    assert square_before_clipping(clipped, 1.0, 2.0) == pytest.approx(mean, rel=0.03)
+
+
+def test_where_all_rows_are_clipped_the_public_guess_is_left():
+    assert square_before_clipping(1.0, 1.0, 1.7) == 1.7
+    assert square_before_clipping(0.9999, 1.0, 1.7) == 1.7
+
+
+@pytest.mark.parametrize("clipped", [1e-9, 0.1, 0.5, 1.0, 1.1])
+def test_rows_are_never_shorter_than_they_look(clipped):
+    assert square_before_clipping(clipped, 1.0, 0.3) >= clipped
+    assert square_before_clipping(clipped, 1.0, 3.0) >= clipped
+
+
+def shrinkage_of(Z, basis, radius, noise=0.0, rng=None):
+    """Return the mean of c² by the rows, and what is found from clipped ones."""
+    factors = np.minimum(1, radius / np.linalg.norm(Z, axis=1))
+    clipped = Z * factors[:, None]
+    second, none = clipped.T @ clipped, np.zeros(Z.shape[1])
+    if noise:
+        upper = np.triu(rng.randn(*second.shape) / np.sqrt(2), 1)
+        second = second + noise * (upper + upper.T + np.diag(rng.randn(len(second))))
+    statistics = NoisyStatistics(
+        np.array([float(len(Z))]), none, none, np.ones(1), second, radius, 0.0, 0.0, 0.0, noise
+    )
+    return np.mean(factors**2), clipping_effect(statistics, basis, len(Z))[0]
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.0, 1.6, 4.0])
+@pytest.mark.parametrize("spread", [0.02, 0.15, 0.5])
+def test_shrinkage_is_measured_whatever_the_guess(rng, radius, spread):
+    basis = BasisFunctions.of_columns([0, 0, 1, 3, 3, 3])
+    numbers = np.clip(0.1 + spread * np.abs(rng.randn(500, 2)), 0, 1)
+    category = np.eye(3)[rng.randint(3, size=500)]
+    Z = basis.encode(np.column_stack([numbers, rng.randint(2, size=500), category]))
+    true, found = shrinkage_of(Z, basis, radius)
+    assert found == pytest.approx(true, rel=0.06)
+
+
+def test_shrinkage_is_the_guess_where_noise_hides_it(rng):
+    basis = BasisFunctions.of_columns([1] * 6)
+    Z = basis.encode(rng.randint(2, size=(100, 6)))
+    for noise, tolerance in ((0.0, 1e-9), (5.0, 0.15), (1e9, 1.0)):
+        true, found = shrinkage_of(Z, basis, 0.9, noise, rng)
+        assert true == pytest.approx(0.81 / 1.5)
+        assert found == pytest.approx(true, rel=tolerance)
+        assert 0 < found <= 1
+
+
+def test_rows_that_no_radius_reaches_keep_their_length(rng):
+    # Whatever their form says: these are no values of such columns.
+    Z = 0.3 * rng.randn(300, 4)
+    assert shrinkage_of(Z, BasisFunctions.of_columns([1] * 4), 100.0)[1] == pytest.approx(
+        1, abs=1e-4
+    )
+
+
+def test_numbers_without_cosines_have_the_shrinkage_of_their_squares(rng):
+    basis = BasisFunctions.of_columns([0] * 8, orders=())
+    Z = basis.encode(rng.rand(5000, 8))
+    true, found = shrinkage_of(Z, basis, 1.4)
+    assert found == pytest.approx(true, rel=0.1)
+
+
+def test_variances_of_rows_of_one_length_are_wider_than_they_look(rng):
+    # The slope of two normal classes, before and after all rows are brought to one length.
+    n, t, shift = 400_000, 20, 0.2
+    y = rng.randint(2, size=n)
+    Z = rng.randn(n, t)
+    Z[:, 0] += shift * (y - 0.5)
+    factors = 2.0 / np.linalg.norm(Z, axis=1)
+    score = factors * Z[:, 0]
+    means = [score[y == c].mean() for c in (0, 1)]
+    slope = (means[1] - means[0]) / np.mean([score[y == c].var() for c in (0, 1)])
+    found = slope * np.sqrt(np.mean(factors**2)) / shift
+    basis = BasisFunctions.of_columns([0] * 60, orders=())
+    none = np.zeros(60)
+    statistics = NoisyStatistics(
+        np.array([1.0]), none, none, np.ones(1), np.eye(60) / 60, 1.0, 0.0, 0.0, 0.0, 0.0
+    )
+    assert found == pytest.approx(clipping_effect(statistics, basis, 1.0)[1], abs=0.02)

@@ -1,0 +1,159 @@
+"""Linear scores of some columns, against linear discriminants that are computed of these alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skdp.release import BasisFunctions, LinearScores, Moments, restrict_linear
+from skdp.release._linear_marginal import _cosine_means, regress
+
+EXACT = 1e12  # rows that leave nothing uncertain
+
+
+def covariance_of(rng, p):
+    root = rng.randn(p, p)
+    return root @ root.T / p + 0.2 * np.eye(p)
+
+
+def moments_of(means, covariance, frequencies, noise=0.0, n_rows=EXACT):
+    K, p = means.shape
+    return Moments(
+        class_counts=n_rows * frequencies,
+        effective_sizes=n_rows * frequencies,
+        means=means,
+        covariances=covariance[np.triu_indices(p)][np.newaxis].astype(np.float32),
+        noise=np.zeros(p),
+        mean_noise=np.zeros((K, p)),
+        covariance_noise=np.full((1, p), noise),
+    )
+
+
+def discriminant(means, covariance, frequencies):
+    """The log-posteriors of normal classes, and d' of each pair, by the book."""
+    weights = np.linalg.solve(covariance, means.T).T
+    intercepts = np.log(frequencies) - (weights * means).sum(axis=1) / 2
+    apart = means[:, None] - means
+    d = np.sqrt(
+        np.einsum("abi,abi->ab", apart, np.linalg.solve(covariance, apart[..., None])[..., 0])
+    )
+    return LinearScores(weights - weights.mean(axis=0), intercepts - intercepts.mean(), d)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_scores_are_those_of_the_discriminant_of_what_remains(rng, n_classes):
+    means, W = rng.randn(n_classes, 5), covariance_of(rng, 5)
+    pi = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    columns = np.array([3, 0, 4])
+    linear = discriminant(means, W, pi)
+    restricted = restrict_linear(linear, moments_of(means, W, pi), columns)
+    alone = discriminant(means[:, columns], W[np.ix_(columns, columns)], pi)
+    for name in ("coefficients", "intercepts", "d_primes"):
+        assert_allclose(getattr(restricted, name), getattr(alone, name), rtol=1e-3, atol=1e-3)
+    wrong = discriminant(means[:, columns], 1.1 * W[np.ix_(columns, columns)], pi)
+    assert not np.allclose(restricted.coefficients, wrong.coefficients, rtol=0.02, atol=0.02)
+
+
+def test_units_of_columns_do_not_matter(rng):
+    means, W, pi = rng.randn(2, 4), covariance_of(rng, 4), np.array([0.5, 0.5])
+    noise, units = 1e-3, np.array([1e-3, 1.0, 50.0, 1e4])
+    linear = discriminant(means, W, pi)
+    moments = moments_of(means, W, pi, noise, 1e4)
+    scaled = replace(
+        moments_of(means * units, W * np.outer(units, units), pi, n_rows=1e4),
+        covariance_noise=noise * units[np.newaxis] ** 4,
+    )
+    columns = np.array([1, 2])
+    one = restrict_linear(linear, moments, columns)
+    other = restrict_linear(
+        replace(linear, coefficients=linear.coefficients / units), scaled, columns
+    )
+    assert_allclose(other.coefficients * units[columns], one.coefficients, rtol=1e-4)
+    assert_allclose(other.intercepts, one.intercepts, rtol=1e-4, atol=1e-5)
+
+
+def test_twice_is_once(rng):
+    means, W, pi = rng.randn(2, 6), covariance_of(rng, 6), np.array([0.3, 0.7])
+    linear, moments = discriminant(means, W, pi), moments_of(means, W, pi)
+    first, second = np.array([5, 1, 2, 0]), np.array([2, 0])
+    half = restrict_linear(linear, moments, first)
+    twice = restrict_linear(half, moments.restrict(first), second)
+    once = restrict_linear(linear, moments, first[second])
+    for name in ("coefficients", "intercepts", "d_primes"):
+        assert_allclose(getattr(twice, name), getattr(once, name), rtol=1e-3, atol=1e-3)
+
+
+def test_another_order_of_all_columns_changes_no_score(rng):
+    means, W, pi = rng.uniform(0.3, 0.7, (2, 3)), 0.02 * covariance_of(rng, 3), np.full(2, 0.5)
+    basis = BasisFunctions.of_columns([0, 0, 0])
+    linear = LinearScores(rng.randn(2, 9), rng.randn(2), basis=basis)
+    linear = replace(linear, intercepts=linear.intercepts - linear.intercepts.mean())
+    order, X = np.array([2, 0, 1]), rng.rand(50, 3)
+    moved = restrict_linear(linear, moments_of(means, W, pi), order)
+    assert_allclose(moved.scores(X[:, order]), linear.scores(X), atol=1e-12)
+
+
+def test_cosines_that_remain_stay_and_others_become_their_means(rng):
+    """Of columns that are independent, each term is its mean, here by drawing rows."""
+    pi, W = np.full(2, 0.5), np.diag([0.01, 0.005, 0.008])
+    means = np.array([[0.4, 0.5, 0.45], [0.5, 0.6, 0.4]])
+    basis = BasisFunctions.of_columns([0, 0, 0])
+    linear = LinearScores(np.array([[-1.0], [1.0]]) * rng.randn(9), np.zeros(2), basis=basis)
+    restricted = restrict_linear(linear, moments_of(means, W, pi), np.array([2, 0]))
+    X = rng.rand(20, 3)
+    drawn = means[:, None] + np.sqrt(W.diagonal()) * rng.randn(2, 100_000, 3)
+    drawn[..., [0, 2]] = 0
+    own = np.array([basis.encode(rows).mean(axis=0) for rows in drawn]).mean(axis=0)
+    Z = basis.encode(X)
+    Z[:, basis.column == 1] = own[basis.column == 1]
+    expected = Z @ linear.coefficients.T
+    assert_allclose(restricted.scores(X[:, [2, 0]]), expected, atol=0.01)
+
+
+def test_means_of_cosines_of_normal_columns(rng):
+    means, W = np.array([[0.45], [0.6]]), np.array([[0.01]])
+    basis, moments = BasisFunctions.of_columns([0]), moments_of(means, W, np.full(2, 0.5))
+    found = _cosine_means(basis, moments, np.array([1, 2]))
+    drawn = means[:, :, None] + 0.1 * rng.randn(2, 200_000, 1)
+    expected = np.array([basis.encode(rows).mean(axis=0)[1:] for rows in drawn])
+    assert_allclose(found, expected, atol=0.005)
+    assert not np.allclose(1.1 * found, expected, atol=0.005)
+
+
+def test_a_regression_without_noise_is_the_usual_one(rng):
+    W = covariance_of(rng, 6)
+    left, gone = np.array([0, 2, 3, 5]), np.array([1, 4])
+    usual = np.linalg.solve(W[np.ix_(left, left)], W[np.ix_(left, gone)]).T
+    assert_allclose(regress(W, left, gone, 0.0, EXACT), usual, rtol=1e-6)
+
+
+def test_noise_shrinks_a_regression_and_constant_columns_get_nothing(rng):
+    W = covariance_of(rng, 12)
+    W[0], W[:, 0] = 0.0, 0.0
+    left, gone = np.arange(10), np.array([10, 11])
+    best = np.linalg.lstsq(W[np.ix_(left, left)], W[np.ix_(left, gone)], rcond=None)[0].T
+    errors = []
+    for _ in range(20):
+        G = 0.05 * rng.randn(12, 12)
+        noisy = W + np.triu(G) + np.triu(G, 1).T
+        found = regress(noisy, left, gone, 0.05**2, 1e5)
+        plain = np.linalg.solve(noisy[np.ix_(left, left)], noisy[np.ix_(left, gone)]).T
+        errors.append([np.square(A - best).mean() for A in (found, plain, 0 * best)])
+        assert np.abs(found[:, 0]).max() < 0.2
+    found, plain, nothing = np.median(errors, axis=0)
+    assert found < 0.5 * plain
+    assert found < nothing
+    assert np.abs(regress(W, left, gone, 1e6, 1e5)).max() < 0.05
+
+
+def test_noise_of_means_is_left_out(rng):
+    pi = np.full(2, 0.5)
+    means, W = np.zeros((2, 8)), np.eye(8)
+    noisy = means + 0.1 * rng.randn(2, 8)
+    moments = replace(moments_of(noisy, W, pi), mean_noise=np.full((2, 8), 0.01))
+    shrunken = moments.shrunken_means()
+    assert np.ptp(shrunken, axis=0).max() < np.ptp(noisy, axis=0).max() / 2
+    assert_allclose(pi @ shrunken, pi @ noisy)
+    far = replace(moments, means=noisy + 100 * np.arange(2)[:, None])
+    assert_allclose(far.shrunken_means(), far.means, rtol=1e-4, atol=1e-2)

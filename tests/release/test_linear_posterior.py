@@ -1,0 +1,213 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
+
+from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
+from skdp.release._linear_posterior import _population, _variance_along
+
+
+def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
+    """Return sums over rows, with noise of one size in all of them."""
+    pi = np.full(n_classes, 1 / n_classes) if pi is None else pi
+    E, t = np.eye(n_classes)[y], z.shape[1]
+    upper = np.triu(rng.randn(t, t) / np.sqrt(2), 1) if noise else np.zeros((t, t))
+    symmetric = upper + upper.T + (np.diag(rng.randn(t)) if noise else 0)
+
+    def noisy(exact):
+        return exact + noise * rng.randn(*exact.shape) if noise else exact.astype(float)
+
+    return NoisyStatistics(
+        noisy(E.sum(axis=0)),
+        noisy(z.sum(axis=0)),
+        noisy((E - pi).T @ z),
+        pi,
+        z.T @ z + noise * symmetric,
+        3.0,
+        noise,
+        noise,
+        noise,
+        noise,
+    )
+
+
+def population(n, pi, means, variances):
+    """Return the sums of a population of normal classes, and the log-posteriors of rows."""
+    mean = pi @ means
+    second = np.diag(variances) + means.T @ np.diag(pi) @ means
+    sums = pi[:, None] * means
+    statistics = NoisyStatistics(
+        n * pi, n * mean, n * (sums - np.outer(pi, mean)), pi, n * second, 300.0, 0, 0, 0, 0
+    )
+
+    def log_posterior(Z):
+        density = norm(means, np.sqrt(variances)).logpdf(Z[:, None]).sum(axis=2)
+        return density + np.log(pi)
+
+    return statistics, log_posterior
+
+
+def two_classes(rng, n, shift=0.15, n_columns=4):
+    y = (rng.rand(n) < 0.3).astype(int)
+    X = 0.4 + 0.15 * rng.randn(n, n_columns)
+    X[:, :2] += shift * y[:, None]
+    return np.clip(X, 0, 1), y
+
+
+@pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3]])
+def test_scores_of_uncorrelated_normal_classes_are_log_posteriors(rng, pi):
+    # Linear terms alone, of which normal distributions are possible.
+    pi, basis = np.array(pi), BasisFunctions.of_columns([0, 0, 0], orders=())
+    means, variances = 0.3 * rng.randn(len(pi), 3), np.array([0.05, 0.1, 0.2])
+    statistics, log_posterior = population(1e9, pi, means, variances)
+    linear = linear_scores(statistics, basis)
+    X = rng.rand(50, 3)
+    scores, expected = linear.scores(X), log_posterior(basis.encode(X))
+    assert_allclose(np.ptp(scores - expected, axis=1), 0, atol=1e-3)
+    distances = [[np.sqrt(((a - b) ** 2 / variances).sum()) for a in means] for b in means]
+    assert_allclose(linear.d_primes, distances, rtol=1e-3, atol=1e-6)
+
+
+def test_two_classes_have_opposite_scores(rng):
+    X, y = two_classes(rng, 300)
+    basis = BasisFunctions.of_columns([0] * 4)
+    linear = linear_scores(statistics_of(basis.encode(X), y, noise=3.0, rng=rng), basis)
+    scores = linear.scores(X)
+    assert_allclose(scores[:, 0], -scores[:, 1], atol=1e-12)
+
+
+def test_order_of_the_classes_does_not_matter(rng):
+    y, basis, order = rng.randint(3, size=400), BasisFunctions.of_columns([0] * 3), [2, 0, 1]
+    X = np.clip(0.3 + 0.2 * np.eye(3)[y] + 0.1 * rng.randn(400, 3), 0, 1)
+    pi = np.array([0.3, 0.3, 0.4])
+    statistics = statistics_of(basis.encode(X), y, 3, pi, noise=2.0, rng=rng)
+    permuted = replace(
+        statistics,
+        counts=statistics.counts[order],
+        contrast=statistics.contrast[order],
+        frequencies=pi[order],
+    )
+    scores = linear_scores(statistics, basis).scores(X)
+    assert_allclose(linear_scores(permuted, basis).scores(X), scores[:, order], atol=1e-9)
+    assert np.mean(scores.argmax(axis=1) == y) > 0.75
+
+
+def test_public_frequencies_do_not_matter_without_noise(rng):
+    X, y = two_classes(rng, 500)
+    basis = BasisFunctions.of_columns([0] * 4)
+    z = basis.encode(X)
+    scores = [
+        linear_scores(statistics_of(z, y, pi=np.array(pi)), basis).scores(X)
+        for pi in ([0.5, 0.5], [0.9, 0.1])
+    ]
+    assert_allclose(*scores, atol=1e-9)
+
+
+def test_what_is_promised_is_reached(rng):
+    X, y = two_classes(rng, 2000)
+    fresh, truth = two_classes(rng, 5000)
+    basis = BasisFunctions.of_columns([0] * 4)
+    promised, reached = [], []
+    for noise in (0.0, 30.0, 100.0, 3000.0):
+        draws = [
+            linear_scores(statistics_of(basis.encode(X), y, noise=noise, rng=rng), basis)
+            for _ in range(20)
+        ]
+        promised.append(np.mean([d.expected_auc[0, 1] for d in draws]))
+        areas = [roc_auc_score(truth, np.diff(d.scores(fresh))[:, 0]) for d in draws]
+        reached.append(np.mean(areas))
+    assert_allclose(promised[:2], reached[:2], atol=0.03)
+    assert reached[0] > reached[1] > reached[2] > 0.7
+    assert reached[1] > promised[2]
+    assert promised[3] < 0.6
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 40.0, 1e4])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("sizes", [[0], [1], [3, 3, 3, 0, 1]])
+@pytest.mark.parametrize("case", ["ten", "none", "constant", "absent", "one_class"])
+def test_whatever_the_rows_and_the_noise_scores_are_finite(rng, noise, n_classes, sizes, case):
+    n = {"ten": 10, "none": 0}.get(case, 200)
+    X, y = rng.rand(n, len(sizes)), rng.randint(n_classes, size=n)
+    if case == "constant":
+        X[:] = 0.25
+    if case == "absent":
+        y[y == 1] = 0
+    if case == "one_class":
+        y[:] = 1
+    basis = BasisFunctions.of_columns(sizes)
+    with np.errstate(all="raise", under="ignore"):
+        statistics = statistics_of(basis.encode(X), y, n_classes, noise=noise, rng=rng)
+        linear = linear_scores(statistics, basis)
+        scores = linear.scores(rng.rand(7, len(sizes)))
+    assert scores.shape == (7, n_classes)
+    assert np.isfinite(scores).all()
+    assert np.abs(scores).max() < 1e3
+    assert ((linear.expected_auc >= 0.5) & (linear.expected_auc <= 1)).all()
+
+
+@pytest.mark.parametrize("noise", [10.0, 30.0])
+def test_a_negative_count_is_a_rare_class(rng, noise):
+    X, y = rng.rand(300, 4), np.arange(300) < 3
+    basis = BasisFunctions.of_columns([0] * 4)
+    statistics = statistics_of(basis.encode(X), y.astype(int), noise=noise, rng=rng)
+    statistics = replace(statistics, counts=np.array([290.0, -3 * noise]))
+    scores = np.diff(linear_scores(statistics, basis).scores(X))[:, 0]
+    assert np.abs(scores).max() < 10
+    assert (scores < 0).mean() > 0.9
+
+
+def alike(rng, n, fraction, radius=1.0):
+    """Rows whose classes do not differ, far from zero and clipped to a ball."""
+    basis = BasisFunctions.of_columns([0] * 4)
+    z = basis.encode(0.2 + 0.2 * rng.rand(n, 4))
+    z *= np.minimum(1, radius / np.linalg.norm(z, axis=1, keepdims=True))
+    return z, (np.arange(n) < fraction * n).astype(int), basis
+
+
+@pytest.mark.parametrize("noise", [1.0, 5.0, 10.0, 100.0])
+def test_nothing_is_promised_where_classes_are_alike(rng, noise):
+    # Wrong frequencies take the mean of all rows for a difference of the classes.
+    z, y, basis = alike(rng, 300, 0.1)
+    areas = []
+    for _ in range(40):
+        statistics = statistics_of(z, y, noise=noise, rng=rng)
+        counts = np.bincount(y) + 4 * noise * rng.randn(2)
+        statistics = replace(statistics, radius=1.0, counts=counts, count_sd=4 * noise)
+        areas.append(linear_scores(statistics, basis).expected_auc[0, 1])
+    assert np.median(areas) < 0.56
+    assert np.mean(np.array(areas) < 0.65) >= 0.9
+
+
+def test_squares_bound_the_number_of_rows(rng):
+    X, y = two_classes(rng, 400)
+    basis = BasisFunctions.of_columns([0] * 4)
+    exact = statistics_of(basis.encode(X), y)
+    least = exact.second.trace() / exact.radius**2
+    assert 50 < least < 400
+    linear = [
+        linear_scores(replace(exact, counts=np.full(2, n / 2 - 0.5)), basis)
+        for n in (2, 40, least, 300)
+    ]
+    for fewer in linear[:2]:
+        assert_allclose(fewer.coefficients, linear[2].coefficients, rtol=1e-9)
+    assert np.abs(linear[3].coefficients / linear[2].coefficients - 1).max() > 0.1
+
+
+def test_the_noisy_variance_along_a_direction_may_only_raise_it(rng):
+    t, n = 5, 1000.0
+    direction, none = rng.randn(t), np.zeros(t)
+    basis = BasisFunctions.of_columns([1] * t)
+    for factor, noise, expected in ((3.0, 0.0, 3.0), (0.3, 0.0, 1.0), (3.0, 1e9, 1.0)):
+        covariance = 0.2 * np.eye(t)
+        unit = direction / np.sqrt(direction @ covariance @ direction)
+        second = n * factor * covariance
+        statistics = NoisyStatistics(
+            np.full(2, n / 2), none, np.zeros((2, t)), np.full(2, 0.5), second, 9.0, 0, 0, 0, noise
+        )
+        population = _population(statistics, basis.variances)
+        found = _variance_along(unit, statistics, population)
+        assert found == pytest.approx(expected, rel=1e-3)

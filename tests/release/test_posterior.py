@@ -1,0 +1,80 @@
+"""Posterior means behind normal noise: against quadrature, and another form of the same."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal
+
+from skdp.release import positive_mean, posterior_weights
+from skdp.release._posterior import _WEIGHT_SCALES
+
+
+@pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])
+def test_positive_mean_is_that_of_the_truncated_distribution(estimate):
+    sd = 2.0
+    # In units relative to the density at zero or at the mode, against underflow.
+    top = max(estimate, 0.0)
+
+    def density(n):
+        return np.exp(((top - estimate) ** 2 - (n - estimate) ** 2) / (2 * sd**2))
+
+    low, high = max(top - 10 * sd, 0), top + min(10 * sd, 60 * sd**2 / max(-estimate, 1e-9))
+    mass = quad(density, low, high)[0]
+    expected = quad(lambda n: n * density(n), low, high)[0] / mass
+    assert_allclose(positive_mean(estimate, sd), expected, rtol=1e-4)
+
+
+def test_positive_mean_without_noise_is_the_positive_part():
+    assert_allclose(positive_mean([-3.0, 0.0, 5.0], 0.0), [0, 0, 5])
+
+
+def test_weights_are_the_posterior_mean(rng):
+    t, size, v = 4, 30.0, rng.randn(4)
+    noise = 0.02 * np.eye(t) + 0.1 * np.outer(v, v)
+    A = rng.randn(t, t)
+    W = A @ A.T / t + 0.2 * np.eye(t)
+    errors = 0.01 * rng.rand(t, t)
+    errors = errors + errors.T
+    difference = 0.5 * rng.randn(t)
+    likelihood, means = [], []
+    for tau in _WEIGHT_SCALES:
+        e = noise + np.diag(errors @ np.full(t, tau**2)) + W / size
+        joint = multivariate_normal(np.zeros(t), W @ (tau**2 * np.eye(t)) @ W.T + e)
+        likelihood.append(joint.pdf(difference))
+        # Precision form, not the covariance form of the code.
+        precision = np.eye(t) / tau**2 + W @ np.linalg.inv(e) @ W
+        means.append(np.linalg.solve(precision, W @ np.linalg.solve(e, difference)))
+    expected = np.average(means, axis=0, weights=likelihood)
+    weights, evidence = posterior_weights(difference, W, errors, noise, size)
+    assert_allclose(weights, expected, rtol=1e-6)
+    density = np.exp(evidence) / (2 * np.pi) ** (t / 2)
+    assert_allclose(density, np.mean(likelihood), rtol=1e-6)
+
+
+def test_weights_without_noise_are_those_of_the_discriminant(rng):
+    A = rng.randn(5, 5)
+    W, w = A @ A.T + np.eye(5), rng.randn(5)
+    weights, _ = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
+    assert_allclose(weights, w, rtol=1e-3)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_the_evidence_chooses_between_models_of_the_difference(rng, correlated):
+    t, size, noise = 6, 1e4, 1e-3
+    W = 0.1 * (np.full((t, t), 0.8) + 0.2 * np.eye(t)) if correlated else 0.1 * np.eye(t)
+    differences = [W @ rng.randn(t) + np.sqrt(noise) * rng.randn(t) for _ in range(40)]
+    none = np.zeros((t, t))
+    evidence = np.array(
+        [
+            [
+                posterior_weights(d, V, none, noise * np.eye(t), size)[1]
+                for V in (W, 0.1 * np.eye(t))
+            ]
+            for d in differences
+        ]
+    )
+    if correlated:
+        assert np.mean(evidence[:, 0] > evidence[:, 1]) > 0.8
+    else:
+        assert_allclose(evidence[:, 0], evidence[:, 1])

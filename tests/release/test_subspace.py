@@ -1,0 +1,44 @@
+import numpy as np
+from numpy.testing import assert_allclose
+
+from skdp.release import Moments, Subspace
+
+
+def test_a_subspace_is_that_of_pca(rng):
+    X = rng.randn(100, 5) @ rng.randn(5, 5) + 3
+    subspace = Subspace.of_rows(X, 3)
+    values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    assert_allclose(subspace.variances, values[::-1][:3])
+    assert_allclose(np.abs(subspace.components @ vectors[:, ::-1][:, :3]), np.eye(3), atol=1e-8)
+    assert_allclose(subspace.encode(X).var(axis=0).mean(), 1)
+    assert_allclose(subspace.encode(X).mean(axis=0), 0, atol=1e-12)
+
+
+def test_directions_of_noisy_rows_are_those_behind_the_noise(rng):
+    basis = np.linalg.qr(rng.randn(6, 6))[0]
+    rows = (rng.randn(60_000, 6) * [5, 3, 1, 0.5, 0.1, 0.1]) @ basis.T
+    variances = np.array([30.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    noisy = rows + rng.randn(60_000, 6) * np.sqrt(variances)
+    moments = Moments.measure(noisy, np.eye(2)[np.arange(60_000) % 2], variances)
+    subspace = Subspace.of_moments(moments, 2)
+    assert_allclose(np.abs(subspace.components @ basis[:, :2]), np.eye(2), atol=0.05)
+    assert_allclose(subspace.variances, [25, 9], rtol=0.05)
+    naive = np.linalg.eigh(np.cov(noisy.T))[1][:, -1]
+    assert np.abs(naive @ basis[:, 0]) < 0.95
+
+
+def test_codes_are_coordinates_in_one_unit(rng):
+    X = rng.randn(100, 4) * [4, 3, 2, 1]
+    subspace = Subspace.of_rows(X, 2)
+    s = 1 / np.sqrt(subspace.variances.mean())
+    assert_allclose(subspace.encode(X), s * subspace.project(X))
+    assert subspace.encode(X.astype(np.float32)).dtype == np.float32
+    variances = np.array([1.0, 2.0, 3.0, 4.0])
+    expected = s**2 * np.diag(subspace.components @ np.diag(variances) @ subspace.components.T)
+    assert_allclose(subspace.noise(variances), expected)
+
+
+def test_rows_that_are_all_the_same_have_no_unit():
+    subspace = Subspace.of_rows(np.ones((10, 3)), 2)
+    assert subspace.scale == 1.0
+    assert_allclose(subspace.encode(np.ones((10, 3))), 0)

@@ -1,0 +1,439 @@
+"""Rows in parts, of persons, and in files too large to copy: the same release, bit for bit."""
+
+import copy
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import Parallel, delayed
+
+from skdp import DPStatisticsSource, TabularEncoder
+from skdp.privacy import PrivacyLedger
+from skdp.source import PrivateRows
+from skdp.utils._validation import forget_fit
+
+# Sources of the same seed are compared on purpose, and exact statistics are asked for.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+]
+CLASSES = ["a", "b", "c"]
+SCHEMA = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "income": {"type": "numeric", "low": 0, "high": 1e6, "log": True},
+    "dose": {"type": "numeric", "low": 1e-3, "high": 1e3, "log": True, "missing": True},
+    "smokes": {"type": "category", "categories": ["never", "formerly", "now"]},
+}
+
+
+def seeded(epsilon=1.0, **settings):
+    settings = {"classes": CLASSES, "model": "linear", **settings}
+    return DPStatisticsSource(epsilon, **settings, random_state=0)
+
+
+def file_of(release, tmp_path):
+    release.save(tmp_path / "release.skdp")
+    return (tmp_path / "release.skdp").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.RandomState(0)
+    y = rng.randint(4, size=1100)  # of which the last is no class of the list
+    X = np.clip(rng.normal(0.3 + 0.1 * y[:, None], 0.4, (1100, 5)), -0.5, 1.5)
+    return X, np.array([*CLASSES, "d"])[y], rng.permutation(1100) // 3
+
+
+def frame_of(rng, n):
+    return pd.DataFrame(
+        {
+            "age": rng.uniform(-5, 120, n),
+            "income": 10 ** rng.uniform(-2, 7, n),
+            "dose": np.where(rng.rand(n) < 0.1, np.nan, 10 ** rng.uniform(-4, 4, n)),
+            "smokes": rng.choice(["never", "formerly", "now", "else"], n),
+        }
+    )
+
+
+def parts(n, chunks, rng):
+    """Yield indices of rows in chunks of random sizes, some empty, in random order."""
+    order = rng.permutation(n)
+    ends = np.sort(rng.randint(n + 1, size=chunks - 1))
+    return np.split(order, ends)
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 17, 300])
+def test_chunks_of_any_size_and_order_give_the_release_of_all_rows(chunks, rows, rng, tmp_path):
+    X, y, _ = rows
+    expected = file_of(seeded().fit(X, y).release_, tmp_path)
+    source = seeded()
+    accumulator = source.accumulator(n_features=5)
+    for here in parts(len(X), chunks, rng):
+        accumulator.add(X[here], y[here])
+    source.fit_accumulated(accumulator)
+    assert file_of(source.release_, tmp_path) == expected
+    assert source.n_features_in_ == 5
+    assert source.classes_.tolist() == CLASSES
+
+
+def test_persons_in_chunks_of_their_own_give_the_release_of_all_rows(rows, rng, tmp_path):
+    X, y, groups = rows
+    fitted = seeded(privacy_unit="group").fit(X, y, groups=groups)
+    source = seeded(privacy_unit="group")
+    accumulator = source.accumulator(n_features=5)
+    for some in np.array_split(rng.permutation(np.unique(groups)), 7):
+        here = np.flatnonzero(np.isin(groups, some))
+        accumulator.add(X[here], y[here], groups[here])
+    source.fit_accumulated(accumulator)
+    assert source.guarantee_.unit == "group"
+    assert file_of(source.release_, tmp_path) == file_of(fitted.release_, tmp_path)
+    # A release of rows by themselves is another one.
+    assert file_of(seeded().fit(X, y).release_, tmp_path) != file_of(fitted.release_, tmp_path)
+
+
+def test_tables_in_chunks_give_the_release_of_the_whole(rng, tmp_path):
+    X, y = frame_of(rng, 500), rng.choice(CLASSES, 500)
+    expected = seeded(encoder=TabularEncoder(SCHEMA)).fit(X, y)
+    source = seeded(encoder=TabularEncoder(SCHEMA))
+    accumulator = source.accumulator()
+    for here in parts(500, 6, rng):
+        accumulator.add(X.iloc[here], y[here])
+    source.fit_accumulated(accumulator)
+    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
+    assert source.feature_names_in_.tolist() == list(SCHEMA)
+
+
+def test_what_a_table_row_adds_depends_on_that_row_alone(rng):
+    """Rows beside it, their order and their places in memory make no difference."""
+    X, y = frame_of(rng, 30), rng.choice(CLASSES, 30)
+    plan = seeded(encoder=TabularEncoder(SCHEMA)).accumulator().plan
+    whole = plan.sums(X, y)
+    order = rng.permutation(30)
+    spread = pd.DataFrame(np.repeat(X[["age", "income", "dose"]].to_numpy(), 3, axis=0)[::3])
+    spread = spread.set_axis(["age", "income", "dose"], axis=1).assign(smokes=X["smokes"])
+    one_by_one = [plan.sums(X.iloc[[i]], y[[i]]) for i in range(30)]
+    for other in (
+        plan.sums(X.iloc[order], y[order]),
+        plan.sums(spread, y),
+        plan.sums(X.astype({"smokes": "category"}), y),
+        sum(one_by_one[1:], one_by_one[0]),
+    ):
+        assert (other.counts == whole.counts).all()
+        assert (other.sums == whole.sums).all()
+        assert (other.second == whole.second).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_memory_map_is_read_in_chunks_and_never_copied(dtype, tmp_path, monkeypatch, rng):
+    X, y = rng.rand(3000, 5).astype(dtype), rng.choice(CLASSES, 3000)
+    X.tofile(tmp_path / "rows")
+    mapped = np.memmap(tmp_path / "rows", dtype=dtype, mode="r", shape=(3000, 5))
+    expected = seeded().fit(X, y)
+    seen, chunks = [], PrivateRows.chunks
+    monkeypatch.setattr(
+        PrivateRows, "chunks", lambda self, grid: (seen.append(self.X), chunks(self, grid))[1]
+    )
+    fitted = seeded().fit(mapped, y)
+    assert [np.shares_memory(x, mapped) for x in seen] == [True]
+    assert fitted.release_.dtype == dtype
+    assert file_of(fitted.release_, tmp_path) == file_of(expected.release_, tmp_path)
+    source = seeded()
+    accumulator = source.accumulator(5, dtype=dtype)
+    for i in range(0, 3000, 999):
+        accumulator.add(mapped[i : i + 999], y[i : i + 999])
+    source.fit_accumulated(accumulator)
+    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
+
+
+def exact_statistics(X, y, sizes=None):
+    """The clipped statistics by definition, in floating point, from the columns' own formulas."""
+    u = np.rint(np.clip(X, 0, 1) * 2**16) / 2**16
+    x = np.clip(X, 0, 1)
+    z = np.hstack([2 * x - 1] + [-np.cos(j * np.pi * u) / np.sqrt(j) for j in (2, 3)])
+    # The expected squared norm: 4/12 of a uniform 2x − 1, and half of each cosine's 1/j.
+    radius = 0.8 * np.sqrt(X.shape[1] * (1 / 3 + 1 / 4 + 1 / 6))
+    z *= np.minimum(1, radius / np.linalg.norm(z, axis=1))[:, None]
+    w = np.ones(len(X)) if sizes is None else 1 / sizes
+    one_hot = (y[:, None] == np.array(CLASSES)) * w[:, None]
+    kept = one_hot.any(axis=1)
+    return one_hot.sum(axis=0), one_hot.T @ z, (z * (w * kept)[:, None]).T @ z, radius
+
+
+@pytest.mark.parametrize("by_group", [False, True])
+def test_without_noise_the_sums_are_those_of_clipped_rows(by_group, rows):
+    X, y, groups = rows
+    sizes = np.bincount(groups)[groups] if by_group else None
+    unit = {"privacy_unit": "group"} if by_group else {}
+    source = seeded(np.inf, **unit)
+    accumulator = source.accumulator(5)
+    accumulator.add(X, y, groups if by_group else None)
+    sums = accumulator.unprotected_sums().sums
+    step = accumulator.plan.grid.step
+    counts, first, second, radius = exact_statistics(X, y, sizes)
+    n = len(X)
+    assert accumulator.plan.grid.radius == pytest.approx(radius)
+    # Truncation moves each element of a row by less than two steps, of 2^-16 of the radius.
+    assert sums.counts / 2**30 == pytest.approx(counts, abs=n * 2**-30)
+    assert np.abs(sums.sums * step - first).max() < 2 * n * step
+    assert np.abs(sums.second * step**2 - second).max() < 4 * n * step * radius
+    # The moments count half a row more of each class.
+    release = source.fit_accumulated(accumulator).release_
+    counts += 0.5
+    assert release.moments.class_counts == pytest.approx(counts, abs=1e-5)
+    means = (first / counts[:, None])[:, :5] / 2
+    found = release.moments.means - 0.5
+    longer = np.linalg.norm(found) / np.linalg.norm(means)  # as rows were before clipping
+    assert 1 < longer < 1.5
+    assert found == pytest.approx(longer * means, abs=1e-4)
+
+
+def test_all_rows_of_a_person_together_count_once(rows):
+    X, y, _ = rows
+    X, y = X[y == "a"][:60], y[y == "a"][:60]
+    groups = np.repeat(["much", "little"], [59, 1])
+    plan = seeded(privacy_unit="group").accumulator(5).plan
+    counts = plan.sums(X, y, groups).counts / 2**30
+    assert counts == pytest.approx([2, 0, 0], abs=1e-6)
+
+
+def test_ten_persons_tell_nothing_apart_and_the_summary_says_so(rng):
+    y = rng.randint(2, size=500)
+    X = np.clip(rng.normal(0.4 + 0.2 * y[:, None], 0.15, (500, 4)), 0, 1)
+    source = DPStatisticsSource(1.0, classes=[0, 1], privacy_unit="group", random_state=0)
+    few = source.fit(X, y, groups=np.arange(500) % 10).release_.summary()
+    assert "separates:  nothing: noise leaves no difference between classes" in few
+    many = source.fit(X, y, groups=np.arange(500)).release_.summary()
+    assert "separates:  0 and 1, AUC about 0.9" in many
+    assert "per group" in many
+
+
+def test_a_summary_of_many_classes_says_which_are_told_apart_worst(digits):
+    X, y = digits
+    source = DPStatisticsSource(np.inf, classes=range(10), bounds=(0, X.max()), model="linear")
+    assert "AUC about 1.00 in the median" in source.fit(X, y).release_.summary()
+    three = DPStatisticsSource(4.0, classes=["a", "b", "never"], random_state=0)
+    ab = np.where(np.arange(3000) % 2, "a", "b")
+    text = three.fit(rng_rows(ab), ab).release_.summary()
+    assert "a and b, AUC about 0.9" in text
+
+
+def rng_rows(labels):
+    rng = np.random.RandomState(0)
+    return np.clip(rng.normal(np.where(labels == "a", 0.35, 0.65)[:, None], 0.2, (3000, 2)), 0, 1)
+
+
+def test_it_is_neither_pickled_nor_copied():
+    accumulator = seeded().accumulator(3)
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        for private in (accumulator, accumulator.unprotected_sums().sums):
+            with pytest.raises(
+                TypeError, match=r"without noise,? and cannot be pickled or copied"
+            ):
+                attempt(private)
+    with pytest.raises(TypeError, match="without noise and cannot be pickled or copied"):
+        accumulator.__getstate__()
+
+
+def test_what_says_that_it_is_unprotected_can_be_pickled(rows):
+    X, y, groups = rows
+    accumulator = seeded(privacy_unit="group").accumulator(5)
+    accumulator.add(X, y, groups)
+    given = accumulator.unprotected_sums()
+    loaded = pickle.loads(pickle.dumps(given))
+    assert loaded.plan.is_same(given.plan)
+    assert loaded.sums.persons == given.sums.persons == set(groups.tolist())
+    for name in ("counts", "sums", "second"):
+        assert (getattr(loaded.sums, name) == getattr(given.sums, name)).all()
+
+
+def test_reprs_say_nothing_of_the_rows(rows):
+    X, y, groups = rows
+    accumulator = seeded(privacy_unit="group").accumulator(5)
+    accumulator.add(X, y, groups)
+    sums = accumulator.unprotected_sums()
+    private = accumulator.plan.label(X, y, groups)
+    for text in map(repr, (accumulator, sums, sums.sums, private)):
+        assert "array" not in text
+        assert "frozenset" not in text
+
+
+@pytest.mark.parametrize("unit", ["record", "group"])
+def test_processes_of_the_owner_exchange_unprotected_sums(unit, rows, tmp_path):
+    # A function of this module could not be imported by the processes.
+    def sums_of(source, X, y, groups):
+        accumulator = source.accumulator(X.shape[1])
+        accumulator.add(X, y, groups)
+        return accumulator.unprotected_sums()
+
+    X, y, groups = rows
+    order = np.argsort(groups, kind="stable")
+    cuts = [0, 300, 301, 900, 1101] if unit == "record" else [0, 300, 303, 900, 1101]
+    given = (lambda here: groups[here]) if unit == "group" else (lambda here: None)
+    expected = seeded(privacy_unit=unit).fit(X, y, given(slice(None)))
+    pieces = [order[a:b] for a, b in pairwise(cuts)]
+    sums = Parallel(n_jobs=2)(
+        delayed(sums_of)(seeded(privacy_unit=unit), X[here], y[here], given(here))
+        for here in pieces
+    )
+    source = seeded(privacy_unit=unit)
+    accumulator = source.accumulator(5)
+    for some in sums[::-1]:
+        accumulator.add_unprotected_sums(some)
+    source.fit_accumulated(accumulator)
+    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
+
+
+def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
+    X, y, _ = rows
+    source = seeded(privacy_unit="group")
+    accumulator = source.accumulator(5)
+    accumulator.add(X[:4], y[:4], ["ann", "ann", "bob", "zoe"])
+    before = accumulator.unprotected_sums()
+    with pytest.raises(ValueError, match="several chunks") as error:
+        accumulator.add(X[4:6], y[4:6], ["eve", "zoe"])
+    assert "zoe" not in str(error.value)
+    with pytest.raises(ValueError, match="several chunks"):
+        accumulator.add_unprotected_sums(before)
+    accumulator.add(X[6:8], y[6:8], ["eve", "kim"])
+    after = accumulator.unprotected_sums().sums
+    assert after.persons == {"ann", "bob", "zoe", "eve", "kim"}
+    # Somebody whose rows are of no class was there too.
+    accumulator.add(X[:1], ["d"], ["only d"])
+    with pytest.raises(ValueError, match="several chunks"):
+        accumulator.add(X[:1], ["a"], ["only d"])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"classes": ["a", "b", "x"]},
+        {"classes": ["a", "b"]},
+        {"classes": ["b", "a", "c"]},
+        {"bounds": (0, 2)},
+        {"bounds": (-1e-9, 1)},
+        {"radius": 1.0},
+        {"privacy_unit": "group"},
+    ],
+)
+def test_sums_of_other_parameters_are_refused(other):
+    accumulator = seeded().accumulator(3)
+    with pytest.raises(ValueError, match="source of other parameters"):
+        seeded(**other).fit_accumulated(accumulator)
+    with pytest.raises(ValueError, match="source of other parameters"):
+        seeded(**other).guarantee_for(accumulator)
+    with pytest.raises(ValueError, match="other columns, classes or privacy unit"):
+        seeded(**other).accumulator(3).add_unprotected_sums(accumulator.unprotected_sums())
+
+
+def test_sums_of_other_columns_are_refused():
+    named = seeded().accumulator(feature_names=["u", "v"])
+    others = [seeded().accumulator(n) for n in (2, 3)]
+    others.append(seeded().accumulator(feature_names=["v", "u"]))
+    small = {"age": SCHEMA["age"], "bmi": {"type": "numeric", "low": 10, "high": 60}}
+    others.append(seeded(encoder=TabularEncoder(small)).accumulator())
+    for other in others:
+        with pytest.raises(ValueError, match="other columns, classes or privacy unit"):
+            named.add_unprotected_sums(other.unprotected_sums())
+    tables = seeded(encoder=TabularEncoder(small)).accumulator()
+    small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}
+    for source in (seeded(encoder=TabularEncoder(small)), seeded()):
+        with pytest.raises(ValueError, match="source of other parameters"):
+            source.fit_accumulated(tables)
+
+
+def test_other_parameters_of_noise_do_not_matter(rows):
+    """One accumulator serves releases of several budgets."""
+    X, y, _ = rows
+    accumulator = seeded(1.0).accumulator(5)
+    accumulator.add(X, y)
+    assert seeded(4.0, delta=1e-6).fit_accumulated(accumulator).guarantee_.epsilon == 4.0
+
+
+def test_each_release_spends_again_and_holds_what_was_added_by_then(rows):
+    X, y, _ = rows
+    ledger = PrivacyLedger(epsilon=3.0)
+    source = DPStatisticsSource(1.0, classes=CLASSES)
+    accumulator = source.accumulator(5)
+    losses = []
+    for i in (0, 500):
+        accumulator.add(X[i : i + 500], y[i : i + 500])
+        ledger.spend(source.guarantee_for(accumulator))
+        source.fit_accumulated(accumulator)
+        assert source.release_.guarantee == source.guarantee_for(accumulator)
+        losses.append(ledger.total.epsilon)
+    assert losses[0] == pytest.approx(1.0)
+    assert losses[1] > 1.3
+    # Noise is drawn anew, for the same sums too.
+    means = [source.fit_accumulated(accumulator).release_.moments.means for _ in range(2)]
+    assert (means[0] != means[1]).all()
+
+
+def test_a_ledger_passes_groups_on(rows):
+    X, y, groups = rows
+    ledger = PrivacyLedger()
+    source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
+    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
+        ledger.release(source, X, y)
+    assert ledger.entries == []
+    fitted = ledger.release(source, X, y, groups=groups)
+    assert fitted is source
+    assert ledger.total.unit == "group"
+
+
+def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
+    sizes, shapes = set(), set()
+    for n, classes in ((10, 2), (10_000, 3), (10_000, 1)):
+        X, y = rng.rand(n, 5), rng.choice(CLASSES[:classes], n)
+        release = DPStatisticsSource(1.0, classes=CLASSES).fit(X, y).release_
+        sizes.add(len(file_of(release, tmp_path)))
+        parts = (release.moments, release.linear, release.linear.basis)
+        shapes.add(
+            tuple(
+                (name, array.shape, array.dtype.str)
+                for part in parts
+                for name, array in vars(part).items()
+                if isinstance(array, np.ndarray)
+            )
+        )
+    nothing = DPStatisticsSource(1.0, classes=CLASSES)
+    nothing.fit_accumulated(nothing.accumulator(5))
+    sizes.add(len(file_of(nothing.release_, tmp_path)))
+    assert len(shapes) == 1
+    assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(
+    ("announced", "message"),
+    [
+        ({}, "is needed"),
+        ({"n_features": 0}, "whole number above 0"),
+        ({"n_features": "3"}, "whole number above 0"),
+        ({"n_features": 3, "feature_names": ["u", "v"]}, "whole number above 0"),
+    ],
+)
+def test_columns_must_be_announced(announced, message):
+    with pytest.raises(ValueError, match=message):
+        seeded().accumulator(**announced)
+
+
+def test_models_of_several_passes_need_rows_in_memory():
+    for settings, n_features in (({"model": "mixtures"}, 3), ({"model": "auto"}, 101)):
+        with pytest.raises(ValueError, match="several passes over the rows"):
+            seeded(**settings).accumulator(n_features)
+
+
+def test_classes_must_be_listed_for_rows_in_parts():
+    with pytest.raises(ValueError, match="list the classes that may occur"):
+        DPStatisticsSource().accumulator(3)
+
+
+def test_a_failed_release_leaves_nothing_old_behind():
+    source = seeded()
+    source.fit_accumulated(source.accumulator(2))
+    assert hasattr(source, "release_")
+    with pytest.raises(ValueError, match="other parameters"):
+        source.fit_accumulated(seeded(radius=2.0).accumulator(2))
+    assert not hasattr(source, "release_")
+    forget_fit(source)

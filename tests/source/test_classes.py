@@ -1,0 +1,70 @@
+"""The public list of classes."""
+
+import numpy as np
+import pytest
+
+from skdp import PrivacyLeakWarning
+from skdp.source import class_list
+from skdp.tabular import as_schema
+
+
+@pytest.mark.parametrize(
+    "given", [["well", "ill"], range(3), np.array([2, 7]), [True, False], (0.5, 1), [1, 2.5]]
+)
+def test_a_list_is_taken_as_it_is(given):
+    classes = class_list(given, None, None)
+    assert classes.tolist() == list(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "at least two"),
+        (["a"], "at least two"),
+        (["a", "a"], "different labels"),
+        ([1, True], "different labels"),
+        (["a", None], "different labels"),
+        ([0.0, np.nan], "different labels"),
+        ([1, "a"], "all numbers or all text"),
+        ([[1, 2], [3, 4]], "all numbers or all text"),
+        (np.array(["2020-01-01", "2021-01-01"], "M8[D]"), "all numbers or all text"),
+    ],
+)
+def test_what_is_no_list_of_classes_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        class_list(given, None, None)
+
+
+def test_the_schema_may_list_them():
+    schema = as_schema(
+        {
+            "version": 1,
+            "columns": {"age": {"type": "numeric", "low": 0, "high": 100}},
+            "classes": ["ill", "well"],
+        }
+    )
+    assert class_list(None, schema, np.array(["other"] * 3)).tolist() == ["ill", "well"]
+    assert class_list(["a", "b"], schema, None).tolist() == ["a", "b"]
+
+
+def test_names_that_are_taken_from_y_warn():
+    with pytest.warns(PrivacyLeakWarning, match="names of the classes from y"):
+        classes = class_list(None, None, np.array([3, 1, 3]))
+    assert classes.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "is needed where rows arrive in parts"),
+        (np.array(["secret", "secret"]), "at least two"),
+        (np.array([0.1234, 1.5, 2.25]), "continuous"),
+        (np.array(["secret", None, "b"], dtype=object), "NaN, or None"),
+        (np.array([1.0, 2.0, np.nan]), "NaN"),
+    ],
+)
+def test_labels_that_list_no_classes_are_refused_and_not_repeated(y, message):
+    with pytest.raises(ValueError, match=message) as error:
+        class_list(None, None, y)
+    assert "secret" not in str(error.value)
+    assert "0.1234" not in str(error.value)

@@ -1,0 +1,205 @@
+"""Distributed rows: the same release, bit for bit, and chunks that do not match are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPStatisticsSource, TabularEncoder
+from skdp.privacy import PrivacyLedger
+from skdp.source import is_dask
+
+dask = pytest.importorskip("dask", reason="needs the extra dask")
+da = pytest.importorskip("dask.array", reason="needs the extra dask")
+dd = pytest.importorskip("dask.dataframe", reason="needs the extra dask")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+]
+CLASSES = ["a", "b", "c"]
+SCHEMA = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "smokes": {"type": "category", "categories": ["never", "formerly", "now"]},
+}
+
+
+def seeded(**settings):
+    settings = {"classes": CLASSES, "model": "linear", **settings}
+    return DPStatisticsSource(1.0, **settings, random_state=0)
+
+
+def file_of(source, tmp_path):
+    source.release_.save(tmp_path / "release.skdp")
+    return (tmp_path / "release.skdp").read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.rand(500, 4), rng.choice([*CLASSES, "d"], 500), np.arange(500) // 7
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("chunks", [500, 64, (1, 300, 0, 199)])
+def test_arrays_give_the_release_of_all_rows(chunks, dtype, rows, tmp_path):
+    X, y, _ = rows
+    X = X.astype(dtype)
+    expected = seeded().fit(X, y)
+    # Columns in chunks of their own are put together again.
+    columns = da.from_array(X, chunks=(chunks, 3))
+    fitted = seeded().fit(columns, da.from_array(y, chunks=(chunks,)))
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+    assert fitted.release_.dtype == dtype
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_frames_give_the_release_of_all_rows(encoded, rng, tmp_path):
+    frame = pd.DataFrame({"age": rng.uniform(0, 1, 300), "bmi": rng.rand(300)})
+    if encoded:
+        frame["age"] *= 100
+        frame["smokes"] = rng.choice(["never", "formerly", "now", "else"], 300)
+    frame["y"] = rng.choice(CLASSES, 300)
+    encoder = {"encoder": TabularEncoder(SCHEMA)} if encoded else {}
+    X = frame.drop(columns="y")
+    expected = seeded(**encoder).fit(X, frame["y"])
+    many = dd.from_pandas(frame, npartitions=7)
+    many = dd.concat([many, many[many["age"] > 1e9]])  # partitions without rows
+    fitted = seeded(**encoder).fit(many[list(X.columns)], many["y"])
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+    assert fitted.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+
+
+def test_columns_without_names_are_known_by_position(rows, tmp_path):
+    X, y, _ = rows
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    fitted = seeded().fit(frame, dd.from_pandas(pd.Series(y), npartitions=3))
+    assert fitted.release_.feature_names is None
+    assert file_of(fitted, tmp_path) == file_of(seeded().fit(X, y), tmp_path)
+
+
+def test_persons_within_chunks_give_the_release_of_all_rows(rows, tmp_path):
+    X, y, groups = rows
+    expected = seeded(privacy_unit="group").fit(X, y, groups=groups)
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
+    fitted = seeded(privacy_unit="group").fit(*collections)
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+    divided = [a.rechunk({0: 50}) for a in collections]
+    with pytest.raises(ValueError, match="several chunks"):
+        seeded(privacy_unit="group").fit(*divided)
+
+
+def test_they_add_up_with_rows_in_memory(rows, tmp_path):
+    X, y, _ = rows
+    source = seeded()
+    accumulator = source.accumulator(4)
+    accumulator.add(X[:100], y[:100])
+    accumulator.add_dask(da.from_array(X[100:], chunks=(90, 4)), da.from_array(y[100:], chunks=90))
+    source.fit_accumulated(accumulator)
+    assert file_of(source, tmp_path) == file_of(seeded().fit(X, y), tmp_path)
+
+
+def test_several_threads_give_the_same_sums(rows, tmp_path):
+    X, y, _ = rows
+    expected = file_of(seeded().fit(X, y), tmp_path)
+    with dask.config.set(scheduler="threads", num_workers=4):
+        fitted = seeded().fit(da.from_array(X, chunks=(11, 4)), da.from_array(y, chunks=11))
+    assert file_of(fitted, tmp_path) == expected
+
+
+def test_chunks_of_other_rows_are_refused(rows):
+    X, y, _ = rows
+    Xd, yd = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    for labels in (yd.rechunk(50), yd.rechunk((90, 110, 100, 100, 100)), yd[:400]):
+        with pytest.raises(ValueError, match="chunks") as error:
+            seeded().fit(Xd, labels)
+        assert "inconsistent numbers" not in str(error.value)
+    persons = da.from_array(np.arange(500), chunks=(99, 101, 100, 100, 100))
+    with pytest.raises(ValueError, match="chunks of other rows"):
+        seeded(privacy_unit="group").fit(Xd, yd, persons)
+    # As many rows in each partition, but other ones.
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=5)
+    labels = dd.from_pandas(pd.Series(y, index=np.arange(500) + 1), npartitions=5)
+    with pytest.raises(ValueError, match="chunks of other rows"):
+        seeded().fit(frame, labels)
+    # Arrays have no index; nor have lengths that nobody knows before they are computed.
+    unknown = frame.to_dask_array()
+    assert seeded().fit(unknown, yd).n_features_in_ == 4
+
+
+def test_what_is_no_collection_is_refused(rows):
+    X, y, groups = rows
+    Xd, yd = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
+    with pytest.raises(ValueError, match="'y' parameter must be a Dask"):
+        seeded().fit(Xd, y)
+    with pytest.raises(ValueError, match="'groups' parameter must be a Dask"):
+        seeded(privacy_unit="group").fit(Xd, yd, groups)
+    with pytest.raises(ValueError, match=r"'X' parameter must be a Dask.*skdp\[dask\]"):
+        seeded().accumulator(4).add_dask(X, y)
+    with pytest.raises(ValueError, match="two dimensions"):
+        seeded().fit(yd, yd)
+    assert is_dask(Xd)
+    # Columns may have any names.
+    assert not is_dask(pd.DataFrame({"dask": [1], "to_delayed": [2]}))
+
+
+def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
+    X, y, _ = rows
+    X[77, 2] = np.inf
+    source = seeded()
+    accumulator = source.accumulator(4)
+    with pytest.raises(ValueError, match="infinity") as error:
+        accumulator.add_dask(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
+    assert str(X[77, 0])[:6] not in str(error.value)
+    assert not accumulator.unprotected_sums().sums.counts.any()
+
+
+def test_a_ledger_takes_them(rows):
+    X, y, groups = rows
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
+    ledger = PrivacyLedger(epsilon=1.5)
+    source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
+    ledger.release(source, *collections[:2], groups=collections[2])
+    assert ledger.total == source.guarantee_
+
+
+def test_one_missing_label_or_value_moves_no_other_row(rows):
+    X = rows[0]
+    frame = pd.DataFrame({"age": X[:, 0], "smokes": pd.Series([1, 2] * 250, dtype="Int64")})
+    schema = {**SCHEMA, "smokes": {"type": "category", "categories": [1, 2, 3]}}
+    big = [2**53, 2**53 + 1] * 250
+    sums = []
+    for n in (500, 499):
+        more = frame.copy()
+        more.loc[n:, "smokes"] = None
+        labels = pd.Series([*big[:n], *[None] * (500 - n)], dtype="Int64")
+        source = seeded(encoder=TabularEncoder(schema), classes=big[:2])
+        accumulator = source.accumulator()
+        accumulator.add_dask(dd.from_pandas(more, 1), dd.from_pandas(labels, 1))
+        sums.append(accumulator.unprotected_sums().sums)
+    assert [(s.counts / 2**30).tolist() for s in sums] == [[250, 250], [250, 249]]
+    assert np.abs(sums[0].sums - sums[1].sums)[0].max() == 0
+
+
+def test_processes_exchange_the_sums(rows, tmp_path):
+    X, y, groups = rows
+    expected = seeded(privacy_unit="group").fit(X, y, groups=groups)
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
+    with dask.config.set(scheduler="processes", num_workers=2):
+        fitted = seeded(privacy_unit="group").fit(*collections)
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+
+
+def test_persons_in_text_and_numbers_are_refused(rows):
+    X, y, groups = rows
+    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y)]
+    text = np.where(np.arange(500) < 70, groups, groups.astype(str).astype(object))
+    with pytest.raises(ValueError, match="text in some chunks"):
+        seeded(privacy_unit="group").fit(*collections, groups=da.from_array(text, chunks=70))
+    dates = da.from_array(groups.astype("datetime64[s]"), chunks=70)
+    with pytest.raises(ValueError, match="Convert ids"):
+        seeded(privacy_unit="group").fit(*collections, groups=dates)

@@ -1,0 +1,262 @@
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from skdp import (
+    DPSource,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+)
+from skdp.noise import perturb_training_rows
+from skdp.source._perturbation import (
+    make_noise,
+    make_response,
+    perturb_labels,
+    perturb_rows,
+    warn_of_unstated_range,
+)
+from skdp.tabular import as_schema
+
+
+def test_a_generator_gives_every_data_set_noise_of_its_own(rng):
+    # A clone copies a generator with its state; equal noise on two data sets cancels.
+    noise = OptimalDPNoise(1.0, random_state=np.random.RandomState(0))
+    X = rng.rand(30, 4)
+    first, second = (perturb_training_rows(noise, X)[0] - X for _ in range(2))
+    assert not np.isclose(first, second).any()
+    first, second = (perturb_rows(noise, X, needs_variance=True).rows - X for _ in range(2))
+    assert not np.isclose(first, second).any()
+
+
+def test_noise_and_source_must_not_contradict_each_other(small):
+    X, y = small
+    for source in (DPSource(4.0, noise=OptimalDPNoise(4.0)), DPSource(noise=OptimalDPNoise(4.0))):
+        assert source.fit(X, y).guarantee_.epsilon == 4.0
+    for epsilon in (1.0, 0.5):
+        with pytest.raises(ValueError, match=r"'epsilon' parameter of DPSource is .* is 4.0"):
+            DPSource(epsilon, noise=OptimalDPNoise(4.0)).fit(X, y)
+    noise = OptimalDPNoise(4.0, 1e-3, 2.0)
+    assert make_noise(DPSource(delta=1e-3, sensitivity=2.0, noise=noise)) is noise
+    with pytest.raises(ValueError, match=r"'delta' parameter of DPSource is 1e-05, .* is 0.001"):
+        make_noise(DPSource(4.0, 1e-5, noise=noise))
+    with pytest.raises(ValueError, match=r"'sensitivity' parameter of DPSource is 1.0, .* is 2.0"):
+        make_noise(DPSource(4.0, sensitivity=1.0, noise=noise))
+
+
+@pytest.mark.parametrize("name", ["optimal", "staircase", "gaussian"])
+def test_a_budget_that_nobody_stated_is_the_default_one(name):
+    noise = make_noise(DPSource(noise=name))
+    delta = 1e-5 if name == "gaussian" else 0.0
+    assert (noise.epsilon, noise.delta, noise.sensitivity) == (1.0, delta, 1.0)
+    noise = make_noise(DPSource(2.0, noise=name))
+    assert (noise.epsilon, noise.delta, noise.sensitivity) == (2.0, delta, 1.0)
+
+
+@pytest.mark.parametrize("number", [np.int64(4), np.float32(4), np.float64(4), 4])
+def test_a_budget_may_be_any_kind_of_number(small, number):
+    for source in (DPSource(number, sensitivity=number), DPSource(noise=OptimalDPNoise(number))):
+        guarantee = source.set_params(n_layers=1).fit(*small).release_.guarantee
+        assert guarantee.epsilon == 4
+
+
+class Silent(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+class Lazy(OptimalDPNoise):
+    def fit_transform(self, X, y=None):
+        super().fit(X)
+        return X
+
+
+class Dropping(OptimalDPNoise):
+    def fit_transform(self, X, y=None):
+        return super().fit_transform(X)[:, 1:]
+
+
+@pytest.mark.parametrize(
+    ("noise", "problem"),
+    [
+        (Silent(), "states no guarantee_"),
+        (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "states no guarantee_"),
+        (Dropping(), "changes the shape"),
+        (Lazy(), "left most elements as they are"),
+    ],
+)
+def test_what_is_no_noise_is_refused(small, noise, problem):
+    with pytest.raises(ValueError, match=problem):
+        DPSource(noise=noise).fit(*small)
+
+
+class Unsure(GaussianDPNoise):
+    """States another variance than it has."""
+
+    def __init__(self, epsilon=1.0, stated=None):
+        super().__init__(epsilon)
+        self.stated = stated
+
+    def fit_transform(self, X, y=None):
+        noisy = super().fit_transform(X, y)
+        if self.stated is None:
+            del self.variance_
+        else:
+            self.variance_ = self.stated
+        return noisy
+
+
+def test_a_noise_without_a_variance_cannot_be_allowed_for(rng):
+    X, y = rng.rand(60, 4), np.arange(60) % 3
+    for parts in ("noise_aware", "all"):
+        with pytest.raises(
+            ValueError, match=r"variance_ \(got None\), which all parts but parts='papers' need"
+        ):
+            DPSource(noise=Unsure(), parts=parts).fit(X, y)
+    source = DPSource(noise=Unsure(), parts="papers", n_layers=1).fit(X, y)
+    assert source.release_.moments is None
+
+
+@pytest.mark.parametrize("stated", [-1.0, np.nan, np.inf, [1.0, 2.0], "large"])
+def test_what_is_no_variance_is_refused(rng, stated):
+    with pytest.raises(ValueError, match=r"states no variance_"):
+        perturb_rows(Unsure(stated=stated), rng.rand(60, 4), needs_variance=True)
+
+
+@pytest.mark.parametrize("stated", [2.0, [2.0, 2.0, 2.0, 2.0]])
+def test_the_variance_is_that_of_each_feature(rng, stated):
+    noisy = perturb_rows(Unsure(stated=stated), rng.rand(60, 4), needs_variance=True)
+    assert_array_equal(noisy.variance, np.full(4, 2.0))
+    assert perturb_rows(Unsure(), rng.rand(60, 4), needs_variance=False).variance is None
+
+
+def test_float32_that_drowns_the_noise_is_refused(small):
+    X, y = small
+    with pytest.raises(ValueError, match="is the noise too small for it"):
+        DPSource().fit((1e9 * X).astype(np.float32), y)
+
+
+def test_labels_as_they_are_have_weights_of_one():
+    y = np.array(["b", "a", "b", "c"])
+    labels = perturb_labels(None, y)
+    assert_array_equal(labels.classes, ["a", "b", "c"])
+    assert_array_equal(labels.indices, [1, 0, 1, 2])
+    assert_array_equal(labels.weights, np.eye(3)[[1, 0, 1, 2]])
+    assert labels.guarantee is None
+
+
+def test_noisy_labels_have_the_weights_of_their_response():
+    y = np.repeat(["a", "b", "c"], 40)
+    response = RandomizedResponse(1.0, random_state=np.random.RandomState(0))
+    labels = perturb_labels(response, y)
+    assert not hasattr(response, "guarantee_")
+    noisy = labels.classes[labels.indices]
+    assert 0 < np.mean(noisy != y) < 1
+    assert_array_equal(labels.weights, clone(response).fit(y).unbiased_memberships(noisy))
+    assert labels.guarantee.epsilon == 1.0
+
+
+def test_one_class_is_not_enough():
+    class Constant(RandomizedResponse):
+        def transform(self, y):
+            return np.full(len(y), "a")
+
+    with pytest.raises(ValueError, match=r"at least two classes, got one class: \['a'\]"):
+        perturb_labels(None, np.array(["a", "a"]))
+    with pytest.raises(ValueError, match=r"at least two classes after 'label_noise', got one"):
+        perturb_labels(Constant(), np.array(["a", "b"]))
+
+
+def test_a_class_in_place_of_a_noise_is_named():
+    with pytest.raises(ValueError, match=r"is the class OptimalDPNoise\. .*OptimalDPNoise\(\)"):
+        make_noise(DPSource(noise=OptimalDPNoise))
+
+
+AGE = {"age": {"type": "numeric", "low": 0, "high": 100}}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DPSource(),
+        DPSource(8.0, noise="gaussian"),
+        DPSource(noise=OptimalDPNoise(8.0)),
+        DPSource(noise=OptimalDPNoise(8.0, privacy_unit="record")),
+    ],
+)
+def test_a_range_that_nobody_stated_warns(source):
+    with pytest.warns(PrivacyLeakWarning, match=r"'bounds', 'encoder' or 'sensitivity' hides"):
+        warn_of_unstated_range(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        DPSource(sensitivity=1.0),
+        DPSource(bounds=(0, 1)),
+        DPSource(encoder=AGE),
+        DPSource(sensitivity=1.0, noise=OptimalDPNoise()),
+        DPSource(noise=OptimalDPNoise(sensitivity=2.0)),
+        DPSource(noise=OptimalDPNoise(bounds=(0, 9))),
+        DPSource(noise=Silent()),
+    ],
+)
+def test_a_range_that_somebody_stated_does_not(source):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_unstated_range(source)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_rows_do_not_decide_whether_it_warns(small, unit):
+    X, y = small
+    settings = {"n_components": 1, "n_layers": 1}
+    with pytest.warns(PrivacyLeakWarning, match="by at most 1, whatever the units"):
+        DPSource(**settings).fit(unit * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        DPSource(sensitivity=1.0, **settings).fit(unit * X, y)
+
+
+def test_the_noise_gets_the_bounds_of_the_source():
+    assert make_noise(DPSource(2.0, bounds=(0, 9))).bounds == (0, 9)
+    assert make_noise(DPSource(2.0, encoder=AGE)).bounds == (0, 1)
+    own = OptimalDPNoise(2.0, random_state=np.random.RandomState(0))
+    noise = make_noise(DPSource(bounds=(0, 9), noise=own))
+    assert (noise.bounds, own.bounds) == ((0, 9), None)
+    assert noise.random_state is own.random_state  # goes on, and never draws the same twice
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"bounds": (0, 1), "encoder": AGE}, "'bounds' parameter .* beside an 'encoder'"),
+        ({"bounds": (0, 1), "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'bounds'"),
+        ({"encoder": AGE, "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'encoder'"),
+        ({"bounds": (0, 1), "noise": OptimalDPNoise(bounds=(0, 9))}, "has bounds of its own"),
+        ({"bounds": (0, 1), "noise": Silent()}, "has none to set"),
+    ],
+)
+def test_bounds_that_contradict_are_refused(small, settings, problem):
+    with pytest.raises(ValueError, match=problem):
+        DPSource(**settings).fit(*small)
+
+
+def test_a_response_takes_the_classes_of_the_schema():
+    listed = as_schema({"version": 1, "columns": AGE, "classes": ["a", "b", "c"]})
+    own = RandomizedResponse(1.0, classes=["a", "b"])
+    plain = RandomizedResponse(1.0)
+    assert make_response(plain, listed).classes == ("a", "b", "c")
+    assert plain.classes is None
+    assert make_response(own, listed) is own
+    assert make_response(plain, as_schema(AGE)) is plain
+    assert make_response(None, listed) is None

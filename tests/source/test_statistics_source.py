@@ -1,0 +1,376 @@
+"""The source of noisy statistics: what it guarantees, what it refuses, what it releases."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    GaussianDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+    Release,
+    TabularEncoder,
+)
+from skdp.privacy import PrivacyLedger, gaussian_delta
+from skdp.tabular import as_schema
+
+# Sources of the same seed are compared on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*were drawn before")
+CLASSES = ["ill", "well"]
+SCHEMA = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "smokes": {"type": "category", "categories": ["never", "formerly", "now"]},
+}
+
+
+def seeded(*args, **settings):
+    """A source whose noise can be repeated; the warning about it is tested elsewhere."""
+    return DPStatisticsSource(*args, **settings, random_state=np.random.RandomState(0))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=2000)
+    X = pd.DataFrame(np.clip(rng.normal(0.4 + 0.2 * y[:, None], 0.15, (2000, 4)), 0, 1))
+    return X.set_axis(list("abcd"), axis=1), np.array(CLASSES)[y]
+
+
+@pytest.fixture(scope="module")
+def source(rows):
+    return seeded(2.0, classes=CLASSES).fit(*rows)
+
+
+def test_it_learns_what_tells_the_classes_apart(rows, source):
+    X, y = rows
+    release = source.release_
+    assert release.score(X, y) > 0.87
+    best = LogisticRegression().fit(X, y).score(X, y)
+    assert release.score(X, y) > best - 0.03
+    assert_array_equal(release.predict_proba(X), softmax(release.scores(X), axis=1))
+    # Probabilities are calibrated: of rows that are about 80 % sure, about 80 % are right.
+    sure = release.predict_proba(X)[:, 1]
+    some = (sure > 0.7) & (sure < 0.9)
+    # Some 200 rows: three standard errors.
+    assert abs(np.mean(y[some] == "well") - sure[some].mean()) < 0.08
+
+
+def test_it_states_what_is_guaranteed(source):
+    guarantee = source.guarantee_
+    assert guarantee == source.release_.guarantee == source.release_.record_guarantee
+    assert (guarantee.epsilon, guarantee.delta) == (2.0, 1e-5)
+    assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
+    [loss] = guarantee.losses
+    assert gaussian_delta(1 / loss.parameter, 2.0 - loss.slack) <= 1e-5
+    assert gaussian_delta(0.99 / loss.parameter, 2.0) > 1e-5  # no more noise than needed
+    assert source.release_.label_guarantee is None
+    text = source.release_.summary()
+    assert "labels:     protected together with the features" in text
+    assert "one of which has one record" in text
+    assert guarantee.to_replace_one().epsilon > guarantee.epsilon
+
+
+def test_persons_are_a_unit_of_their_own(rows):
+    X, y = rows
+    groups = np.arange(2000) // 2
+    guarantee = seeded(privacy_unit="group", classes=CLASSES).fit(X, y, groups).guarantee_
+    assert guarantee.unit == "group"
+    assert "person" in guarantee.covers
+    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
+        seeded(privacy_unit="group", classes=CLASSES).fit(X, y)
+    with pytest.raises(ValueError, match="use privacy_unit='group'"):
+        seeded(classes=CLASSES).fit(X, y, groups)
+
+
+def test_each_fit_draws_noise_anew(rows):
+    source = DPStatisticsSource(classes=CLASSES)
+    first, second = (clone(source).fit(*rows).release_.moments for _ in range(2))
+    assert (first.means != second.means).all()
+    assert (first.class_counts != second.class_counts).all()
+
+
+def test_a_seed_repeats_noise_and_warns(rows):
+    source = DPStatisticsSource(classes=CLASSES, random_state=3)
+    with pytest.warns(PrivacyLeakWarning, match="guesses this seed"):
+        first = source.fit(*rows).release_
+    with pytest.warns(PrivacyLeakWarning):
+        second = clone(source).fit(*rows).release_
+    assert_array_equal(first.moments.means, second.moments.means)
+    stored = pickle.loads(pickle.dumps(source))
+    assert_array_equal(stored.release_.moments.means, first.moments.means)
+
+
+def test_names_of_classes_that_are_taken_from_y_warn_and_count_as_public(rows):
+    with pytest.warns(PrivacyLeakWarning, match="takes the names of the classes from y"):
+        source = seeded().fit(*rows)
+    assert "the list was taken from y" in source.guarantee_.excludes
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*were drawn before")
+        listed = seeded(classes=CLASSES).fit(*rows)
+    assert "taken from y" not in listed.guarantee_.excludes
+
+
+def test_classes_that_are_listed_are_released_and_others_left_out(rows):
+    X, y = rows
+    release = seeded(20.0, classes=["dead", "ill", "well"]).fit(X, y).release_
+    assert release.classes.tolist() == ["dead", "ill", "well"]
+    assert release.moments.class_counts[0] < 0.01 * release.moments.class_counts[1]
+    assert set(release.predict(X)) == {"ill", "well"}
+    three = y.astype(object)
+    three[::4] = "unknown"
+    kept = seeded(classes=CLASSES).fit(X, three).release_
+    expected = seeded(classes=CLASSES).fit(X[three != "unknown"], y[three != "unknown"]).release_
+    assert_array_equal(kept.moments.means, expected.moments.means)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"classes": ["ill"]}, "'classes' parameter .* at least two"),
+        ({"classes": ["ill", "ill"]}, "'classes' parameter .* different"),
+        ({"classes": ["ill", None]}, "'classes' parameter .* different"),
+        ({"bounds": (1, 0)}, "'bounds' parameter .* low < high"),
+        ({"bounds": (0, np.inf)}, "'bounds' parameter .* finite"),
+        ({"bounds": (0, [1, 1])}, "'bounds' parameter .* pair"),
+        ({"bounds": (0, 1, 2)}, "'bounds' parameter .* pair"),
+        ({"bounds": (0, 2), "encoder": SCHEMA}, r"'bounds' parameter .* \(0, 2\) beside an 'enc"),
+        ({"bounds": ([0] * 4, [1] * 4), "encoder": SCHEMA}, "Leave out 'bounds'"),
+        ({"encoder": "{}"}, "has 0 columns"),
+        ({"epsilon": 1e-9}, "'epsilon' parameter, 1e-09, is less than what the sampler"),
+        ({"epsilon": 1e4}, "'epsilon' parameter, 10000, is beyond what the sampler"),
+    ],
+)
+def test_what_it_cannot_use_is_refused_before_anything_is_spent(rows, settings, message):
+    settings = {"classes": CLASSES} | settings
+    ledger = PrivacyLedger(10.0)
+    with pytest.raises(ValueError, match=message):
+        ledger.release(DPStatisticsSource(**settings), *rows)
+    assert not ledger.entries
+
+
+def test_values_outside_the_bounds_are_clipped(rows):
+    X, y = rows
+    far = X.copy()
+    far.iloc[::7] *= 1e6
+    clipped = seeded(classes=CLASSES).fit(far.clip(0, 1), y).release_
+    assert_array_equal(
+        seeded(classes=CLASSES).fit(far, y).release_.moments.means, clipped.moments.means
+    )
+    assert_array_equal(clipped.bounds, [[0] * 4, [1] * 4])
+
+
+def test_other_units_give_the_same_release_in_these_units(rows):
+    X, y = rows
+    plain = seeded(classes=CLASSES).fit(X, y).release_
+    scaled = seeded(classes=CLASSES, bounds=(-50, 150)).fit(X * 200 - 50, y).release_
+    assert scaled.moments.means == pytest.approx(plain.moments.means * 200 - 50, rel=1e-3)
+    assert scaled.scores(X * 200 - 50) == pytest.approx(plain.scores(X), abs=0.02)
+
+
+@pytest.mark.parametrize("n", [2, 10, 30])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, np.inf])
+def test_few_rows_or_little_budget_still_make_a_valid_release(n, epsilon, rng, tmp_path):
+    X, y = rng.rand(n, 3), np.arange(n) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        release = DPStatisticsSource(epsilon, classes=[0, 1, 2]).fit(X, y).release_
+    release.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert np.isfinite(loaded.scores(X)).all()
+    assert loaded.summary() == release.summary()
+    assert np.isfinite(loaded.sample(20, random_state=0)[0]).all()
+
+
+def test_tables_are_encoded_by_a_schema_that_travels(rng, tmp_path):
+    n = 3000
+    smokes = rng.choice(["never", "formerly", "now"], n)
+    age = rng.uniform(0, 100, n)
+    y = np.where(rng.rand(n) < 0.2 + 0.5 * (smokes == "now"), "ill", "well")
+    frame = pd.DataFrame({"age": age, "smokes": smokes})
+    source = seeded(4.0, encoder=TabularEncoder(SCHEMA), classes=CLASSES).fit(frame, y)
+    source.release_.save(tmp_path / "release")
+    release = Release.load(tmp_path / "release")
+    assert source.n_features_in_ == 2
+    assert release.n_features == 4
+    assert release.encoder == source.release_.encoder
+    columns = ["smokes", "age"]  # in another order
+    ill = release.predict_proba(frame[columns])[:, 0]
+    assert ill[smokes == "now"].mean() > ill[smokes != "now"].mean() + 0.3
+    encoded = TabularEncoder(SCHEMA).fit_transform(frame)
+    assert_array_equal(release.scores(encoded), release.scores(frame))
+
+
+def table(rng, n=200):
+    smokes = rng.choice(["never", "formerly", "now"], n)
+    return pd.DataFrame({"age": rng.uniform(0, 100, n), "smokes": smokes}), np.arange(n) % 2
+
+
+def test_an_encoder_may_be_a_schema_in_any_form(rng, tmp_path):
+    (tmp_path / "schema.json").write_text(as_schema(SCHEMA).to_json())
+    forms = [TabularEncoder(SCHEMA), SCHEMA, as_schema(SCHEMA), tmp_path / "schema.json"]
+    releases = []
+    for form in [*forms, as_schema(SCHEMA).to_json(), TabularEncoder(tmp_path / "schema.json")]:
+        source = seeded(encoder=form, classes=[0, 1])
+        assert source.get_params()["encoder"] is form
+        fitted = clone(source).set_params(random_state=np.random.RandomState(0))
+        releases.append(fitted.fit(*table(np.random.RandomState(0))).release_)
+        assert source.accumulator().plan.columns.schema == as_schema(SCHEMA)
+    for release in releases:
+        assert release.encoder == as_schema(SCHEMA)
+        assert_array_equal(release.moments.means, releases[0].moments.means)
+
+
+def test_an_extra_column_warns_once(rng):
+    X, y = table(rng)
+    X["comment"] = "none"
+    source = seeded(encoder=SCHEMA, classes=[0, 1])
+    with pytest.warns(UserWarning, match="'comment'; left out") as found:
+        source.fit(X, y)
+    assert len([w for w in found if "comment" in str(w.message)]) == 1
+    for perturb_sums in (source.release_.predict, source.release_.predict_proba):
+        with pytest.warns(UserWarning, match="'comment'; left out") as found:
+            perturb_sums(X)
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize("missing", ["text", "nan"])
+def test_tables_without_an_encoder_are_told_of_it(rng, missing):
+    X, y = table(rng)
+    if missing == "nan":
+        X = X[["age"]].where(X["age"] > 50)
+    source = seeded(classes=[0, 1])
+    remedy = r"encoder=TabularEncoder\(schema\)"
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.accumulator(feature_names=list(X.columns)).add(X, y)
+    with pytest.raises((TypeError, ValueError), match=remedy):
+        source.fit(X.to_numpy(), y)
+    with pytest.raises(ValueError, match="Expected 2D array") as error:
+        source.fit(y, y)
+    assert "encoder" not in str(error.value)
+
+
+def test_separations_that_are_not_known_are_not_told(source, rows, tmp_path):
+    release = source.release_
+    assert "  separates:  ill and well, AUC about 0.9" in release.summary()
+    silent = replace(release, linear=replace(release.linear, d_primes=None))
+    assert "separates" not in silent.summary()
+    silent.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.linear.d_primes is None
+    assert_array_equal(loaded.scores(rows[0]), release.scores(rows[0]))
+    for part in ("coefficients", "intercepts"):
+        with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
+            replace(release, linear=replace(release.linear, **{part: None}))
+
+
+def test_only_an_accumulator_can_be_released_as_one(rows):
+    for wrong in (rows[0], None):
+        with pytest.raises(
+            ValueError, match=r"StatisticsAccumulator.* Make one by accumulator\(\)"
+        ):
+            seeded(classes=CLASSES).fit_accumulated(wrong)
+
+
+def test_its_name_says_which_neighbours_are_meant(source):
+    text = "Release(2 classes, 4 features, (2, 1e-05)-DP per labelled record, add/remove)"
+    assert repr(source.release_) == text
+
+
+def test_order_of_columns_survives_a_file(rng, tmp_path):
+    schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "cab"}
+    frame = pd.DataFrame(rng.rand(500, 3), columns=list("cab"))
+    y = np.where(frame["c"] > 0.5, "ill", "well")
+    release = seeded(8.0, encoder=TabularEncoder(schema), classes=CLASSES).fit(frame, y).release_
+    release.save(tmp_path / "release")
+    loaded = Release.load(tmp_path / "release")
+    assert loaded.encoder.names == ("c", "a", "b")
+    assert_array_equal(loaded.scores(frame), release.scores(frame))
+    with pytest.raises(ValueError, match="encode rows into feature_names"):
+        replace(release, encoder=as_schema({n: schema[n] for n in "abc"}))
+    with pytest.raises(ValueError, match="lacks the columns 'a' of the schema"):
+        release.predict(frame[["b", "c"]])
+
+
+def test_a_ledger_adds_up_records_and_noisy_rows(rows):
+    X, y = rows
+    ledger = PrivacyLedger(1000.0)
+    source = DPStatisticsSource(1.0, classes=CLASSES)
+    assert source.guarantee_for(X, y) == clone(source).fit(X, y).guarantee_
+    ledger.release(source, X, y, name="first")
+    ledger.release(clone(source), X, y, name="again")
+    total = ledger.total
+    assert 1.0 < total.epsilon < 2.0  # Gaussian noise adds up to less
+    assert total.unit == "labelled record"
+
+
+def test_a_release_says_one_thing_about_labels(source):
+    labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    with pytest.raises(ValueError, match=r"'label_guarantee' .* None where the guarantee"):
+        replace(source.release_, label_guarantee=labels)
+
+
+def test_samples_are_like_the_rows(rows):
+    X, y = rows
+    release = seeded(8.0, classes=CLASSES).fit(X, y).release_
+    synthetic, labels = release.sample(4000, random_state=0)
+    assert synthetic.min() >= 0
+    assert synthetic.max() <= 1
+    for label in CLASSES:
+        own = X[y == label].to_numpy()
+        assert synthetic[labels == label].mean(axis=0) == pytest.approx(own.mean(axis=0), abs=0.03)
+        assert synthetic[labels == label].std(axis=0) == pytest.approx(own.std(axis=0), rel=0.2)
+    assert np.mean(labels == "ill") == pytest.approx(np.mean(y == "ill"), abs=0.03)
+    trained = LogisticRegression().fit(synthetic, labels)
+    best = LogisticRegression().fit(X.to_numpy(), y)
+    assert trained.score(X.to_numpy(), y) > best.score(X.to_numpy(), y) - 0.02
+    again = release.sample(4000, random_state=0)
+    assert_array_equal(again[0], synthetic)
+
+
+def test_samples_of_noisy_rows_have_their_mixtures(digits):
+    X, y = digits
+    noise = GaussianDPNoise(8.0, random_state=np.random.RandomState(0))
+    release = DPSource(noise=noise, n_layers=1, random_state=0).fit(X, y).release_
+    synthetic, labels = release.sample(1500, random_state=0)
+    assert LogisticRegression(max_iter=1000).fit(synthetic, labels).score(X, y) > 0.75
+
+
+def test_samples_are_counted(source):
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ValueError, match="'n_samples' parameter"):
+            source.release_.sample(wrong)
+    with pytest.raises(ValueError, match="no moments"):
+        replace(
+            DPSource(8.0, parts="papers", n_layers=1)
+            .fit(np.random.RandomState(0).rand(20, 3), np.arange(20) % 2)
+            .release_
+        ).sample(2)
+
+
+def test_progress_names_the_queries_and_nothing_else(rows, capsys):
+    seeded(classes=CLASSES, verbose=1).fit(*rows)
+    lines = capsys.readouterr().out.splitlines()
+    names = ["counts", "second", "total", "contrast"]
+    assert lines == [f"[DPStatisticsSource] adds noise to: {name}" for name in names]
+
+
+@pytest.mark.parametrize(("delta", "warns"), [(1e-5, False), (1e-3, False), (0.1, True)])
+def test_a_large_slack_warns(rows, delta, warns):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seeded(2.0, delta=delta, classes=CLASSES).fit(*rows)
+    said = [str(each.message) for each in caught if each.category is PrivacyLeakWarning]
+    assert any("'delta' parameter of DPStatisticsSource, 0.1," in each for each in said) == warns
