@@ -57,8 +57,8 @@ LEVELS = ["1", "10", "none"]
 
 # %%
 # The data, and who holds which rows. Five people, or one in seven digits, are left out; their
-# rows are the queries, and they publish the bounds by which everybody scales and clips, so that no private row
-# decides what a sensitivity of 1 means.
+# rows are the queries, and they publish the bounds by which everybody scales and clips, so that
+# no private row decides what a sensitivity of 1 means.
 
 
 def load():
