@@ -8,16 +8,14 @@ file is refused. The checksum finds accidents; it is not a signature, and whoeve
 the file can rewrite it too.
 """
 
-import hashlib
 import json
 import os
-import secrets
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from skdp.utils._archive import read_archive, write_archive
+from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp"
 _VERSION = 5
@@ -29,8 +27,6 @@ _FORMER_KINDS = {"DPSource": "Release"}
 # up to thirty times its size in memory.
 _HEADER_BYTES = 2**16
 _HEADER_FRACTION = 32
-# Bytes of an array that are hashed at once; an array in another order is copied block by block.
-_HASHED_AT_ONCE = 2**20
 
 
 def save_arrays(path, kind, header, arrays):
@@ -51,19 +47,10 @@ def save_arrays(path, kind, header, arrays):
         Of any dtype but object.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
-    header["sha256"] = _digest(header, arrays)
-    text = np.frombuffer(_to_json(header), dtype=np.uint8)
-    # Whoever has mapped the old file into memory keeps it, and a failure leaves it as it was.
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            write_archive(file, {"header": text, **arrays})
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    header["sha256"] = checksum(header, arrays)
+    text = np.frombuffer(to_json(header), dtype=np.uint8)
+    with write_whole(path) as file:
+        write_archive(file, {"header": text, **arrays})
 
 
 def load_arrays(path, kind, mmap_mode=None):
@@ -107,8 +94,7 @@ def load_arrays(path, kind, mmap_mode=None):
             header = json.loads(text.tobytes())
             intact = header.get("format") == _FORMAT
             version, found = int(header["version"]), header["kind"]
-            checksum = header.pop("sha256")
-            sound = checksum == _digest(header, arrays)
+            sound = header.pop("sha256") == checksum(header, arrays)
         except (
             Exception
         ) as error:  # a file that nobody vouches for can make parsers raise anything
@@ -200,28 +186,3 @@ def stored_estimator(cls, header, saved):
     counts = header["n_parts"]
     require(all(type(count) is int and count > 0 for count in counts), "n_parts")
     return estimator, dtype, counts
-
-
-def _to_json(header):
-    # NumPy's integers are numbers too, but JSON does not know them.
-    return json.dumps(header, sort_keys=True, default=lambda number: number.item()).encode()
-
-
-def _digest(header, arrays):
-    digest = hashlib.sha256(_to_json(header))
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        for block in _blocks(array):
-            digest.update(np.ascontiguousarray(block).view(np.uint8).data)
-    return digest.hexdigest()
-
-
-def _blocks(array):
-    """Yield an array in pieces along its first axis, in the order of C."""
-    if array.ndim < 2 or array.flags.c_contiguous:
-        yield array.reshape(-1)
-        return
-    n_rows = max(1, _HASHED_AT_ONCE * len(array) // max(array.nbytes, 1))
-    for start in range(0, len(array), n_rows):
-        yield array[start : start + n_rows]

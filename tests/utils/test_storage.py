@@ -1,4 +1,6 @@
 import json
+import os
+import stat
 import zipfile
 
 import numpy as np
@@ -6,7 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp.utils import _storage
-from skdp.utils._storage import _digest, load_arrays, save_arrays
+from skdp.utils._files import checksum
+from skdp.utils._storage import load_arrays, save_arrays
 
 
 @pytest.fixture
@@ -119,7 +122,7 @@ def as_version(path, arrays, **changes):
     """Write the header anew, with a checksum that fits."""
     header = {**header_of(path), **changes}
     header.pop("sha256")
-    header["sha256"] = _digest(header, arrays)
+    header["sha256"] = checksum(header, arrays)
     rewrite(path, header=encode(header))
 
 
@@ -163,3 +166,11 @@ def test_a_failed_write_leaves_the_old_file(file, monkeypatch):
         save_arrays(path, "Thing", {}, arrays)
     load_arrays(path, "Thing")
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_file_that_only_its_owner_may_read_stays_so(file):
+    path, arrays = file
+    path.chmod(0o600)
+    save_arrays(path, "Thing", {}, arrays)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
