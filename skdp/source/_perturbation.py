@@ -12,11 +12,11 @@ from skdp.noise import (
     OptimalDPNoise,
     StaircaseDPNoise,
     perturb_training_rows,
-    warn,
 )
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import elements_per_value
 from skdp.utils._labels import is_missing
+from skdp.utils._warnings import warn
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -167,7 +167,8 @@ def warn_of_unstated_range(estimator):
         "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
         "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
         "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
-        "change to be hidden."
+        "change to be hidden.",
+        PrivacyLeakWarning,
     )
 
 
