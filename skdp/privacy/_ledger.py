@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
@@ -99,7 +100,7 @@ class PrivacyLedger:
         self._file = None if path is None else LedgerFile(path)
         if self._file is not None:
             with self._file.lock():
-                self._open(self._file)
+                self._continue(self._file)
 
     @classmethod
     def open(cls, path):
@@ -117,21 +118,37 @@ class PrivacyLedger:
         Raises
         ------
         FileNotFoundError
-            When there is no such file: one without limits would refuse nothing.
+            When there is no such file: this never makes one, which would have no limits.
 
         ValueError
             When it is damaged, or ``path`` names none.
-        """
-        path = LedgerFile(path).path
-        if not path.exists():
-            raise FileNotFoundError(
-                f"There is no ledger {str(path)!r}. Make it once, with the limits of its data: "
-                "PrivacyLedger(epsilon=..., path=...). One that was there has to be restored: "
-                "what it held remains spent."
-            )
-        return cls(path=path)
 
-    def _open(self, file):
+        Warns
+        -----
+        UserWarning
+            When the file has no limits, so that nothing is refused.
+        """
+        ledger = cls()
+        ledger._file = file = LedgerFile(path)
+        try:
+            with file.lock():
+                ledger._limits, ledger._entries = file.read()
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"There is no ledger {str(file.path)!r}. Make it once, with the limits of its "
+                "data: PrivacyLedger(epsilon=..., path=...). One that was there has to be "
+                "restored: what it held remains spent."
+            ) from error
+        if set(ledger._limits.values()) == {None}:
+            warnings.warn(
+                f"The ledger {str(file.path)!r} has no limits: it adds up what is released and "
+                "refuses nothing. Set them once: PrivacyLedger(epsilon=..., delta=..., path=...).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return ledger
+
+    def _continue(self, file):
         """Take over the account that is on file, or begin one."""
         given = self._limits
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from skdp.privacy._guarantee import PrivacyGuarantee
 
 _FORMAT = "skdp ledger"
-_VERSION = 2
+_VERSION = 1
 LIMITS = ("epsilon", "delta")
 # Seconds to wait for another process (rule of thumb).
 _PATIENCE = 10.0
@@ -187,14 +187,13 @@ def check_limit(name, limit):
 
 def _parse(text):
     content = json.loads(text)
-    if isinstance(content, list):  # version 1 had entries only
-        content = {"limits": dict.fromkeys(LIMITS), "entries": content}
-    else:
-        checksum = content.pop("sha256")
-        if content["format"] != _FORMAT or content["version"] != _VERSION:
-            raise ValueError(f"not version {_VERSION} of a ledger of skdp")
-        if checksum != _digest(content):
-            raise ValueError("its checksum does not match")
+    if not isinstance(content, dict):
+        raise ValueError("it is no ledger of skdp")
+    checksum = content.pop("sha256")
+    if content["format"] != _FORMAT or content["version"] != _VERSION:
+        raise ValueError(f"not version {_VERSION} of a ledger of skdp")
+    if checksum != _digest(content):
+        raise ValueError("its checksum does not match")
     limits = {name: content["limits"][name] for name in LIMITS}
     for name, limit in limits.items():
         check_limit(name, limit)

@@ -1,11 +1,12 @@
 import copy
-import json
 import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from skdp.privacy import (
     gaussian_epsilon,
     record_guarantee,
 )
+from skdp.privacy._ledger_file import LedgerFile
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -121,6 +123,35 @@ def test_a_ledger_is_opened_only_where_there_is_one(X, tmp_path):
     assert (ledger.epsilon, ledger.delta, len(ledger.entries)) == (2.0, 1e-5, 1)
     with pytest.raises(ValueError, match="'path' parameter"):
         PrivacyLedger.open(3)
+
+
+def test_opening_never_makes_a_ledger(X, tmp_path, monkeypatch):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
+    acquire = LedgerFile.lock
+
+    @contextmanager
+    def vanishing(file):
+        with acquire(file):
+            file.path.unlink(missing_ok=True)  # by somebody who does not ask for the lock
+            yield
+
+    monkeypatch.setattr(LedgerFile, "lock", vanishing)
+    with pytest.raises(FileNotFoundError, match="There is no ledger"):
+        PrivacyLedger.open(path)  # a new one would have no limits
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_opened_ledger_without_limits_warns(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path)
+    with pytest.warns(UserWarning, match=r"ledger.json' has no limits.*refuses nothing") as found:
+        PrivacyLedger.open(path)
+    assert found[0].filename == __file__
+    PrivacyLedger(delta=1e-5, path=path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivacyLedger.open(path)
 
 
 def test_a_file_continues_the_account(X, tmp_path):
@@ -359,6 +390,7 @@ def test_empty_and_truncated_files_are_refused(X, tmp_path, share):
         b"[" * 100_000,
         b'[["a", {"epsilon": 1}]]',
         b'[["a", 3]]',
+        b"[]",
         b"[[]]",
         b'{"limits": {}, "entries": [], "sha256": ""}',
     ],
@@ -377,12 +409,9 @@ def test_no_digit_of_a_file_changes_unseen(X, tmp_path):
         PrivacyLedger(path=path)
 
 
-def test_files_of_before_are_read_and_get_limits(X, tmp_path):
+def test_a_ledger_file_that_gets_limits_refuses_from_then_on(X, tmp_path):
     path = tmp_path / "ledger.json"
     PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X, name="old")
-    entries = json.loads(path.read_text())["entries"]
-    path.write_text(json.dumps(entries))  # all that version 1 wrote
-    assert PrivacyLedger(path=path).entries[0][0] == "old"
     with pytest.raises(BudgetExceededError):
         PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
 
@@ -739,12 +768,3 @@ def test_noisy_rows_and_statistics_of_the_same_records_add_up(rows, statistics_f
     ledger.spend(statistics(), "again")
     gaussian = gaussian_epsilon(1 / np.sqrt(8), 1e-5)
     assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + gaussian)
-
-
-def test_entries_of_before_have_the_relation_that_they_had(X, tmp_path):
-    path = tmp_path / "ledger.json"
-    PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X)
-    entries = json.loads(path.read_text())["entries"]
-    assert entries[0][1].pop("relation") == "replace-one"
-    path.write_text(json.dumps(entries))
-    assert PrivacyLedger(path=path).total == OptimalDPNoise(0.75).fit(X).guarantee_
