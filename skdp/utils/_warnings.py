@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 
 import sklearn
 
@@ -15,7 +16,8 @@ _OWN_CODE = tuple(
 
 def warn(message, category=UserWarning):
     """Warn at the line outside skdp and scikit-learn that led here."""
-    frame, level = sys._getframe(), 1
+    level = 1
+    frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_CODE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
