@@ -1,7 +1,7 @@
 """Warnings that name the user's line."""
 
+import inspect
 import os
-import sys
 import warnings
 from pathlib import Path
 from types import FrameType
@@ -17,7 +17,7 @@ _OWN_CODE = tuple(
 def warn(message, category=UserWarning):
     """Warn at the line outside skdp and scikit-learn that led here."""
     level = 1
-    frame: FrameType | None = sys._getframe()
+    frame: FrameType | None = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_CODE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
