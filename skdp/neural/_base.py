@@ -4,6 +4,7 @@ from copy import deepcopy
 from numbers import Integral, Real
 
 import numpy as np
+import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.neural._accounts import accounts_frame
 from skdp.neural._exchange import read_network, write_network
 from skdp.neural._network import Architecture
-from skdp.neural._torch import torch
 from skdp.neural._training import find_device
 from skdp.noise import Bounds, PrivateRandomness, check_bounds
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning

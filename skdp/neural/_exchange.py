@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 import numpy as np
+import torch
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._torch import torch
 from skdp.privacy import PrivacyGuarantee
 from skdp.utils._labels import stored_labels
 from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
