@@ -44,7 +44,7 @@ def class_list(given, schema, y):
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
     labels = y.tolist()
-    different = sorted(set(labels), reverse=True) if _alike(labels) else [None]
+    different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
     # Of several spellings of a class, as "1" and "1.0", the first.
     known = {canonical(label): label for label in different}
     if None in known:

@@ -446,11 +446,11 @@ def _finite(name, bound, value):
 
 def _category(name, value):
     text = None
-    if isinstance(value, str):
-        text = str(value)
-    elif isinstance(value, np.bool_ | Real):
-        whole = isinstance(value, float | np.floating) and float(value).is_integer()
-        value = int(value) if whole else bool(value) if isinstance(value, np.bool_) else value
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    elif isinstance(value, np.bool_):
+        value = bool(value)
+    if isinstance(value, str | Real):
         with suppress(ValueError):  # Python turns no whole number of many digits into text
             text = str(value)
     fault = "has a category that is no text or number, or too long or empty"

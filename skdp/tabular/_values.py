@@ -207,7 +207,7 @@ def same_value(values):
     >>> same_value(["7", "8", "007"])
     "lists '7' and '007', which programs that read tables take for the same value"
     """
-    known = {}
+    known: dict = {}
     for value in values:
         form = canonical(value)
         if form is None:
