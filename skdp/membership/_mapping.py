@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.utils._clusters import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude

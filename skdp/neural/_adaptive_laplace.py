@@ -15,7 +15,7 @@ from skdp.neural._network import Network
 from skdp.neural._perturbation import Perturbation
 from skdp.neural._relevance import budget_shares, relevance_cost
 from skdp.neural._training import Progress, calibrate, train
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
 _SUMS = "sums over one batch of inputs and of coefficients"

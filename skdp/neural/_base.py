@@ -17,8 +17,8 @@ from skdp.neural._network import Architecture
 from skdp.neural._training import find_device
 from skdp.noise import Bounds, PrivateRandomness, check_bounds
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
-from skdp.utils._random import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import require
 from skdp.utils._validation import forget_fit

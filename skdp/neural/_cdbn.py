@@ -15,7 +15,7 @@ from skdp.neural._losses import label_coefficients, taylor_probabilities
 from skdp.neural._perturbation import Perturbation
 from skdp.neural._polynomials import APPROXIMATIONS
 from skdp.neural._training import Progress
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
 

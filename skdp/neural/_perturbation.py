@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from skdp.noise import OptimalDPNoise, perturb_training_rows
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).

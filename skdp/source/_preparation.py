@@ -7,8 +7,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from skdp.source._private_rows import PrivateRows
 from skdp.tabular import fitted_encoder
-from skdp.utils._elements import as_elements, check_table
-from skdp.utils._private_data import validate_private_data
+from skdp.utils._private_data import as_elements, check_table, validate_private_data
 from skdp.utils._warnings import warn
 
 # What labels of a dtype are; those of others, as of objects, are known by their values alone.

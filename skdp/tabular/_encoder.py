@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._elements import as_elements, check_table
+from skdp.utils._private_data import as_elements, check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
 from skdp.utils._warnings import warn
 
