@@ -80,7 +80,7 @@ _FORMAT_4 = {
 }
 
 
-def write_release(release, path):
+def write_release(release, path, overwrite):
     """Write a :class:`Release` to a file."""
     header = {
         "classes": release.classes.tolist(),
@@ -105,7 +105,7 @@ def write_release(release, path):
     for name in _classifiers(release):
         header[name], own = pack_classifier(getattr(release, name), f"{name}/")
         arrays |= own
-    save_arrays(path, _KIND, header, arrays)
+    save_arrays(path, _KIND, header, arrays, overwrite=overwrite)
 
 
 def _classifiers(release):

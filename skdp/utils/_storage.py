@@ -49,7 +49,7 @@ _HEADER_READERS = {
 _MOST_CHARACTERS = 2**20
 
 
-def save_arrays(path, kind, header, arrays):
+def save_arrays(path, kind, header, arrays, *, overwrite=True):
     """Write arrays and a header to one file.
 
     Parameters
@@ -65,11 +65,14 @@ def save_arrays(path, kind, header, arrays):
 
     arrays : dict of str to ndarray
         Of any dtype but object.
+
+    overwrite : bool, default=True
+        Whether a file that is there may be replaced.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)
-    with write_whole(path) as file:
+    with write_whole(path, overwrite=overwrite) as file:
         np.savez(file, header=text, **arrays)
 
 
