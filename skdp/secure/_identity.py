@@ -1,6 +1,6 @@
 """Who signs: Ed25519 keys with names."""
 
-import os
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
+
+from skdp.utils._files import PRIVATE, write_whole
 
 # Bytes of a signature.
 SIGNATURE_BYTES = 64
@@ -224,8 +226,9 @@ def write_private(path, content):
     content : bytes
         The key.
     """
-    descriptor = os.open(Path(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
+    if Path(path).is_symlink():  # whoever made it chose where the key would go
+        raise FileExistsError(errno.EEXIST, "A link is no place for a key", str(path))
+    with write_whole(path, overwrite=False, mode=PRIVATE) as file:
         file.write(content)
 
 

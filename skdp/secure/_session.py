@@ -4,13 +4,13 @@ import hashlib
 import json
 import secrets
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
+from skdp.utils._files import to_json, write_whole
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
@@ -169,8 +169,7 @@ class Session:
         content : bytes
             JSON.
         """
-        content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
-        return json.dumps(content, sort_keys=True).encode()
+        return to_json({"format": _FORMAT, "version": _VERSION, **asdict(self)})
 
     @classmethod
     def from_bytes(cls, content):
@@ -216,7 +215,8 @@ class Session:
         path : str or path-like
             Where to write.
         """
-        Path(path).write_bytes(self.to_bytes())
+        with write_whole(path) as file:
+            file.write(self.to_bytes())
 
     @classmethod
     def load(cls, path, digest=None):
