@@ -16,7 +16,9 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import elements_per_value
+from skdp.source._private_fit import sealed
 from skdp.utils._labels import is_missing
+from skdp.utils._validation import LARGEST, SMALLEST
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -27,6 +29,8 @@ NOISES = {
 BUDGET = ("epsilon", "delta", "sensitivity")
 # Sensitivity of a noise of which nobody said one.
 _DEFAULT_SENSITIVITY = 1.0
+# No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
+_FARTHEST = 50
 # Public bounds of every column that an encoder makes.
 _ENCODED = (0, 1)
 
@@ -198,7 +202,8 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         When the noise changes the shape of the rows, leaves most of them as they are, or
         states no guarantee or no variance.
     """
-    noisy, fitted = perturb_training_rows(noise, X)
+    with sealed("The 'noise' of DPSource"):
+        noisy, fitted = perturb_training_rows(noise, X)
     guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)
     problem = None
@@ -299,6 +304,40 @@ def check_source_labels(y):
     check_classification_targets(y)
 
 
+def check_scale(noise, X):
+    """Raise ValueError where noisy rows would be too large or too small; tell no value of any.
+
+    Before the noise is drawn, hence before it is paid for.
+
+    Parameters
+    ----------
+    noise : transformer
+        From :func:`make_noise`.
+
+    X : ndarray of shape (n_samples, n_features)
+        Private rows.
+    """
+    theirs = noise.get_params(deep=False)
+    bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity", 0.0))
+    largest = np.abs(X).max()
+    if bounds is not None and not isinstance(bounds, str):
+        low, high = (np.asarray(end, dtype=np.float64) for end in bounds)
+        largest, scale = np.maximum(abs(low), abs(high)).max(), (high - low).max()
+    scale /= float(theirs.get("epsilon", np.inf))
+    if largest + _FARTHEST * scale >= LARGEST or 0 < max(largest, scale) <= SMALLEST:
+        raise ValueError(
+            f"Input X, with the noise of 'sensitivity' and 'epsilon', must have its largest "
+            f"magnitude between {SMALLEST:g} and {LARGEST:g}. Scale it to about unit range, by a "
+            "rule that does not depend on the data."
+        )
+    # Half of the noise of scale s, such as Laplace's, is below 0.7 s, and rounded away here.
+    if scale > 0 and np.mean(np.spacing(np.abs(X)) > 1.4 * scale) > 0.5:
+        raise ValueError(
+            f"Input X would keep most elements as they are in {X.dtype}: is the noise too small for "
+            "it? Scale X to about unit range, by a rule that does not depend on the data."
+        )
+
+
 def perturb_labels(label_noise, y):
     """Return labels as they may be learned from.
 
@@ -324,7 +363,8 @@ def perturb_labels(label_noise, y):
         weights, guarantee = np.eye(len(classes))[indices], None
     else:
         response = clone(label_noise)
-        noisy = response.fit_transform(y)
+        with sealed("The 'label_noise' of DPSource"):
+            noisy = response.fit_transform(y)
         classes, indices = np.unique(noisy, return_inverse=True)
         present = np.searchsorted(response.classes_, classes)
         weights = response.unbiased_memberships(noisy)[:, present]

@@ -10,6 +10,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 
 from skdp import DPSource, DPStatisticsSource, OptimalDPNoise, RandomizedResponse
+from skdp.noise import GaussianQueries
 from skdp.privacy import BudgetExceededError, PrivacyLedger
 
 SMALL = {"n_components": 1, "n_layers": 1, "random_state": 0}
@@ -68,13 +69,13 @@ def test_rows_are_booked_before_anything_is_drawn(small):
 
 def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
     drawn = []
-    publish = DPStatisticsSource._publish
+    add = GaussianQueries.add
 
-    def watch(self, parts, *rest):
+    def watch(self, *query):
         drawn.append(len(ledger.entries))
-        return publish(self, parts, *rest)
+        return add(self, *query)
 
-    monkeypatch.setattr(DPStatisticsSource, "_publish", watch)
+    monkeypatch.setattr(GaussianQueries, "add", watch)
     ledger = PrivacyLedger(epsilon=1.2)
     generator = np.random.RandomState(0)
     source = statistics_source(ledger=ledger, random_state=generator).fit(*small)
@@ -84,7 +85,7 @@ def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
         source.fit(*small)
     with pytest.raises(BudgetExceededError):
         source.fit_accumulated(accumulator)
-    assert drawn == [1]
+    assert drawn == [1] * 4
 
 
 def test_a_table_is_booked_by_the_value(rng):
