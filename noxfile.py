@@ -1,8 +1,10 @@
 """The project's checks; plain ``nox`` runs them all, each in an environment of its own."""
 
+from pathlib import Path
+
 import nox
 
-nox.options.sessions = ["lint", "oldest", "tests", "doc"]
+nox.options.sessions = ["lint", "oldest", "tests", "sdist", "doc"]
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 
@@ -40,6 +42,33 @@ def tests(session):
     """Everything, against the newest versions."""
     session.install("-e", ".[test]")
     session.run("pytest", "-q", "-n", "2", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def sdist(session):
+    """Build the source distribution, unpack it, and test what is in it.
+
+    By default whether every test can be collected, and what reads files beside the package;
+    ``nox -s sdist -- all`` runs everything.
+    """
+    session.install("build")
+    folder = Path(session.create_tmp()).resolve()
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
+    [archive] = folder.glob("*.tar.gz")
+    session.run("tar", "-xzf", str(archive), "-C", str(folder), external=True)
+    archive.unlink()
+    [root] = folder.glob("skdp-*")
+    session.install("-e", f"{root}[test]")
+    with session.chdir(root):
+        one = {"OMP_NUM_THREADS": "1"}
+        if "all" not in session.posargs:
+            session.run("pytest", "-q", "--collect-only", "-qq", env=one, silent=True)
+            files = ["readme", "architecture", "bibliography", "benchmarks"]
+            files = [f"tests/test_{name}.py" for name in files]
+            session.run("pytest", "-q", *files, "tests/release", env=one)
+        else:
+            session.run("pytest", "-q", "-n", "2", env=one)
+    session.run("rm", "-r", str(root), external=True)
 
 
 @nox.session

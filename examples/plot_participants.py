@@ -53,12 +53,12 @@ for level in sys.argv[2:]:
     model = DeepFuzzyClassifier(noise=noise, random_state=0)
     model.fit(X, y, groups=np.full(len(y), me)).save(folder / f"{level}.model")
 """
-LEVELS = ["none", "10", "1"]
+LEVELS = ["1", "10", "none"]
 
 # %%
-# The data, and who holds which rows. Five people are left out; their rows are the queries,
-# and they publish the bounds by which everybody scales and clips, so that no private row
-# decides what a sensitivity of 1 means.
+# The data, and who holds which rows. Five people, or one in seven digits, are left out; their
+# rows are the queries, and they publish the bounds by which everybody scales and clips, so that
+# no private row decides what a sensitivity of 1 means.
 
 
 def load():
@@ -68,13 +68,13 @@ def load():
         held_out = np.isin(activity.groups, [2, 9, 16, 23, 30])
         low, high = np.percentile(activity.data[held_out], [1, 99], axis=0)
         X = np.clip((activity.data - low) / (high - low), 0, 1).astype(np.float32)
-        return "human activity", X, activity.target, activity.groups, held_out
+        return "human activity", "people", X, activity.target, activity.groups, held_out
     X, y = load_digits(return_X_y=True)
     groups = np.arange(len(X)) * 7 // len(X)
-    return "digits", X / 16, y, groups, groups == 6
+    return "digits", "digits", X / 16, y, groups, groups == 6
 
 
-title, X, y, groups, held_out = load()
+title, left_out, X, y, groups, held_out = load()
 names = np.unique(groups[~held_out])
 print(f"{title}: {len(names)} participants, {held_out.sum()} queries of others")
 
@@ -111,7 +111,7 @@ merged = {
 }
 
 # %%
-# The merged classifier against the participants alone, on rows of people whom none has seen.
+# The merged classifier against the participants alone, on rows that none has seen.
 
 queries, answers = X[held_out], y[held_out]
 alone = {level: [m.score(queries, answers) for m in models] for level, models in local.items()}
@@ -136,7 +136,7 @@ axes.set_xticks(
     range(1, len(LEVELS) + 1),
     ["not private" if level == "none" else f"ε = {level}" for level in LEVELS],
 )
-axes.set_ylabel("accuracy on people left out")
+axes.set_ylabel(f"accuracy on {left_out} left out")
 axes.set_title(f"{title}: {len(names)} participants alone (boxes) and merged")
 axes.legend()
 figure.savefig("participants.png", dpi=120)

@@ -48,7 +48,7 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=n_test, random_state=0, 
 print(title)
 
 # %%
-# The model without privacy is the yardstick. Noise goes in front of it in a pipeline, with
+# The model without privacy is the baseline. Noise goes in front of it in a pipeline, with
 # ``perturb="fit"``: training rows are perturbed, queries are not. The noise itself has no
 # seed, because a seed that others can guess would undo the guarantee; the table changes a
 # little from run to run.
@@ -56,7 +56,7 @@ print(title)
 classifier = WideCDMMAClassifier(n_layers=1, n_jobs=-1, random_state=0)
 clean = classifier.fit(X, y).score(X_test, y_test)
 
-epsilons = [16.0, 8.0, 4.0, 2.0, 1.0, 0.5]
+epsilons = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 noises = {
     "optimal": OptimalDPNoise(perturb="fit"),
     "Gaussian": GaussianDPNoise(perturb="fit"),
@@ -94,10 +94,11 @@ upper, lower = figure.subfigures(2, 1, height_ratios=[3, 1])
 axes = upper.subplots()
 axes.axhline(clean, color="0.5", linestyle="--", label="not private")
 for name, marker in zip(noises, "os", strict=True):
-    axes.plot(epsilons, accuracy[name], marker=marker, label=f"{name} noise")
+    label = f"{name} noise, δ = {noises[name].delta:g}"
+    axes.plot(epsilons, accuracy[name], marker=marker, label=label)
 axes.set_xscale("log", base=2)
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-axes.set_xlabel("ε for one pixel (δ = 1e-5); smaller is more private")
+axes.set_xlabel("ε for one pixel; further left is more private")
 axes.set_ylabel("accuracy on clean test digits")
 axes.set_title(title)
 axes.legend()

@@ -52,11 +52,11 @@ draws = [hide_labels(y[:600], n_shown=5, random_state=seed) for seed in range(3)
 # %%
 # The source owner's side. With ``parts="all"`` one release serves our strategy and that of the
 # papers, from one noisy copy of the digits. ``random_state`` seeds k-means alone: the noise
-# has no seed, so the figures change a little from run to run. ε = ∞ is the yardstick without
+# has no seed, so the figures change a little from run to run. ε = ∞ is the baseline without
 # privacy, about which skdp warns. A release is a file of numbers and text; nothing in it can
 # run.
 
-epsilons = [np.inf, 16.0, 8.0, 4.0, 2.0, 1.0]
+epsilons = [1.0, 2.0, 4.0, 8.0, 16.0, np.inf]
 warnings.simplefilter("ignore", PrivacyLeakWarning)
 releases, alone = {}, {}
 with TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ for axes, (name, rows) in zip(upper.subplots(1, 2, sharey=True), results.items()
     for (label, found), style in zip(rows.items(), ("k:", "k--", "o-", "s-"), strict=True):
         axes.plot(positions, np.broadcast_to(found, len(epsilons)), style, label=label)
     axes.set_xticks(positions, ticks)
-    axes.set_xlabel("ε for one pixel; further right is more private")
+    axes.set_xlabel("ε for one pixel; further left is more private")
     axes.set_title(name)
 axes.legend(loc="upper right")
 figure.axes[0].set_ylabel("accuracy on the target's test digits")

@@ -66,7 +66,7 @@ else:
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 bars = axes.bar(list(accuracy), [100 * value for value in accuracy.values()])
 axes.bar_label(bars, fmt="%.1f")
-axes.set_ylim(70, 100)
+axes.set_ylim(0, 100)
 axes.set_ylabel("accuracy on queries, %")
 axes.set_title("Three local models of digits, alone and combined")
 figure.savefig("secure_combination.png", dpi=120)

@@ -55,7 +55,7 @@ for name in ("age", "capital-gain", "sex"):
 # %%
 # Each draw divides the records anew.
 
-epsilons = (np.inf, 4.0, 1.0, 0.5)
+epsilons = (0.5, 1.0, 4.0, np.inf)
 label_counts = (0, 20, 100)
 kinds = ("statistics", "rows")
 encoder = TabularEncoder(schema)
@@ -70,7 +70,7 @@ def organisations(draw):
 
 
 # %%
-# The source's side. ε = ∞ is the yardstick without privacy, about which skdp warns. The noise has
+# The source's side. ε = ∞ is the baseline without privacy, about which skdp warns. The noise has
 # no seed, so figures change a little from run to run.
 
 warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -164,7 +164,7 @@ for axes, n_labels in zip(panels.T, label_counts, strict=True):
                 panel.plot(values, style + line, label=name, markersize=4)
     axes[0].set_title(f"{n_labels} labels at the target")
     axes[1].set_xticks(range(len(epsilons)), ticks)
-    axes[1].set_xlabel("ε for a record; further right is more private")
+    axes[1].set_xlabel("ε for a record; further left is more private")
 panels[0, 0].set_ylabel("AUC on other records")
 panels[1, 0].set_ylabel("log loss")
 panels[1, 0].set_ylim(0.3, 1.0)

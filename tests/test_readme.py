@@ -39,31 +39,19 @@ def test_records_example_runs(tmp_path, monkeypatch, capsys):
         assert abs(probabilities[rows, 1].mean() - earns_more[rows].mean()) < 0.08
 
 
-def test_transfer_example_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    _, code, _, _ = blocks("python")
-    exec(code, {})
-    accuracy, summary = capsys.readouterr().out.split("\n", maxsplit=1)
-    assert float(accuracy) > 0.6
-    assert summary.startswith("Release of a private source: 10 classes")
-    assert "(8, 0)-differential privacy per element" in summary
-
-
 def test_pipeline_example_runs(capsys):
-    _, _, code, _ = blocks("python")
+    _, code, _ = blocks("python")
     exec(code, {})
     accuracy, guarantee = capsys.readouterr().out.split("\n", maxsplit=1)
     assert float(accuracy) > 0.8
     assert guarantee.startswith("(4, 0)-differential privacy per element")
 
 
-def test_participants_example_runs(tmp_path, monkeypatch, capsys, digits):
+def test_participants_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    X, y = digits
     *_, code = blocks("python")
-    names = {"X": X, "y": y, "x": X[0], "files": ["hospital-a.model"]}
-    exec("from skdp import DeepFuzzyClassifier, OptimalDPNoise\n" + code, names)
-    assert "of participant 'hospital A'" in capsys.readouterr().out
+    exec(code, {})
+    assert "of participant 'hospital" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])

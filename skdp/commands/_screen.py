@@ -2,7 +2,7 @@
 
 import sys
 
-from skdp.utils._text import inline
+from skdp.utils._validation import inline
 
 
 def tell(text):

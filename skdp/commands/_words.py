@@ -4,7 +4,7 @@ from math import ceil, inf
 
 from scipy.special import expit
 
-from skdp.utils._text import inline
+from skdp.utils._validation import inline
 
 _PROTECTED = {
     "element": "One single value of one row. A whole row is protected far less; see below.",

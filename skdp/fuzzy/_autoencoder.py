@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.fuzzy._model import fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import BaseAutoencoder, check_codes, error_sums
-from skdp.utils._clusters import check_points, resolve_count
+from skdp.utils._kernel_regression import check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
 from skdp.utils._validation import check_magnitude

@@ -9,15 +9,15 @@ from skdp.fuzzy._autoencoder import make_fuzzy_autoencoder
 from skdp.fuzzy._model import FuzzyLayer
 from skdp.fuzzy._rules import FuzzyRule
 from skdp.privacy import PrivacyGuarantee
-from skdp.utils._labels import stored_labels
 from skdp.utils._storage import (
     load_arrays,
     require,
     save_arrays,
+    stored_array,
     stored_estimator,
+    stored_labels,
     well_formed,
 )
-from skdp.utils._validation import stored_array
 
 # What the file says that it holds.
 _KIND = "DeepFuzzyClassifier"

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.membership._errors import error_sums
 from skdp.membership._layer import fit_layer
 from skdp.membership._reconstruction import BaseAutoencoder, check_codes, nearest, take_output
-from skdp.utils._clusters import resolve_count
+from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude

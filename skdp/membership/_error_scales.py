@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 # Fits of which each leaves out other rows. A rule of thumb, scikit-learn's default.
 _N_FOLDS = 5

@@ -6,9 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.membership._classifier import WideCDMMAClassifier
 from skdp.membership._layer import Layer
 from skdp.membership._wide import make_cdmma
-from skdp.utils._labels import stored_labels
-from skdp.utils._storage import require, stored_estimator
-from skdp.utils._validation import stored_array
+from skdp.utils._storage import require, stored_array, stored_estimator, stored_labels
 
 # Parameters that decide how a classifier was fitted.
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")

@@ -2,9 +2,8 @@
 
 from sklearn.utils import check_random_state
 
-from skdp.utils._clusters import kmeans_partition
-from skdp.utils._parallel import run_tasks
-from skdp.utils._random import draw_seeds
+from skdp.utils._kernel_regression import kmeans_partition
+from skdp.utils._parallel import draw_seeds, run_tasks
 
 
 def _fit(autoencoder, Y):

@@ -8,7 +8,7 @@ kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations 
 
 import numpy as np
 
-from skdp.utils._kernels import squared_exponential
+from skdp.utils._kernel_regression import squared_exponential
 
 
 def averaged_scale(weights, variance):

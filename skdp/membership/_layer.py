@@ -6,9 +6,12 @@ import numpy as np
 
 from skdp.membership._inference import empirical_precision, gamma_precision
 from skdp.membership._kernels import averaged_products, averaged_scale, averaged_weights
-from skdp.utils._clusters import kmeans_centres
-from skdp.utils._kernels import inverse_squared_range, squared_exponential
-from skdp.utils._regression import DiagonalRegression
+from skdp.utils._kernel_regression import (
+    DiagonalRegression,
+    inverse_squared_range,
+    kmeans_centres,
+    squared_exponential,
+)
 
 # Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
 # value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.

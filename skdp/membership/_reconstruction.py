@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval

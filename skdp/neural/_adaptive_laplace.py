@@ -4,6 +4,7 @@ from copy import deepcopy
 from numbers import Real
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
@@ -13,9 +14,8 @@ from skdp.neural._losses import label_coefficients, taylor_loss, taylor_probabil
 from skdp.neural._network import Network
 from skdp.neural._perturbation import Perturbation
 from skdp.neural._relevance import budget_shares, relevance_cost
-from skdp.neural._torch import torch
 from skdp.neural._training import Progress, calibrate, train
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
 _SUMS = "sums over one batch of inputs and of coefficients"

@@ -4,6 +4,7 @@ from copy import deepcopy
 from numbers import Integral, Real
 
 import numpy as np
+import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.neural._accounts import accounts_frame
 from skdp.neural._exchange import read_network, write_network
 from skdp.neural._network import Architecture
-from skdp.neural._torch import torch
 from skdp.neural._training import find_device
-from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn
-from skdp.privacy import PrivacyGuarantee
+from skdp.noise import Bounds, PrivateRandomness, check_bounds
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
-from skdp.utils._random import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
+from skdp.utils._warnings import warn
 
 # What an accountant may overspend by its search, relatively (that of Opacus: an ε of 0.01).
 _ROUNDING = 0.05
@@ -184,19 +185,21 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             warn(
                 f"{type(self).__name__}(random_state={self.random_state}): whoever guesses this "
                 "seed can recompute the noise and remove it. Use random_state=None for anything "
-                "that leaves your hands."
+                "that leaves your hands.",
+                PrivacyLeakWarning,
             )
 
     def _warn_of(self, account):
         """Warn where a row has less than the budget says."""
         name = f"{type(self).__name__}(epsilon={self.epsilon:g})"
         if not np.isfinite(account.epsilon):
-            warn(f"{name} guarantees nothing for one row: {account.reason}.")
+            warn(f"{name} guarantees nothing for one row: {account.reason}.", PrivacyLeakWarning)
         elif account.epsilon > self.epsilon * (1 + _ROUNDING):
             warn(
                 f"{name} is {account.epsilon:.4g}-private for one labelled record, not "
                 f"{self.epsilon:g}-private: the papers' budget is for sums over a batch. See "
-                "guarantee_ and accounts()."
+                "guarantee_ and accounts().",
+                PrivacyLeakWarning,
             )
 
     @torch.no_grad()

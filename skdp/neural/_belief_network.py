@@ -3,11 +3,11 @@
 from math import prod
 
 import numpy as np
+import torch
 
 from skdp.neural._crbm import EnergyLayer
 from skdp.neural._losses import taylor_loss
 from skdp.neural._polynomials import sigmoid_coefficients
-from skdp.neural._torch import torch
 from skdp.neural._training import CALIBRATION_ROWS, batches, train
 
 # Spread of the first pre-activations of layers above the first, whose inputs vary less (MNIST with

@@ -5,6 +5,7 @@ from math import inf
 from numbers import Integral, Real
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 
 from skdp.neural._accounts import PrivacyAccount
@@ -13,9 +14,8 @@ from skdp.neural._belief_network import BeliefNetwork, train_classifier, train_l
 from skdp.neural._losses import label_coefficients, taylor_probabilities
 from skdp.neural._perturbation import Perturbation
 from skdp.neural._polynomials import APPROXIMATIONS
-from skdp.neural._torch import torch
 from skdp.neural._training import Progress
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
 

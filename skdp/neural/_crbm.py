@@ -1,9 +1,9 @@
 """One convolutional restricted Boltzmann machine whose energy is made of polynomials."""
 
 import numpy as np
+import torch
 
 from skdp.neural._normalisation import response_scale
-from skdp.neural._torch import torch
 
 # Stride of every convolution over more than one position: it halves maps, as the paper's pooling
 # does (Phan, Wu and Dou, 2017), and does so at a quarter of the cost (rule of thumb).

@@ -3,8 +3,9 @@
 import warnings
 from copy import deepcopy
 
+import torch
+
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._torch import torch
 
 # Rows whose gradients are held at once (rule of thumb: half a gigabyte for the paper's network).
 _AT_ONCE = 512

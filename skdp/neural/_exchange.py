@@ -3,13 +3,18 @@
 from dataclasses import asdict
 
 import numpy as np
+import torch
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._torch import torch
 from skdp.privacy import PrivacyGuarantee
-from skdp.utils._labels import stored_labels
-from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
-from skdp.utils._validation import stored_array
+from skdp.utils._storage import (
+    load_arrays,
+    require,
+    save_arrays,
+    stored_array,
+    stored_labels,
+    well_formed,
+)
 
 # What the keys of a network's arrays start with.
 _PREFIX = "network/"

@@ -1,6 +1,6 @@
 """Cross entropy as a polynomial of the scores, and the probabilities that minimise it."""
 
-from skdp.neural._torch import torch
+import torch
 
 # Weight of the logistic function beside the probabilities that the loss estimates, which orders
 # classes whose scores are out of range (so small that it changes no probability to two decimals).
@@ -55,7 +55,7 @@ def taylor_loss(scores, coefficients):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> taylor_loss(torch.tensor([[2.0, -2.0]]), label_coefficients([0], 2)).item()
     -1.0
     """
@@ -79,7 +79,7 @@ def taylor_probabilities(scores):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> [round(p, 3) for p in taylor_probabilities(torch.tensor([[1.0, -1.0]]))[0].tolist()]
     [0.75, 0.25]
     """

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from math import ceil, prod
 from numbers import Integral
 
+import torch
+
 from skdp.neural._normalisation import (
     BatchCentring,
     RangeNormalisation,
     ResponseNormalisation,
 )
-from skdp.neural._torch import torch
 
 # Stride of the convolutions, which takes the place of pooling.
 _STRIDE = 2

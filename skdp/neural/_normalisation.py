@@ -1,6 +1,6 @@
 """Normalisations of hidden units: the two of Phan et al., and that by the mean of a batch."""
 
-from skdp.neural._torch import torch
+import torch
 
 # Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
 # Krizhevsky, Sutskever and Hinton, 2012).
@@ -26,7 +26,7 @@ def response_scale(maps):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> response_scale(torch.zeros(1, 3, 1, 1)).flatten().tolist()
     [1.681..., 1.681..., 1.681...]
     """
@@ -47,7 +47,7 @@ class ResponseNormalisation(torch.nn.Module):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> ResponseNormalisation()(torch.full((1, 1, 1, 2), 5.0)).flatten().tolist()
     [1.0, 1.0]
     """
@@ -71,7 +71,7 @@ class RangeNormalisation(torch.nn.Module):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> layer = RangeNormalisation(1)
     >>> layer(torch.tensor([[3.0], [4.0], [5.0]])).flatten().tolist()
     [0.0, 0.5, 1.0]
@@ -107,7 +107,7 @@ class BatchCentring(torch.nn.Module):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> layer = BatchCentring((1,))
     >>> layer(torch.tensor([[3.0], [5.0]])).flatten().tolist()
     [-1.0, 1.0]

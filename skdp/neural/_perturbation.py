@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
-from skdp.neural._torch import torch
 from skdp.noise import OptimalDPNoise, perturb_training_rows
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
@@ -36,7 +36,7 @@ def perturb_rows(rows, scales, random_state):
     Examples
     --------
     >>> import numpy as np
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> random_state = np.random.RandomState(0)
     >>> noisy = perturb_rows(torch.zeros(2000, 2), np.array([1.0, 10.0]), random_state)
     >>> noisy.abs().mean(dim=0).round().tolist()  # E|noise| = b

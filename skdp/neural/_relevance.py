@@ -1,9 +1,9 @@
 """Relevance of each input for the scores, by layer-wise propagation, averaged and perturbed."""
 
 import numpy as np
+import torch
 
 from skdp.neural._perturbation import GRID, perturb_rows
-from skdp.neural._torch import torch
 
 # Stabiliser μ of equation (5): keeps the ratio of two affine transformations finite (Bach et al.,
 # 2015, use 0.01 on networks of such a size).
@@ -127,7 +127,7 @@ def relevance_cost(rows, epsilon):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> round(relevance_cost(torch.zeros(10, 4), 1.0), 6)
     0.5
     """

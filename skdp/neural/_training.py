@@ -3,7 +3,7 @@
 import time
 from copy import deepcopy
 
-from skdp.neural._torch import torch
+import torch
 
 # Weight of the past in the running average of the parameters: about the last twenty batches, over
 # which noise that is drawn for each batch averages out (rule of thumb).
@@ -42,7 +42,7 @@ def batches(n, batch_size, generator):
 
     Examples
     --------
-    >>> from skdp.neural._torch import torch
+    >>> import torch
     >>> generator = torch.Generator().manual_seed(0)
     >>> [len(rows) for rows in batches(10, 4, generator)]
     [4, 4]

@@ -1,12 +1,12 @@
 """Tight composition of mechanisms without point masses: closed forms, else a numerical bound."""
 
-import warnings
 from math import ceil, exp, inf, sqrt
 
 from scipy.optimize import brentq
 from scipy.special import betainc, expit
 
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
+from skdp.utils._warnings import warn
 
 # Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
 # that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
@@ -172,12 +172,10 @@ def _invert(epsilon_of, epsilon):
 
 def _warn_below(delta):
     if delta < _LEAST_DELTA:
-        warnings.warn(
+        warn(
             f"A delta of {delta:.1e} is below the {_LEAST_DELTA:g} that composition by FFT "
             "resolves: its error, which is added, may be most of this upper bound. Use a larger "
             "delta, or the closed forms epsilon and delta of the guarantee.",
-            UserWarning,
-            stacklevel=6,
         )
 
 

@@ -6,7 +6,7 @@ from skdp.release._empirical_bayes import ClassModel
 from skdp.release._mixtures import Mixtures
 from skdp.release._moments import Moments
 from skdp.release._subspace import Subspace
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 # One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
 _FOLDS = 10

@@ -14,8 +14,7 @@ from skdp.release._moments import Moments
 from skdp.release._part_checks import LARGEST, largest_magnitude
 from skdp.release._subspace import Subspace
 from skdp.tabular import Schema
-from skdp.utils._labels import stored_labels
-from skdp.utils._storage import load_arrays, require, save_arrays, well_formed
+from skdp.utils._storage import load_arrays, require, save_arrays, stored_labels, well_formed
 
 _KIND = "Release"
 

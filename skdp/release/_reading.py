@@ -1,13 +1,12 @@
 """Rows that a release is asked about, as numbers in its own columns; and back as a table."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_array
 
 from skdp.release._validation import check_names
 from skdp.tabular import NumericColumn, fitted_encoder
+from skdp.utils._warnings import warn
 
 # How far beyond its public bounds a value must lie to count, in widths of these, and of how many
 # rows: where both are exceeded, the column is likely in other units (rules of thumb).
@@ -99,12 +98,11 @@ def _warn_of_unread(schema, X):
         lines = schema.restrict(found[:_SHOWN]).summary().splitlines()[1:]
         expected = "; ".join(line.strip() for line in lines)
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        warnings.warn(
+        warn(
             f"Many values of the columns {found!r:.300} of X are no number, or no category, that "
             "the schema of this release allows, and count as missing. Write them as the schema "
             "says, categories spelt alike, and numbers with a decimal point and without units: "
             f"{expected:.800}{more}.",
-            stacklevel=5,
         )
 
 
@@ -116,8 +114,7 @@ def _warn_of_units(columns):
         if len(values) and np.mean((values < low - margin) | (values > high + margin)) > _MOST:
             found.append(name)
     if found:
-        warnings.warn(
+        warn(
             f"Most values of the columns {found!r:.300} of X lie outside the public bounds of "
             "this release: are they in other units? Bring them to those of the source.",
-            stacklevel=5,
         )

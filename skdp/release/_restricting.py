@@ -8,7 +8,7 @@ from skdp.release._alignment import Alignment
 from skdp.release._discriminant import linear_discriminant
 from skdp.release._linear_marginal import restrict_linear
 from skdp.release._mixture_marginal import normals_of_moments, restrict_mixtures
-from skdp.utils._names import checked_subset
+from skdp.utils._validation import checked_subset
 
 
 def restrict_release(release, names):

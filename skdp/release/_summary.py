@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
-from skdp.utils._text import inline
+from skdp.utils._validation import inline
 
 # Area under the curve below which two classes are not told apart: the scores of two random rows,
 # one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).

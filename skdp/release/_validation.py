@@ -1,7 +1,5 @@
 """What a release must be; whatever is refused here is refused on loading too."""
 
-import warnings
-
 import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
@@ -21,6 +19,7 @@ from skdp.release._part_checks import (
 )
 from skdp.release._subspace import Subspace
 from skdp.tabular import Schema
+from skdp.utils._warnings import warn
 
 # What each part must be.
 _PARTS = {
@@ -116,9 +115,7 @@ def check_names(given, wanted):
         raise ValueError(f"X has several columns called {twice}. Give each its own name.")
     surplus = [name for name in given if name not in wanted]
     if surplus:
-        warnings.warn(
-            f"The columns {surplus} are none of this release, and are left out.", stacklevel=5
-        )
+        warn(f"The columns {surplus} are none of this release, and are left out.")
     return wanted
 
 

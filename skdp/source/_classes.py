@@ -5,8 +5,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from skdp.noise import warn
+from skdp.privacy import PrivacyLeakWarning
 from skdp.utils._labels import is_missing, natural_labels
+from skdp.utils._warnings import warn
 
 
 def class_list(given, schema, y):
@@ -57,7 +58,8 @@ def class_list(given, schema, y):
     warn(
         "DPStatisticsSource(classes=None) takes the names of the classes from y, and releases "
         "them: that each of them occurs is not protected. List those that may occur, known "
-        "without looking at the rows, in the 'classes' parameter."
+        "without looking at the rows, in the 'classes' parameter.",
+        PrivacyLeakWarning,
     )
     return classes
 

@@ -12,13 +12,13 @@ from skdp.noise import (
     OptimalDPNoise,
     StaircaseDPNoise,
     perturb_training_rows,
-    warn,
 )
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import elements_per_value
 from skdp.source._private_fit import sealed
 from skdp.utils._labels import is_missing
 from skdp.utils._validation import LARGEST, SMALLEST
+from skdp.utils._warnings import warn
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -171,7 +171,8 @@ def warn_of_unstated_range(estimator):
         "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
         "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
         "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
-        "change to be hidden."
+        "change to be hidden.",
+        PrivacyLeakWarning,
     )
 
 
@@ -333,8 +334,8 @@ def check_scale(noise, X):
     # Half of the noise of scale s, such as Laplace's, is below 0.7 s, and rounded away here.
     if scale > 0 and np.mean(np.spacing(np.abs(X)) > 1.4 * scale) > 0.5:
         raise ValueError(
-            f"Input X would keep most elements as they are in {X.dtype}: is the noise too small for "
-            "it? Scale X to about unit range, by a rule that does not depend on the data."
+            f"Input X would keep most elements as they are in {X.dtype}: is the noise too small "
+            "for it? Scale X to about unit range, by a rule that does not depend on the data."
         )
 
 

@@ -1,7 +1,5 @@
 """Rows as they come, made ready to be summed by what is public about their columns."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
@@ -9,8 +7,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from skdp.source._private_rows import PrivateRows
 from skdp.tabular import fitted_encoder
-from skdp.utils._elements import as_elements, check_table
-from skdp.utils._private_data import validate_private_data
+from skdp.utils._private_data import as_elements, check_table, validate_private_data
+from skdp.utils._warnings import warn
 
 # What labels of a dtype are; those of others, as of objects, are known by their values alone.
 _KINDS = {
@@ -132,11 +130,10 @@ def check_labels(y, X):
 def _column(y):
     """Return labels as an array, that of a single column too; None where they are no column."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
             "column itself.",
             DataConversionWarning,
-            stacklevel=5,
         )
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     try:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skdp.source._sums import ExactSums, chunk_rows
-from skdp.utils._elements import as_elements
-from skdp.utils._indices import as_slice
+from skdp.utils._linalg import as_slice
+from skdp.utils._private_data import as_elements
 
 # Labels that are looked up at a time (rule of thumb).
 _LABELS = 2**16

@@ -41,7 +41,7 @@ from skdp.source._private_fit import (
 )
 from skdp.source._tables import encode_table, encoded_columns
 from skdp.tabular import Schema, TabularEncoder
-from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit

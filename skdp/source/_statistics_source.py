@@ -8,8 +8,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import clone
 
-from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee, PrivacyLedger
+from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
 from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._classes import class_list
@@ -30,6 +30,7 @@ from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
+from skdp.utils._warnings import warn
 
 _UNITS = {"record": "labelled record", "group": "group"}
 _COVERED = {
@@ -431,7 +432,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             warn(
                 f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
                 "probability that all of a record is told. Use 1e-5, or another number far below "
-                "1 over the number of records."
+                "1 over the number of records.",
+                PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
         n_numbers = model.n_numbers(len(plan.classes), plan.grid.n_basis)

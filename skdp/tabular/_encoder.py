@@ -1,7 +1,6 @@
 """Rows of mixed columns as numbers in [0, 1], by a public schema alone."""
 
 import os
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._elements import as_elements, check_table
+from skdp.utils._private_data import as_elements, check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
+from skdp.utils._warnings import warn
 
 # What stands for a missing value: the middle of the scale, wherever the rows may lie.
 _MIDDLE = 0.5
@@ -325,11 +325,7 @@ def _selected(X, schema):
         raise ValueError(f"X has the columns {_listed(twice)} more than once. Leave one of each.")
     extra = [name for name in given if name not in set(schema.names)]
     if extra:
-        warnings.warn(
-            f"X has columns that the schema does not describe, {_listed(extra)}; left out.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X has columns that the schema does not describe, {_listed(extra)}; left out.")
     # By no method of pandas alone, so that a frame of polars or any other library serves.
     columns = {name: as_elements(X[name]) for name in schema.names}
     _refuse_others(name for name in schema.names if _is_other(X[name]))

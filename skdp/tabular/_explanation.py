@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from skdp.utils._text import inline
+from skdp.utils._validation import inline
 
 # Columns of the greatest effects to print where no single one changes the class: a rule of thumb.
 _MOST = 3

@@ -16,7 +16,7 @@ from skdp.tabular._columns import (
     description_of,
     is_text,
 )
-from skdp.utils._names import checked_subset
+from skdp.utils._validation import checked_subset
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
 _VERSION = 1

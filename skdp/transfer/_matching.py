@@ -1,6 +1,5 @@
 """How the columns of a target meet those of its sources: by name, or by position."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.utils.validation import validate_data
 
 from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
 from skdp.transfer._recoding import refuse_text
+from skdp.utils._warnings import warn
 
 # Of rows that are numbers.
 _DTYPES = [np.float64, np.float32]
@@ -206,10 +206,9 @@ def _parted(names, columns, strategy):
     if len(shared) < len(names):
         return [], []
     if own:
-        warnings.warn(
+        warn(
             f"The columns {own!r:.300} of X are not the source's: strategy={strategy!r} leaves "
             "them out.",
-            stacklevel=6,
         )
     return shared, []
 
@@ -221,7 +220,7 @@ def _own_encoder(X, own):
         try:
             columns.append(schema_from(X[[name]], public=True).columns[0])
         except ValueError as error:
-            warnings.warn(f"{error} The column is not used.", stacklevel=6)
+            warn(f"{error} The column is not used.")
     if not columns:
         return None, []
     return fitted_encoder(Schema(tuple(columns))), [column.name for column in columns]
@@ -231,14 +230,12 @@ def _say(names, shared, own):
     """Warn of columns that one side alone has."""
     missing = [name for name in names if name not in shared]
     if missing:
-        warnings.warn(
+        warn(
             f"X lacks the columns {missing!r:.300} of the source, whose release is restricted to "
             "the others.",
-            stacklevel=6,
         )
     if own:
-        warnings.warn(
+        warn(
             f"The columns {own!r:.300} of X are not the source's: the target's own models learn "
             "from them. Leave out of X what is no feature, such as the outcome.",
-            stacklevel=6,
         )

@@ -1,9 +1,9 @@
 """What each part of a fitted model counts for: as a table, as a picture, and as a warning."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
+
+from skdp.utils._warnings import warn
 
 
 def report_frame(contributions, n_labels):
@@ -73,10 +73,9 @@ def warn_of_source(model):
         That was learned with a source and labels.
     """
     if model.source_weight < model.least_source_weight:
-        warnings.warn(
+        warn(
             "The labelled rows favour what the target learned alone: the source counts for "
             f"{model.source_weight:.2f} of 1. Check that its columns, their units and its classes "
             "mean the same here, see report() for what each part counts and how well it explains "
             "the labels, or leave the source out (source=None).",
-            stacklevel=4,
         )

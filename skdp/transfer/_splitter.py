@@ -1,6 +1,5 @@
 """Cross-validation where only labelled rows can be scored."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skdp.utils._labels import unlabelled_rows
+from skdp.utils._warnings import warn
 
 
 class LabeledSplit:
@@ -151,9 +151,8 @@ class LabeledSplit:
 def _warn_of_numbers(labels):
     """Warn of labels that are numbers, but were given as objects."""
     if labels.dtype.kind in "biuf":
-        warnings.warn(
+        warn(
             "The labels in y are numbers in an array of objects. An estimator's own score takes "
             "them; with scoring=, metrics refuse them, and scores are NaN. Mark unlabelled rows "
             "in an array of numbers, by NaN, or by -1 if that is no class.",
-            stacklevel=3,
         )

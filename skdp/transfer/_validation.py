@@ -1,7 +1,5 @@
 """Which rows are unlabelled, what the labelled ones name, and whether a release fits them."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -13,6 +11,7 @@ from skdp.transfer._columns import far_columns, unseen_columns
 from skdp.transfer._recoding import RECODED, are_codes, refuse_binary_codes
 from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._validation import check_magnitude
+from skdp.utils._warnings import warn
 
 # What NumPy makes of marks in a list of text.
 _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
@@ -96,7 +95,7 @@ def _warn_of_marks_as_text(labels):
     texts = {label for label in labels.tolist() if isinstance(label, str)}
     found = sorted(texts & _MARKS_AS_TEXT)
     if found and not all(text.lstrip("-").isdigit() for text in texts):
-        warnings.warn(f"The labels {found} in y count as classes. {_AS_OBJECTS}", stacklevel=5)
+        warn(f"The labels {found} in y count as classes. {_AS_OBJECTS}")
 
 
 def encode_labels(estimator, y, unlabelled):
@@ -234,12 +233,11 @@ def _warn_of_far_columns(release, X):
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
     if far.any():
         left_out = f" What the source says of {_named(release, unseen)!r:.300} is left out."
-        warnings.warn(
+        warn(
             f"The columns {_named(release, far)!r:.300} of X lie where the source has hardly any "
             "rows. If they are in other units, or scaled in another way, bring them to those of "
             "the source. If not, these are records of another kind than the source's."
             f"{left_out if unseen.any() else ''}",
-            stacklevel=5,
         )
 
 

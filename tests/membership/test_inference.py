@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp.membership._inference import empirical_precision, gamma_precision
-from skdp.utils._regression import DiagonalRegression
+from skdp.utils._kernel_regression import DiagonalRegression
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp.membership._kernels import averaged_products, averaged_scale, averaged_weights
-from skdp.utils._kernels import inverse_squared_range, squared_exponential
+from skdp.utils._kernel_regression import inverse_squared_range, squared_exponential
 
 
 def kr(x, z, w):

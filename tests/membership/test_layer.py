@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp.membership._layer import fit_layer
-from skdp.utils._kernels import squared_exponential
+from skdp.utils._kernel_regression import squared_exponential
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from skdp.neural._losses import label_coefficients, taylor_loss
 from skdp.neural._network import Architecture, Network
 from skdp.neural._perturbation import Perturbation, perturb_rows
 from skdp.neural._training import calibrate, train
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.utils._clusters import COUNT_OR_FRACTION
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._sklearn import Interval, StrOptions
 
 # Rounds of "noise_aware"; labels rarely change after them; rule of thumb.

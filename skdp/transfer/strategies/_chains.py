@@ -9,7 +9,7 @@ from skdp.transfer.self_training import self_train
 from skdp.transfer.strategies._evidence import certainty, lie_apart
 from skdp.transfer.strategies._noise_aware import NoiseAwareStrategy
 from skdp.transfer.strategies._weighed import Candidates
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round below which there is nothing to train by. Pictures by their local
 # features (Office) have .36 or more; rule of thumb.

@@ -12,7 +12,7 @@ from skdp.transfer.strategies._model_averaging import fit_weights, mean_margin
 from skdp.transfer.strategies._prior_shift import prior_shift_offsets
 from skdp.transfer.strategies._source_scorers import source_scorers
 from skdp.transfer.strategies._target_scorers import mixture_fitter
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.release import Mixtures
-from skdp.utils._random import draw_seeds
+from skdp.utils._parallel import draw_seeds
 
 
 class ReconstructionScorer:

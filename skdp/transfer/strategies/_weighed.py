@@ -34,7 +34,7 @@ from skdp.transfer.strategies._release_scorers import (
     source_scorer,
 )
 from skdp.transfer.strategies._tight_prior import tight_variance
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 # Folds in which labelled rows are left out; rule of thumb.
 _N_FOLDS = 5

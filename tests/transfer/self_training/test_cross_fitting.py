@@ -2,7 +2,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from skdp.transfer.self_training import out_of_fold_scores, scores_by
-from skdp.utils._folds import stratified_folds
+from skdp.utils._labels import stratified_folds
 
 
 class Remembers:
