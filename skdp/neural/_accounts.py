@@ -1,6 +1,8 @@
 """One training, counted as its paper counts it, as composition demands, and for one row."""
 
 from dataclasses import asdict, dataclass, fields
+from math import inf, isinf
+from numbers import Real
 
 import pandas as pd
 
@@ -28,6 +30,12 @@ class PrivacyAccount:
     reason : str
         Why it holds, or why not.
 
+    Raises
+    ------
+    ValueError
+        When it is no account that there can be: no text where a text belongs, ε negative or NaN,
+        δ outside [0, 1], or a guarantee without a finite ε that is said to hold.
+
     Examples
     --------
     >>> from skdp.neural import PrivacyAccount
@@ -42,8 +50,18 @@ class PrivacyAccount:
     holds: bool
     reason: str
 
+    def __post_init__(self):
+        texts = all(isinstance(t, str) for t in (self.counting, self.protects, self.reason))
+        numbers = all(isinstance(n, Real) and n >= 0 for n in (self.epsilon, self.delta))
+        sound = texts and numbers and self.delta <= 1 and isinstance(self.holds, bool)
+        if not sound or (self.holds and isinf(self.epsilon)):
+            raise ValueError(
+                "A PrivacyAccount must have texts, an 'epsilon' of at least 0 and a 'delta' in "
+                f"[0, 1], and may hold for a finite 'epsilon' alone, got {asdict(self)}."
+            )
+
     def guarantee(self, n_features, mechanism, relation="replace-one", besides=""):
-        """Return this account as a guarantee for one labelled record.
+        """Return this account as a guarantee for one labelled record: ε = ∞ unless it holds.
 
         Parameters
         ----------
@@ -65,7 +83,7 @@ class PrivacyAccount:
         """
         return PrivacyGuarantee(
             mechanism=mechanism,
-            epsilon=self.epsilon,
+            epsilon=self.epsilon if self.holds else inf,
             delta=self.delta,
             sensitivity=None,
             n_features=n_features,

@@ -8,7 +8,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._base import PrivateNetworkClassifier
+from skdp.neural._base import ROUNDING, PrivateNetworkClassifier
 from skdp.neural._dpsgd import train_dpsgd
 from skdp.neural._losses import label_coefficients, taylor_loss, taylor_probabilities
 from skdp.neural._network import Network
@@ -190,9 +190,9 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     }
     _saved = (
         *PrivateNetworkClassifier._saved,
-        *("delta", "mechanism", "noise_per", "budget_split", "normalization", "batch_size"),
+        *("delta", "mechanism", "budget_split", "normalization", "batch_size"),
     )
-    _kept = (*PrivateNetworkClassifier._kept, "mechanism", "normalization")
+    _architectural = (*PrivateNetworkClassifier._architectural, "mechanism", "normalization")
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         return Network(architecture, "none" if by_row else self.normalization)
 
     def _probabilities(self, scores):
-        if self._made_of["mechanism"] == "dpsgd":
+        if self._fitted_with["mechanism"] == "dpsgd":
             return scores.softmax(dim=1)
         return taylor_probabilities(scores)
 
@@ -264,6 +264,13 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             "mechanism": f"the {self.mechanism} Laplace mechanism per {self.noise_per}",
             "besides": ", and what the pretrained network was trained on" if given else "",
         }
+
+    def _accounts_fit(self, *accounts):
+        if self.mechanism != "dpsgd":
+            return super()._accounts_fit(*accounts)
+        [account] = accounts
+        within = account.epsilon <= self.epsilon * (1 + ROUNDING)
+        return within and account.delta == self.delta
 
     def _train(self, network, rows, labels, random_state):
         if self.mechanism == "dpsgd":

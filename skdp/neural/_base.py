@@ -1,6 +1,7 @@
 """What all private networks share: validation, prediction, long training, files."""
 
 from copy import deepcopy
+from dataclasses import fields
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,11 +20,12 @@ from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._storage import require
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
 # What an accountant may overspend by its search, relatively (that of Opacus: an ε of 0.01).
-_ROUNDING = 0.05
+ROUNDING = 0.05
 # Rows that pass through the network at once in prediction (rule of thumb).
 _PREDICTED_AT_ONCE = 2000
 
@@ -38,6 +40,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     """
 
     epsilon: float
+    noise_per: str
     classes_: np.ndarray
     bounds_: np.ndarray
     network_: torch.nn.Module
@@ -60,9 +63,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "random_state": ["random_state"],
     }
     # Parameters that decide what was fitted, saved with it.
-    _saved: tuple = ("epsilon", "image_shape", "hidden_layer_sizes", "kernel_size")
-    # Those of which the network is made: one that goes on is as it is.
-    _kept: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
+    _saved: tuple = ("epsilon", "noise_per", "image_shape", "hidden_layer_sizes", "kernel_size")
+    # Those of them that decide the layers: a warm start cannot change them.
+    _architectural: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -89,7 +92,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         """
         goes_on = self.warm_start and hasattr(self, "network_")
         if goes_on:
-            self._check_kept()
+            self._check_same_layers()
         else:
             forget_fit(self)
         X, y = validate_private_data(self, X, y, reset=not goes_on)
@@ -121,7 +124,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_ = network.cpu().double().eval()
         self.network_.zero_grad()  # gradients of rows are no part of it
         self.classes_, self.bounds_ = classes, bounds
-        self._remember_kept()
+        self._fitted_with = self._saved_parameters()
         guarantee = accounts[-1].guarantee(X.shape[1], **self._describe())
         self.guarantee_ = self.guarantee_ + guarantee if goes_on else guarantee
         self.accounts_ = [*self.accounts_, *accounts] if goes_on else accounts
@@ -132,22 +135,43 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         """Return the source of noise: None is a cryptographic one there, and no generator."""
         return None if self.random_state is None else random_state
 
-    def _remember_kept(self):
-        self._made_of = self._what_is_kept()
-
-    def _what_is_kept(self):
-        values = {name: getattr(self, name) for name in self._kept}
+    def _saved_parameters(self):
+        values = {name: getattr(self, name) for name in self._saved}
         return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
-    def _check_kept(self):
+    def _check_same_layers(self):
         """Raise ValueError where the fitted network is not of the present parameters."""
-        for name, value in self._what_is_kept().items():
-            former = self._made_of[name]
-            if value != former:
+        present = self._saved_parameters()
+        for name in self._architectural:
+            if present[name] != self._fitted_with[name]:
                 raise ValueError(
                     f"{type(self).__name__}(warm_start=True) goes on with a network of {name}="
-                    f"{former!r}, got {value!r}. Keep it, or set warm_start=False."
+                    f"{self._fitted_with[name]!r}, got {present[name]!r}. Keep it, or set "
+                    "warm_start=False."
                 )
+
+    def _check_guarantee(self):
+        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
+
+        A file may state anything. The last account of each fit is that of one labelled record.
+        """
+        fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
+        n_accounts, remainder = divmod(len(self.accounts_), len(fits))
+        require(remainder == 0, "accounts")
+        require(self._accounts_fit(*self.accounts_[-n_accounts:]), "accounts and parameters")
+        first, *rest = (each.guarantee(self.n_features_in_, **self._describe()) for each in fits)
+        expected = sum(rest, first)
+        for name in (field.name for field in fields(PrivacyGuarantee)):
+            found, derived = getattr(self.guarantee_, name), getattr(expected, name)
+            # Texts say what each of several fits was, and exclude what each was given.
+            several = name in ("mechanism", "excludes")
+            same = derived in found if several else derived == found
+            require(same, f"accounts and {name} of the guarantee")
+
+    def _accounts_fit(self, paper, composed, row):
+        """Return whether the accounts of one fit are such as its parameters give."""
+        protected = self.noise_per == "row" and np.isfinite(self.epsilon)
+        return paper.epsilon == self.epsilon and (protected or not row.holds)
 
     def _architecture(self, n_features, n_classes):
         shape = None if self.image_shape is None else tuple(self.image_shape)
@@ -194,7 +218,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         name = f"{type(self).__name__}(epsilon={self.epsilon:g})"
         if not np.isfinite(account.epsilon):
             warn(f"{name} guarantees nothing for one row: {account.reason}.", PrivacyLeakWarning)
-        elif account.epsilon > self.epsilon * (1 + _ROUNDING):
+        elif account.epsilon > self.epsilon * (1 + ROUNDING):
             warn(
                 f"{name} is {account.epsilon:.4g}-private for one labelled record, not "
                 f"{self.epsilon:g}-private: the papers' budget is for sums over a batch. See "

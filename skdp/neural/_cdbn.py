@@ -193,11 +193,8 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         "pretrain_epochs": [Interval(Integral, 0, None, closed="left")],
         "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
-    _kept = (*PrivateNetworkClassifier._kept, "approximation", "degree")
-    _saved = (
-        *PrivateNetworkClassifier._saved,
-        *("noise_per", "budget_split", "approximation", "degree"),
-    )
+    _architectural = (*PrivateNetworkClassifier._architectural, "approximation", "degree")
+    _saved = (*PrivateNetworkClassifier._saved, "budget_split", "approximation", "degree")
 
     def __init__(
         self,

@@ -31,10 +31,9 @@ def write_network(classifier, path):
     path : str or path-like
         Where to.
     """
-    # The network is of the parameters that it was made with, whatever was set since.
-    made_of = {name: getattr(classifier, name) for name in classifier._saved} | classifier._made_of
     header = {
-        "parameters": {name: _listed(value) for name, value in made_of.items()},
+        # Those of the fit, whatever was set since.
+        "parameters": {name: _listed(value) for name, value in classifier._fitted_with.items()},
         "classes": classifier.classes_.tolist(),
         "n_features": int(classifier.n_features_in_),
         "feature_names": getattr(classifier, "feature_names_in_", np.array([])).tolist(),
@@ -98,7 +97,8 @@ def _build(cls, header, arrays):
     classifier.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
     classifier.network_, classifier.bounds_ = network.eval(), np.array(bounds)
     classifier.classes_, classifier.n_features_in_ = classes, p
-    classifier._remember_kept()
+    classifier._check_guarantee()
+    classifier._fitted_with = classifier._saved_parameters()
     return classifier
 
 

@@ -6,6 +6,30 @@ import pytest
 from skdp.neural import PrivacyAccount
 from skdp.neural._accounts import accounts_frame
 
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *[{"counting": 3}, {"protects": None}, {"reason": b"x"}, {"holds": 1}],
+        *[{"epsilon": value} for value in (-1.0, np.nan, "1", None)],
+        *[{"delta": value} for value in (-1e-9, 1.1, np.nan, "1")],
+        {"epsilon": np.inf},
+    ],
+    ids=str,
+)
+def test_accounts_that_there_cannot_be(changes):
+    sound = {"epsilon": 4.0, "delta": 0.0, "holds": True, "reason": "perturbed once"}
+    settings = {"counting": "one row", "protects": "a labelled record", **sound}
+    PrivacyAccount(**settings)
+    with pytest.raises(ValueError, match="A PrivacyAccount must have texts"):
+        PrivacyAccount(**{**settings, **changes})
+
+
+def test_an_account_that_does_not_hold_guarantees_nothing():
+    paper = PrivacyAccount("as the paper counts", "sums", 1.0, 0.0, False, "it is for sums")
+    assert paper.guarantee(7, "noise").epsilon == np.inf
+
+
 torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not installed")
 
 from skdp import PrivacyLeakWarning

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from skdp import DeepFuzzyClassifier
-from skdp.neural import AdaptiveLaplaceClassifier
+from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -132,6 +132,114 @@ EDITS = {
 def test_files_that_hold_no_network_are_refused(name, fitted, tmp_path):
     with pytest.raises(ValueError, match="no working AdaptiveLaplaceClassifier"):
         AdaptiveLaplaceClassifier.load(rewritten(fitted, tmp_path / "network", EDITS[name]))
+
+
+def forged(field, value):
+    return lambda h: h["guarantee"].update({field: value})
+
+
+def shrink(header):
+    """Halve the guarantee and the account behind it, of the paper too."""
+    for stated in (header["guarantee"], *header["accounts"]):
+        stated["epsilon"] /= 2
+
+
+CONTRADICTIONS = {
+    "half the epsilon": lambda h: h["guarantee"].update(epsilon=h["guarantee"]["epsilon"] / 2),
+    "twice the epsilon": lambda h: h["guarantee"].update(epsilon=h["guarantee"]["epsilon"] * 2),
+    "another delta": forged("delta", 1e-3),
+    "another unit": forged("unit", "record"),
+    "other neighbours": forged("relation", "add/remove"),
+    "a step": forged("sensitivity", 1.0),
+    "other columns": forged("n_features", 32),
+    "other coverage": forged("covers", "the trained network, its rows and labels"),
+    "nothing excluded": forged("excludes", "nothing"),
+    "another mechanism": forged("mechanism", "the identical Laplace mechanism per row"),
+    "half the accounts' epsilon too": shrink,
+    "no accounts": lambda h: h["accounts"].clear(),
+    "an account too few": lambda h: h["accounts"].pop(0),
+    "an account that does not hold": lambda h: h["accounts"][-1].update(holds=False),
+    "an account of no kind": lambda h: h["accounts"][-1].update(holds="yes"),
+    "noise per batch": lambda h: (
+        h["parameters"].update(noise_per="batch"),
+        h["guarantee"].update(mechanism=h["guarantee"]["mechanism"].replace("row", "batch")),
+    ),
+    "another epsilon": lambda h: h["parameters"].update(epsilon=0.5),
+    "no noise": lambda h: (h["parameters"].update(epsilon=np.inf), paper_of(h, np.inf)),
+    "another fit": lambda h: h["accounts"].extend(h["accounts"]),
+}
+
+
+def paper_of(header, epsilon):
+    header["accounts"][0].update(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_guarantees_that_contradict_accounts_or_parameters_are_refused(name, fitted, tmp_path):
+    path = rewritten(fitted, tmp_path / "network", lambda h, a: CONTRADICTIONS[name](h))
+    with pytest.raises(ValueError, match="no working AdaptiveLaplaceClassifier"):
+        AdaptiveLaplaceClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"noise_per": "batch"}, {"epsilon": np.inf}, {"pretrained": "private"}], ids=str
+)
+def test_a_file_cannot_turn_no_guarantee_into_one(settings, some_digits, small, tmp_path):
+    network = AdaptiveLaplaceClassifier(**{**small, **settings}).fit(*some_digits)
+
+    def claim(header, arrays):
+        header["guarantee"].update(epsilon=1.0)
+        header["accounts"][-1].update(epsilon=1.0)
+
+    path = rewritten(network, tmp_path / "network", claim)
+    with pytest.raises(ValueError, match="accounts and epsilon of the guarantee do not fit"):
+        AdaptiveLaplaceClassifier.load(path)
+
+
+def test_a_belief_network_s_guarantee_is_checked_too(some_digits, small, tmp_path):
+    network = PrivateCDBNClassifier(noise_per="batch", **small).fit(*some_digits)
+    network.save(tmp_path / "network")
+    header, arrays = load_arrays(tmp_path / "network", "PrivateCDBNClassifier")
+    header["guarantee"].update(epsilon=0.5)
+    save_arrays(tmp_path / "network", "PrivateCDBNClassifier", header, arrays)
+    with pytest.raises(ValueError, match="accounts and epsilon of the guarantee do not fit"):
+        PrivateCDBNClassifier.load(tmp_path / "network")
+    header["accounts"][-1].update(epsilon=0.5, holds=True)
+    save_arrays(tmp_path / "network", "PrivateCDBNClassifier", header, arrays)
+    with pytest.raises(ValueError, match="accounts and parameters do not fit"):
+        PrivateCDBNClassifier.load(tmp_path / "network")
+
+
+@pytest.mark.parametrize(
+    ("stated", "what"),
+    [({"epsilon": 9.0}, "accounts and parameters"), ({"delta": 1e-9}, "accounts and parameters"),
+     ({"relation": "replace-one"}, "accounts and relation of the guarantee")],
+    ids=str,
+)  # fmt: skip
+def test_the_guarantee_of_dpsgd_is_that_of_its_account(stated, what, some_digits, small, tmp_path):
+    network = AdaptiveLaplaceClassifier(mechanism="dpsgd", **small).fit(*some_digits)
+
+    def forge(header, arrays):
+        header["guarantee"].update(stated)
+        numbers = {name: value for name, value in stated.items() if name != "relation"}
+        header["accounts"][-1].update(numbers)
+
+    path = rewritten(network, tmp_path / "network", forge)
+    with pytest.raises(ValueError, match=f"{what} do not fit"):
+        AdaptiveLaplaceClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    "second", [{"epsilon": 2.0}, {"noise_per": "batch"}, {"mechanism": "dpsgd"}], ids=str
+)
+def test_several_fits_come_back_with_what_all_of_them_spent(second, some_digits, small, tmp_path):
+    first = {"mechanism": second.get("mechanism", "adaptive")}
+    network = AdaptiveLaplaceClassifier(warm_start=True, **first, **small).fit(*some_digits)
+    network.set_params(**second).fit(*some_digits)
+    network.save(tmp_path / "network")
+    copy = AdaptiveLaplaceClassifier.load(tmp_path / "network")
+    assert copy.guarantee_ == network.guarantee_
+    assert copy.accounts_ == network.accounts_
 
 
 @pytest.mark.parametrize(
