@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -31,6 +32,8 @@ BUDGET = ("epsilon", "delta", "sensitivity")
 _DEFAULT_SENSITIVITY = 1.0
 # No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
 _FARTHEST = 50
+# What a label of a column of objects may be.
+_LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
 # Public bounds of every column that an encoder makes.
 _ENCODED = (0, 1)
 
@@ -289,20 +292,45 @@ def make_response(label_noise, schema):
     return clone(label_noise).set_params(classes=listed)
 
 
-def check_source_labels(y):
-    """Raise ValueError unless all rows have a label, and these are classes; tell none of them.
+def class_labels(labels):
+    """Return labels that a classifier can learn, each of which a release can hold.
 
     Parameters
     ----------
-    y : ndarray of shape (n_samples,)
+    labels : ndarray of shape (n_samples,)
+        From :func:`check_labels`.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        Numbers, or text.
+
+    Raises
+    ------
+    ValueError
+        When there are none, or not all have one. No label is told.
     """
-    if y.dtype.kind == "O" and any(is_missing(label) for label in y.tolist()):
+    if not len(labels):
+        raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
+    if labels.dtype.kind == "O":
+        listed = labels.tolist()
+        known = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
+        if known and any(is_missing(label) for label in listed):
+            raise ValueError(
+                "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). "
+                "Leave them out, or list the classes in the schema of an encoder: rows of no "
+                "class are left out, where labels are not private."
+            )
+        labels = np.array(listed) if known else labels
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity. Leave out rows without a label.")
+    if labels.dtype.kind not in "biufU":
         raise ValueError(
-            "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). Leave "
-            "them out, or list the classes in the schema of an encoder: rows of no class are left "
-            "out, where labels are not private."
+            "Unknown label type: the 'y' parameter of DPSource.fit must hold text, or whole "
+            "numbers of 64 bits at most."
         )
-    check_classification_targets(y)
+    check_classification_targets(labels)
+    return labels
 
 
 def check_scale(noise, X):

@@ -138,7 +138,7 @@ def _column(y):
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     try:
         return as_elements(y)
-    except ValueError:
+    except Exception:  # whatever y raises, its message is not for others
         return None
 
 

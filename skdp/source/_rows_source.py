@@ -25,13 +25,14 @@ from skdp.source._perturbation import (
     NOISES,
     about_release,
     check_scale,
-    check_source_labels,
+    class_labels,
     make_noise,
     make_response,
     perturb_labels,
     perturb_rows,
     warn_of_unstated_range,
 )
+from skdp.source._preparation import check_labels, read_numbers
 from skdp.source._private_fit import (
     charge,
     default_settings,
@@ -42,7 +43,7 @@ from skdp.source._private_fit import (
 from skdp.source._tables import encode_table, encoded_columns
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
-from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
+from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
@@ -383,16 +384,15 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     def _read(self, X, y):
         """Return rows as numbers, labels, and what is public about bounded columns, or None."""
         if self.encoder is None:
-            X, y = validate_private_data(self, X, y)
-            check_source_labels(y)
+            X = read_numbers(self, X)
+            labels = class_labels(check_labels(y, X))
             if self.bounds is None:
-                return X, y, None
+                return X, labels, None
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
-            return X, y, PublicColumns.of_array(*public)
+            return X, labels, PublicColumns.of_array(*public)
         columns = encoded_columns(self.encoder, X)
         rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
-        rows, labels = validate_private_data(BaseEstimator(), rows, labels)
-        check_source_labels(labels)
+        labels = class_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 

@@ -89,7 +89,7 @@ def people():
 
 
 def newcomers(k):
-    """Yield k rows each of a person who may come: usual, extreme, of a rare class or of several."""
+    """Yield k rows each of a person who may come: usual, extreme, of a rare class or several."""
     rng = np.random.RandomState(2)
     corners = np.array([np.zeros(N_FEATURES), np.ones(N_FEATURES), np.arange(N_FEATURES) % 2])
     for corner in corners:
