@@ -2,15 +2,14 @@
 
 import numpy as np
 
-from skdp.commands._tables import missing_cells
-from skdp.tabular import CategoryColumn
+from skdp.tabular import Vocabulary, missing_values
 
 
 def class_labels(values, classes):
     """Return the class of each cell, None for what is none, and which cells are not empty.
 
-    A cell is compared as a category is, by itself: the text "1", "1.0" and the number 1 are
-    the class 1.
+    A cell is compared as labels are everywhere, by itself: the text "1", "1.0" and the number 1
+    are the class 1.
 
     Parameters
     ----------
@@ -34,7 +33,5 @@ def class_labels(values, classes):
     >>> labels.tolist(), given.tolist()
     ([1, None, 0, None], [True, False, True, True])
     """
-    column = CategoryColumn("label", tuple(classes))
-    codes = column.codes(values)
-    labels = np.array([*classes, None], dtype=object)[codes]
-    return labels, (codes >= 0) | ~missing_cells(values)
+    codes = Vocabulary(classes).codes(values)
+    return np.array([*classes, None], dtype=object)[codes], ~missing_values(values)

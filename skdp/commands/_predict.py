@@ -9,15 +9,13 @@ from skdp.commands._labels import class_labels
 from skdp.commands._screen import note, tell
 from skdp.commands._tables import (
     TABLES,
-    by_schema,
     check_columns,
     check_ending,
-    missing_cells,
-    numbers,
     read_table,
     write_table,
 )
 from skdp.release import Release
+from skdp.tabular import numbers
 from skdp.transfer import DPTransferClassifier
 
 NAME = "predict"
@@ -79,17 +77,6 @@ def _labels(frame, release, arguments):
     return labels
 
 
-def _given(frame, schema):
-    """Return the columns of a schema, with text that is no number: the release warns of it."""
-    columns = by_schema(frame, schema)
-    for column in schema.columns:
-        values = frame[column.name]
-        if values.dtype == object:
-            listed = values.isin(getattr(column, "categories", ()))
-            columns[column.name] = values.mask(missing_cells(values) & ~listed, None).array
-    return columns
-
-
 def _rows(frame, release, arguments):
     """Return the columns that the release knows, in the types that it expects."""
     where = f"the release {arguments.release!r}"
@@ -98,7 +85,7 @@ def _rows(frame, release, arguments):
         # Of what is missing, the release is restricted to the rest; of everything, it is refused.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)
-        return _given(frame, release.encoder.restrict(shared))
+        return frame[shared]
     if release.feature_names is None:
         names = [name for name in frame.columns if name != arguments.label]
     else:

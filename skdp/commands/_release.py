@@ -5,13 +5,12 @@ from pathlib import Path
 
 from skdp.commands._arguments import add_label, add_output, between
 from skdp.commands._files import check_output
-from skdp.commands._labels import class_labels
 from skdp.commands._screen import note, tell
-from skdp.commands._tables import by_schema, check_columns, read_table
+from skdp.commands._tables import check_columns, read_table
 from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
 from skdp.source import DPStatisticsSource
-from skdp.tabular import Schema
+from skdp.tabular import Schema, missing_values
 
 NAME = "release"
 HELP = """Make a release of private rows: noisy sums that protect whole records, or persons.
@@ -128,16 +127,16 @@ def _rows(arguments, schema):
     for argument, name in asked.items():
         check_columns(frame, [name] if name else [], arguments.table, argument)
     check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
-    labels, _ = class_labels(frame[arguments.label], schema.classes)
+    columns, labels = frame[list(schema.names)], frame[arguments.label]
     if arguments.group is None:
-        return by_schema(frame, schema), labels, None
+        return columns, labels, None
     groups = frame[arguments.group]
-    if (groups.isna() | groups.isin([""])).any():
+    if missing_values(groups).any():
         raise ValueError(
             f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
             "such rows out."
         )
-    return by_schema(frame, schema), labels, groups
+    return columns, labels, groups
 
 
 def _charge(arguments, source, frame, labels, groups):

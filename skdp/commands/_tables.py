@@ -1,24 +1,20 @@
 """Tables of CSV and Parquet files, in and out.
 
-A CSV file has text only. What a cell means is decided by the public schema and by that cell
-alone, never by other cells: pandas would take a column of whole numbers for another one where a
-single row holds text. No message repeats anything of the file, its header included: in a file
-without a header the first record is in its place.
+Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
+message repeats anything of the file, its header included: in a file without a header the first
+record is in its place.
 """
 
 import csv
 import importlib
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from skdp.commands._files import written_whole
-from skdp.tabular import NumericColumn
+from skdp.tabular import missing_values, numbers
 
 TABLES = (".csv", ".parquet")
-# What stands for a missing value in tables, besides an empty cell, unless it is a category.
-_MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"})
 
 
 def read_table(path):
@@ -103,52 +99,6 @@ def check_columns(frame, names, path, where):
         raise ValueError(f"{path!r} has {_listed(twice)} more than once. Leave one of each.")
 
 
-def by_schema(frame, schema):
-    """Return the columns of a schema, numbers among them as numbers.
-
-    What is no number becomes missing, as for :class:`skdp.TabularEncoder`, which goes on to
-    compare categories.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With these columns.
-
-    schema : Schema
-
-    Returns
-    -------
-    columns : DataFrame
-    """
-    columns = {}
-    for column in schema.columns:
-        values = frame[column.name]
-        columns[column.name] = (
-            numbers(values) if isinstance(column, NumericColumn) else values.array
-        )
-    return pd.DataFrame(columns)
-
-
-def numbers(values):
-    """Return a column as floats, NaN where a cell is no number; dates stay what they are.
-
-    Examples
-    --------
-    >>> numbers(pd.Series(["1.5", "", "many"], dtype=object)).tolist()
-    [1.5, nan, nan]
-    """
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return values.to_numpy(dtype=float, na_value=np.nan)
-    if values.dtype != object:
-        return values.array
-    return np.array([_number(value) for value in values], dtype=float)
-
-
-def missing_cells(values):
-    """Return which cells are empty, or text that stands for a missing value."""
-    return (values.isna() | values.isin(_MISSING)).to_numpy(dtype=bool)
-
-
 def inferred(frame):
     """Return a public table with columns of numbers where all cells are numbers.
 
@@ -173,24 +123,17 @@ def inferred(frame):
 
 
 def _inferred(values):
-    values = values.astype(object).mask(missing_cells(values), None)
+    values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
     # Whole numbers stay whole beside missing ones: a class is 1, not 1.0.
     found = pd.Series(numbers(values), index=values.index).convert_dtypes()
-    if not present.any() or found[present].isna().any() or _are_booleans(values[present]):
+    if not present.any() or found[present].isna().any() or _are_truths(values[present]):
         return values
     return found
 
 
-def _are_booleans(values):
-    return all(isinstance(value, bool | np.bool_) for value in values)
-
-
-def _number(value):
-    try:
-        return np.nan if pd.isna(value) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
+def _are_truths(values):
+    return values.astype(str).str.lower().isin(["true", "false"]).any()
 
 
 def _read_csv(path):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee
 from skdp.privacy._ledger_file import LedgerFile, check_limit
+from skdp.utils._warnings import warn
 
 # A sum of floats may miss its limit by a rounding, relative to the limit.
 _ROUNDING = 1e-12
@@ -44,7 +44,8 @@ class PrivacyLedger:
         JSON file that holds limits and entries between processes. It is read and written with
         every entry, under a lock, so that several ledgers on one file are one account; it is on
         disk before a release is granted. The path is resolved once. It is made where it does
-        not exist, and must not vanish, be shortened or be replaced by an older copy later.
+        not exist, for its owner alone to read, and keeps whatever permissions it is given; it
+        must not vanish, be shortened or be replaced by an older copy later.
 
     Attributes
     ----------
@@ -140,11 +141,9 @@ class PrivacyLedger:
                 "restored: what it held remains spent."
             ) from error
         if set(ledger._limits.values()) == {None}:
-            warnings.warn(
+            warn(
                 f"The ledger {str(file.path)!r} has no limits: it adds up what is released and "
-                "refuses nothing. Set them once: PrivacyLedger(epsilon=..., delta=..., path=...).",
-                UserWarning,
-                stacklevel=2,
+                "refuses nothing. Set them once: PrivacyLedger(epsilon=..., delta=..., path=...)."
             )
         return ledger
 

@@ -1,9 +1,7 @@
 """The file of a ledger: read whole or not at all, written before anything is granted."""
 
-import hashlib
 import json
 import os
-import secrets
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,6 +9,7 @@ from numbers import Real
 from pathlib import Path
 
 from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.utils._files import PRIVATE, checksum, write_whole
 
 _FORMAT = "skdp ledger"
 _VERSION = 1
@@ -62,7 +61,7 @@ class LedgerFile:
         while True:
             try:
                 with self._named():
-                    os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+                    os.close(os.open(lock, os.O_CREAT | os.O_EXCL, PRIVATE))
                 break
             except FileExistsError:
                 if time.monotonic() > deadline:
@@ -130,6 +129,8 @@ class LedgerFile:
     def write(self, limits, entries):
         """Replace the file; when this returns, the new account is on disk.
 
+        A new file is for its owner alone; one that is replaced keeps its permissions.
+
         Parameters
         ----------
         limits : dict of str to (float or None)
@@ -142,25 +143,9 @@ class LedgerFile:
             "limits": limits,
             "entries": [(name, asdict(guarantee)) for name, guarantee in entries],
         }
-        content["sha256"] = _digest(content)
-        # The old account stays whole until the new one is.
-        # Nobody can guess its name and put a link to another file there.
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
-        try:
-            with self._named():
-                with open(draft, "x", encoding="utf-8") as file:
-                    json.dump(content, file, indent=1)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(draft, self.path)
-        finally:
-            draft.unlink(missing_ok=True)
-        if os.name == "posix":  # elsewhere a folder cannot be opened
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        content["sha256"] = checksum(content)
+        with self._named(), write_whole(self.path, mode=PRIVATE) as file:
+            file.write(json.dumps(content, indent=1).encode())
 
 
 def check_limit(name, limit):
@@ -189,17 +174,13 @@ def _parse(text):
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")
-    checksum = content.pop("sha256")
+    stated = content.pop("sha256")
     if content["format"] != _FORMAT or content["version"] != _VERSION:
         raise ValueError(f"not version {_VERSION} of a ledger of skdp")
-    if checksum != _digest(content):
+    if stated != checksum(content):
         raise ValueError("its checksum does not match")
     limits = {name: content["limits"][name] for name in LIMITS}
     for name, limit in limits.items():
         check_limit(name, limit)
     entries = [(str(name), PrivacyGuarantee(**fields)) for name, fields in content["entries"]]
     return limits, entries
-
-
-def _digest(content):
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -171,43 +171,6 @@ def require(condition, what):
         raise ValueError(f"{what} do not fit")
 
 
-def stored_estimator(cls, header, saved):
-    """Return an unfitted estimator of stored parameters, and what else its header holds.
-
-    Parameters
-    ----------
-    cls : type
-        Of the estimator.
-
-    header : dict
-        With ``parameters``, ``dtype`` and ``n_parts``.
-
-    saved : collection of str
-        Names of the parameters.
-
-    Returns
-    -------
-    estimator : object
-        Its parameters are such as it takes.
-
-    dtype : dtype
-        float32 or float64.
-
-    counts : list of int
-        ``n_parts``, all positive.
-    """
-    parameters = header["parameters"]
-    require(set(parameters) == set(saved), "parameters")
-    estimator = cls(**parameters)
-    estimator._validate_params()
-    require(isinstance(header["dtype"], str), "dtype")
-    dtype = np.dtype(header["dtype"])
-    require(dtype in (np.float32, np.float64), "dtype")
-    counts = header["n_parts"]
-    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
-    return estimator, dtype, counts
-
-
 def stored_array(arrays, key, dtype, shape):
     """Return an array that was read from a file, checked.
 
@@ -266,7 +229,8 @@ def stored_labels(labels):
     Raises
     ------
     ValueError
-        When it is no list, or would take far more memory than the labels do.
+        When it is no list of finite numbers or of text, or would take far more memory than the
+        labels do.
 
     Examples
     --------
@@ -274,12 +238,13 @@ def stored_labels(labels):
     >>> stored_labels(["ant", "bee"])
     array(['ant', 'bee'], dtype='<U3')
     """
-    if not isinstance(labels, list):
-        raise ValueError("labels do not fit: they are no list")
+    require(isinstance(labels, list) and len({type(label) for label in labels}) == 1, "labels")
     longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
-    if longest * len(labels) > _MOST_CHARACTERS:
-        raise ValueError("labels do not fit: they are too long")
-    return np.array(labels)
+    require(longest * len(labels) <= _MOST_CHARACTERS, "lengths of labels")
+    array = np.array(labels)
+    require(array.ndim == 1 and array.dtype.kind in "biufU", "labels")
+    require(array.dtype.kind != "f" or np.isfinite(array).all(), "labels")
+    return array
 
 
 def read_archive(file, mmap_mode=None):

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from skdp import Schema, TabularEncoder
-from skdp.commands._tables import by_schema, inferred, numbers, read_table
+from skdp.commands._tables import inferred, read_table
+from skdp.tabular import numbers
 
 SCHEMA = Schema.from_mapping(
     {
@@ -20,7 +21,7 @@ def write(path, text):
 
 
 def encoded(table):
-    return TabularEncoder(SCHEMA).fit_transform(by_schema(table, SCHEMA))
+    return TabularEncoder(SCHEMA).fit_transform(table)
 
 
 def test_cells_are_text_whatever_stands_around_them(tmp_path):

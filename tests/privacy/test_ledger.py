@@ -676,6 +676,22 @@ def test_no_link_beside_the_file_is_written_through(X, tmp_path):
     assert names == ["ledger.json", "ledger.json.new", "victim"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
+def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path):
+    path = tmp_path / "ledger.json"
+    before = os.umask(0o022)
+    try:
+        ledger = PrivacyLedger(epsilon=1.0, path=path)
+        assert path.stat().st_mode & 0o777 == 0o600
+        ledger.release(OptimalDPNoise(0.25), X)
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o640)
+        ledger.release(OptimalDPNoise(0.25), X)
+        assert path.stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
 def test_a_draft_that_fails_is_removed(X, tmp_path, monkeypatch):
     ledger = PrivacyLedger(path=tmp_path / "ledger.json")
 
