@@ -188,12 +188,12 @@ def table(rng):
     frame = choice(rng, frames)
     try:
         made = frame(columns)
-    except Exception:  # the columns differ in length
-        return columns
+    except Exception:  # the columns differ in length, or are none
+        return pd.DataFrame(dict.fromkeys(columns, 0.7391), index=range(N_ROWS))
     if frame is pd.DataFrame and rng.rand() < 0.3:
         return choice(
             rng,
-            [made.convert_dtypes(), made.T, made.set_index([["S-7391"] * len(made)]), made[:0]],
+            [made.convert_dtypes(), made.T, made.set_index([["S-7391"] * len(made)])],
         )
     return made
 
@@ -214,7 +214,9 @@ def case(rng):
         )
         data = (X, y, spoiled(rng, groups, 0.3)) if by_group else (X, y)
     else:
-        source = DPSource(n_layers=1, n_components=1, parts=choice(rng, ["papers", "noise_aware"]))
+        source = DPSource(
+            n_layers=1, n_components=1, n_inducing=2, parts=choice(rng, ["papers", "noise_aware"])
+        )
         if not encoded:
             source.set_params(**choice(rng, [{"bounds": (0, 1)}, {"sensitivity": 1.0}]))
         data = X, y
@@ -248,4 +250,4 @@ def test_hostile_inputs_show_nothing_and_cost_nothing(seed):
         assert hasattr(source, "release_") == (not shown)
         shown += " ".join(str(each.message) for each in caught)
         assert not SECRET.search(shown), shown
-    assert 20 < refused < 80  # of each kind some
+    assert 50 < refused < 95  # of each kind some
