@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.utils import check_array
 
 from skdp.release._validation import check_names
-from skdp.tabular import NumericColumn, fitted_encoder
+from skdp.tabular import NumericColumn, fitted_encoder, missing_values
 from skdp.utils._warnings import warn
 
 # How far beyond its public bounds a value must lie to count, in widths of these, and of how many
@@ -81,7 +81,7 @@ def _numeric_columns(schema, X):
     """Yield names, values that are there and bounds of the numeric columns of a table."""
     for column in schema.columns:
         if isinstance(column, NumericColumn):
-            values = column.numbers(X[column.name].to_numpy())
+            values = column.numbers(X[column.name])
             yield column.name, values[~np.isnan(values)], column.low, column.high
 
 
@@ -89,8 +89,8 @@ def _warn_of_unread(schema, X):
     """Warn of columns in which many values are no number, or no category of the schema."""
     found = []
     for column in schema.columns:
-        values = X[column.name].to_numpy()
-        given = ~pd.isna(values)
+        values = X[column.name]
+        given = ~missing_values(values)
         read = ~np.isnan(column.positions(values))
         if (given & ~read).sum() > _MANY * given.sum():
             found.append(column.name)

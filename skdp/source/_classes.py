@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
+from skdp.tabular import canonical, same_value
 from skdp.utils._labels import is_missing, natural_labels
 from skdp.utils._warnings import warn
 
@@ -43,13 +44,16 @@ def class_list(given, schema, y):
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
     labels = y.tolist()
-    if not _alike(labels):
+    different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
+    # Of several spellings of a class, as "1" and "1.0", the first.
+    known = {canonical(label): label for label in different}
+    if None in known:
         raise ValueError(
             "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
             "the classes in the 'classes' parameter: rows of no class of the list are left out."
         )
     check_classification_targets(natural_labels(y))
-    classes = np.array(sorted(set(labels)))
+    classes = np.array(sorted(known.values()))
     if len(classes) < 2:
         raise ValueError(
             "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
@@ -75,6 +79,12 @@ def _listed(given):
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
             f"{labels!r:.200}."
+        )
+    fault = same_value(labels)
+    if fault is not None:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
+            "the list and in y."
         )
     return np.array(labels)
 

@@ -6,18 +6,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.source._private_rows import PrivateRows
-from skdp.tabular import fitted_encoder
+from skdp.tabular import canonical, encode_table, person_ids
 from skdp.utils._private_data import as_elements, check_table, validate_private_data
 from skdp.utils._warnings import warn
 
-# What labels of a dtype are; those of others, as of objects, are known by their values alone.
+# What labels of a dtype are, where it cannot be text.
 _KINDS = {
     "b": "booleans",
     "i": "numbers",
     "u": "numbers",
     "f": "numbers",
-    "U": "text",
-    "S": "bytes",
     "M": "dates",
     "m": "durations",
 }
@@ -75,11 +73,7 @@ def read_numbers(estimator, X, **settings):
 
 def encode_rows(columns, X):
     """Return rows of a table as bounded numbers, by the schema of its columns."""
-    encoder = fitted_encoder(columns.schema)
-    if len(X) == 0:  # which the encoder's own steps refuse
-        encoder.fit(X)
-        return np.empty((0, columns.n_features))
-    return encoder.transform(X).astype(np.float64, copy=False)
+    return encode_table(columns.schema, X)
 
 
 def label_rows(X, y, groups, classes, by_group):
@@ -109,7 +103,8 @@ def label_rows(X, y, groups, classes, by_group):
     ValueError
         When they do not fit together.
     """
-    return PrivateRows.of_labels(X, y, classes, check_groups(groups, len(y), by_group))
+    groups = check_groups(groups, len(y), by_group)
+    return PrivateRows.of_labels(X, y, classes, None if groups is None else person_ids(groups))
 
 
 def check_labels(y, X):
@@ -143,14 +138,20 @@ def _column(y):
 
 
 def check_kind(y, classes):
-    """Raise ValueError where labels cannot equal classes, by their dtype and not their values."""
-    dtype = getattr(y, "dtype", None)
-    given, listed = _KINDS.get(getattr(dtype, "kind", "O")), _KINDS.get(classes.dtype.kind)
-    if len(y) and given not in (None, listed):
+    """Raise ValueError where labels cannot equal classes, by their type and not their values.
+
+    Text of any type can: what is a number among numbers is text among text.
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind not in _KINDS or not len(y):
+        return
+    forms = set(map(canonical, classes.tolist()))
+    possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
+    if not any(isinstance(form, float) for form in forms & possible):
         raise ValueError(
-            f"The 'y' parameter holds {given} and the 'classes' parameter or schema "
-            f"{listed}, so that no label is one of the classes. Write both alike, as in "
-            "classes=[0, 1] for y = [0, 1, 0]."
+            f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
+            "schema is one of these, so that no label is one of the classes. Write both alike, "
+            "as in classes=[0, 1] for y = [0, 1, 0]."
         )
 
 

@@ -8,11 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skdp.source._sums import ExactSums, chunk_rows
+from skdp.tabular import Vocabulary
 from skdp.utils._linalg import as_slice
-from skdp.utils._private_data import as_elements
-
-# Labels that are looked up at a time (rule of thumb).
-_LABELS = 2**16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +61,7 @@ class PrivateRows:
         ValueError
             When a row has no group.
         """
-        class_indices = _positions(as_elements(y), classes)
+        class_indices = Vocabulary(classes.tolist()).codes(y)
         if groups is None:
             return cls(X, class_indices, len(classes))
         sizes, persons = group_sizes(groups)
@@ -84,23 +81,6 @@ class PrivateRows:
         zero = ExactSums.zero(self.n_classes, grid.n_basis)
         parts = (ExactSums.of_rows(Q, y, self.n_classes, k) for Q, y, k in self.chunks(grid))
         return replace(reduce(add, parts, zero), persons=self.persons)
-
-
-def _positions(y, classes):
-    """Return the position of each label among the classes, or −1."""
-    # Each label is looked up by itself, so that none depends on the others; and a few at a time
-    # as Python's objects, which may be many times as large.
-    position = {label: c for c, label in enumerate(classes.tolist())}
-    parts = (y[i : i + _LABELS].tolist() for i in range(0, len(y), _LABELS))
-    found = (_position(position, label) for labels in parts for label in labels)
-    return np.fromiter(found, dtype=np.int64, count=len(y))
-
-
-def _position(position, label):
-    try:
-        return position.get(label, -1)
-    except (TypeError, ValueError):  # has no hash, or cannot be compared: no class is such
-        return -1
 
 
 def group_sizes(groups):

@@ -56,8 +56,10 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     the class counts are protected too. :attr:`guarantee_` states it;
     :meth:`~skdp.PrivacyGuarantee.to_replace_one` says what that means for a record that may be
     another one. **What is public**: the columns, their bounds and their encoder, the list of
-    classes, all parameters, the types of columns, labels and ids (float32 rows are not encoded
-    as float64 ones are), and whether the input is refused: an error is for its owner alone.
+    classes, all parameters, whether an array's numbers are float32 (which are not summed as
+    float64 ones are), and whether the input is refused: an error is for its owner alone. What
+    a row of a table is encoded to, and which class its label is, depends on that row and on the
+    schema, whatever types a program gave the columns because of other rows.
     Nothing of these may be chosen by looking at the rows.
 
     Parameters
@@ -85,9 +87,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         The public list of classes. Rows of other classes are left out, classes without rows
         are released all the same. None: that of the encoder's schema; with neither, the names
         in y are taken, which tells that each of them occurs, and warns. Labels are compared as
-        they are: "Dead", "dead " and, in a column of objects, 0 are other labels than "dead" and
-        "0", and are left out without a word. ``set(y) - set(classes)`` says on the owner's screen
-        which these are; correct their spelling, and leave the list as it is.
+        categories are: 1, 1.0, "1" and True are one label, but "Dead" and "dead " are others than
+        "dead", and are left out silently. ``set(y) - set(classes)`` says on the owner's
+        screen which these are; correct their spelling, and leave the list as it is.
 
     model : {"auto", "linear", "mixtures", "regression"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
@@ -453,9 +455,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     def _guarantee(self, plan, queries):
         columns = plan.columns
+        refusals = "refusals of the input"
+        if columns.schema is None:
+            refusals += ", and whether its numbers are float32"
         excludes = (
             "what is public: columns, bounds, encoder, the list of classes, parameters; "
-            "refusals and types of the input; queries to the release"
+            f"{refusals}; queries to the release"
         )
         if self.classes is None and (columns.schema is None or columns.schema.classes is None):
             excludes += "; that each class occurs, as the list was taken from y"

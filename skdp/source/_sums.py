@@ -1,7 +1,6 @@
 """Exact sums over private rows: the same whole numbers whatever the order or the chunks."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -108,24 +107,13 @@ class ExactSums:
 
 
 def refuse_shared_persons(some, others):
-    """Raise ValueError where a person is in both sets, or ids are numbers here and text there."""
-    kinds = {isinstance(person, str) for person in (*_one_of(some), *_one_of(others))}
-    if len(kinds) > 1:
-        raise ValueError(
-            "The 'groups' parameter holds text in some chunks and whole numbers in others, so "
-            "that nobody could be known again. Convert ids to text or whole numbers, the same "
-            "way in all chunks."
-        )
+    """Raise ValueError where a person is in both sets."""
     if not some.isdisjoint(others):
         raise ValueError(
             "The 'groups' parameter names persons who have rows in several chunks, so that what "
             "one person adds is not bounded. Sort the rows by person, and never divide those of "
             "one person between chunks."
         )
-
-
-def _one_of(persons):
-    return list(islice(persons, 1))
 
 
 def weighed(Q, sizes):

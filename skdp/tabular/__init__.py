@@ -6,10 +6,20 @@ or categories the private rows have is private itself.
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._drafting import schema_from
-from skdp.tabular._encoder import TabularEncoder, fitted_encoder
+from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
 from skdp.tabular._explaining import explain_prediction
 from skdp.tabular._explanation import ColumnEffect, Explanation
 from skdp.tabular._schema import Schema, as_schema
+
+# Shared within skdp, undocumented.
+from skdp.tabular._values import (
+    Vocabulary,
+    canonical,
+    missing_values,
+    numbers,
+    person_ids,
+    same_value,
+)
 
 __all__ = [
     "CategoryColumn",

@@ -16,6 +16,7 @@ from skdp.tabular._columns import (
     description_of,
     is_text,
 )
+from skdp.tabular._values import same_value
 from skdp.utils._validation import checked_subset
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
@@ -386,6 +387,11 @@ def _check_classes(classes):
         raise ValueError(
             "The 'classes' of the schema must be two or more different labels, all of them text "
             "or all of them finite numbers of one type; list each class once."
+        )
+    fault = same_value(classes)
+    if fault is not None:
+        raise ValueError(
+            f"The schema {fault}, as 'classes'; spell them differently in schema and table."
         )
 
 

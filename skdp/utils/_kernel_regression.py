@@ -72,15 +72,6 @@ def kmeans_centres(x, n_centres, random_state):
     return kmeans.fit(x).cluster_centers_
 
 
-def kmeans_partition(X, n_subsets, random_state):
-    """Return the row indices of each of n_subsets non-empty clusters of X."""
-    if n_subsets == 1:
-        return [np.arange(len(X))]
-    labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
-    subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
-    return [rows for rows in subsets if rows.size]
-
-
 def inverse_squared_range(x):
     """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
     ranges = np.ptp(x, axis=0)

@@ -8,7 +8,6 @@ from skdp.utils._kernel_regression import (
     DiagonalRegression,
     inverse_squared_range,
     kmeans_centres,
-    kmeans_partition,
     log_kernel,
     regularised,
     resolve_count,
@@ -36,21 +35,6 @@ def test_no_more_centres_than_distinct_rows():
     x = np.repeat(np.eye(3), 4, axis=0)
     assert_array_equal(kmeans_centres(x, 12, None), np.unique(x, axis=0))
     assert len(kmeans_centres(x, 2, np.random.RandomState(0))) == 2
-
-
-def test_partition_is_a_partition(rng):
-    X = rng.rand(100, 3)
-    subsets = kmeans_partition(X, 4, 0)
-    assert len(subsets) == 4
-    assert_array_equal(np.sort(np.concatenate(subsets)), np.arange(100))
-    assert_array_equal(kmeans_partition(X, 1, 0)[0], np.arange(100))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_partition_of_duplicates_has_no_empty_subset():
-    subsets = kmeans_partition(np.repeat(np.eye(2), 10, axis=0), 5, 0)
-    assert sum(map(len, subsets)) == 20
-    assert min(map(len, subsets)) > 0
 
 
 def kr(x, z, w):

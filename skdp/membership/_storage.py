@@ -1,15 +1,103 @@
-"""Fitted classifiers as a JSON header and arrays, and back."""
+"""Models of groups of autoencoders as a JSON header and arrays, and back."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.membership._autoencoder import with_parameters_of
+from skdp.membership._cdmma import CDMMA
 from skdp.membership._classifier import WideCDMMAClassifier
-from skdp.membership._layer import Layer
-from skdp.membership._wide import make_cdmma
-from skdp.utils._storage import require, stored_array, stored_estimator, stored_labels
+from skdp.utils._storage import require, stored_labels
 
 # Parameters that decide how a classifier was fitted.
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
+
+
+def pack_model(model, saved, groups, prefix=""):
+    """Return what a fitted model of groups of autoencoders consists of.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with ``dtype_``.
+
+    saved : tuple of str
+        Names of the parameters that decide how it was fitted.
+
+    groups : list of list of autoencoders
+        Its autoencoders.
+
+    prefix : str, default=""
+        Every key of ``arrays`` starts with it.
+
+    Returns
+    -------
+    header : dict
+        JSON-serialisable: parameters, dtype, and ``n_parts``, those of each group.
+
+    arrays : dict of str to ndarray
+        Those of autoencoder i of group k are named ``"{prefix}{k}/{i}/..."``.
+    """
+    header = {
+        "parameters": {name: getattr(model, name) for name in saved},
+        "dtype": np.dtype(model.dtype_).str,
+        "n_parts": [len(group) for group in groups],
+    }
+    arrays = {
+        f"{prefix}{k}/{i}/{name}": array
+        for k, group in enumerate(groups)
+        for i, autoencoder in enumerate(group)
+        for name, array in autoencoder._to_arrays().items()
+    }
+    return header, arrays
+
+
+def unpack_model(cls, kind, saved, header, arrays, prefix=""):
+    """Return the model and the groups that :func:`pack_model` took apart.
+
+    Parameters
+    ----------
+    cls : type
+        Of the model.
+
+    kind : type
+        Of its autoencoders.
+
+    saved, header, arrays, prefix
+        See :func:`pack_model`; header and arrays may be anybody's.
+
+    Returns
+    -------
+    model : estimator
+        Its parameters are such as it takes; with ``dtype_`` and ``n_features_in_``, and else
+        not fitted.
+
+    groups : list of list of autoencoders
+        Fitted.
+
+    Raises
+    ------
+    Exception
+        Of nearly any kind where they are no such model; callers say what that means.
+    """
+    require(set(header["parameters"]) == set(saved), "parameters")
+    model = cls(**header["parameters"])
+    model._validate_params()
+    require(isinstance(header["dtype"], str), "dtype")
+    model.dtype_ = np.dtype(header["dtype"])
+    require(model.dtype_ in (np.float32, np.float64), "dtype")
+    counts = header["n_parts"]
+    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
+    groups = [
+        [
+            with_parameters_of(model, kind)._from_arrays(arrays, f"{prefix}{k}/{i}/", model.dtype_)
+            for i in range(count)
+        ]
+        for k, count in enumerate(counts)
+    ]
+    n_features = {autoencoder.n_features_in_ for group in groups for autoencoder in group}
+    require(len(n_features) == 1, "numbers of features")
+    (model.n_features_in_,) = n_features
+    return model, groups
 
 
 def pack_classifier(classifier, prefix=""):
@@ -26,8 +114,8 @@ def pack_classifier(classifier, prefix=""):
     Returns
     -------
     header : dict
-        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, the number of
-        autoencoders of each class.
+        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, those of each
+        class.
 
     arrays : dict of str to ndarray
         Those of autoencoder i of class c are named ``"{prefix}{c}/{i}/..."``.
@@ -62,25 +150,8 @@ def pack_classifier(classifier, prefix=""):
             "there. Call set_params(error_scale='shared') first."
         )
     groups = classifier.autoencoders_by_class()
-    header = {
-        "parameters": {name: getattr(classifier, name) for name in _SAVED},
-        "classes": classifier.classes_.tolist(),
-        "dtype": np.dtype(classifier.dtype_).str,
-        "n_parts": [len(group) for group in groups],
-    }
-    arrays = {}
-    for c, group in enumerate(groups):
-        for i, autoencoder in enumerate(group):
-            key = f"{prefix}{c}/{i}"
-            arrays[f"{key}/components"] = autoencoder.components_
-            arrays[f"{key}/error_sums"] = autoencoder.training_error_sums_
-            arrays[f"{key}/layers"] = np.array(
-                [[layer.scale, layer.precision, layer.n_iter] for layer in autoencoder._layers]
-            )
-            for depth, layer in enumerate(autoencoder._layers):
-                arrays[f"{key}/inducing_points{depth}"] = layer.inducing_points
-                arrays[f"{key}/weights{depth}"] = layer.weights
-                arrays[f"{key}/coef{depth}"] = layer.coef
+    header, arrays = pack_model(classifier, _SAVED, groups, prefix)
+    header["classes"] = classifier.classes_.tolist()
     return header, arrays
 
 
@@ -125,9 +196,19 @@ def unpack_classifier(header, arrays, prefix=""):
     True
     """
     try:
-        return _unpack(header, arrays, prefix)
+        classes = stored_labels(header["classes"])
+        require(len(classes) > 1 and np.array_equal(np.unique(classes), classes), "classes")
+        classifier, groups = unpack_model(
+            WideCDMMAClassifier, CDMMA, _SAVED, header, arrays, prefix
+        )
+        require(len(classes) == len(groups), "classes and n_parts")
+        classifier.classes_ = classes
+        classifier._assemble(groups)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"no working WideCDMMAClassifier ({error!r})") from error
+    temperature = classifier.temperature_
+    require(np.isfinite(temperature) and temperature > 0, "error_sums")
+    return classifier
 
 
 def frozen_classifier(classifier, copy=True):
@@ -172,53 +253,3 @@ def frozen_classifier(classifier, copy=True):
             arrays[name] = array.copy(order="K") if copy else array
             arrays[name].flags.writeable = False
     return unpack_classifier(header, arrays)
-
-
-def _unpack(header, arrays, prefix):
-    classifier, dtype, counts = stored_estimator(WideCDMMAClassifier, header, _SAVED)
-    classes = _check_classes(header["classes"])
-    require(len(classes) == len(counts), "classes and n_parts")
-    groups = [
-        [_unpack_autoencoder(classifier, arrays, f"{prefix}{c}/{i}", dtype) for i in range(count)]
-        for c, count in enumerate(counts)
-    ]
-    n_features = {autoencoder.n_features_in_ for group in groups for autoencoder in group}
-    require(len(n_features) == 1, "numbers of features")
-    classifier._assemble(classes, [classifier._make_wide(group) for group in groups])
-    temperature = classifier.temperature_
-    require(np.isfinite(temperature) and temperature > 0, "error_sums")
-    return classifier
-
-
-def _check_classes(labels):
-    """Return the classes as an array: at least two, of one type, different and in order."""
-    require(len({type(label) for label in labels}) == 1, "classes")
-    classes = stored_labels(labels)
-    require(classes.dtype.kind in "biufU" and classes.ndim == 1, "classes")
-    require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes")
-    require(len(classes) > 1 and np.array_equal(np.unique(classes), classes), "classes")
-    return classes
-
-
-def _unpack_autoencoder(classifier, arrays, key, dtype):
-    components = stored_array(arrays, f"{key}/components", dtype, (None, None))
-    n, p = components.shape
-    require(n <= min(classifier.n_components, p), f"{key}/components")
-    sums = stored_array(arrays, f"{key}/error_sums", np.float64, (3,))
-    require(sums.min() >= 0 and sums[0] > 0, f"{key}/error_sums")
-    numbers = stored_array(arrays, f"{key}/layers", np.float64, (classifier.n_layers, 3))
-    layers = []
-    for depth, (scale, precision, n_iter) in enumerate(numbers):
-        # A scale may be zero: Π(1 + w·s)^−½ underflows where inputs hardly vary, and the
-        # coefficients hold the product already.
-        require(scale >= 0 and precision > 0, f"{key}/layers")
-        require(n_iter >= 0 and n_iter == int(n_iter), f"{key}/layers")
-        width = max(n - depth, 1)
-        points = stored_array(arrays, f"{key}/inducing_points{depth}", dtype, (None, width))
-        weights = stored_array(arrays, f"{key}/weights{depth}", dtype, (width,))
-        require(weights.min() >= 0, f"{key}/weights{depth}")
-        coef = stored_array(arrays, f"{key}/coef{depth}", dtype, (len(points), p))
-        layers.append(Layer(points, weights, coef, float(scale), float(precision), int(n_iter)))
-    autoencoder = make_cdmma(classifier, None)
-    autoencoder.training_error_sums_ = sums
-    return autoencoder._assemble(components, layers, dtype)

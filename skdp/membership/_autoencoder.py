@@ -1,15 +1,16 @@
-"""What all autoencoders share: the nearest reconstruction, and their public methods."""
+"""What all autoencoders share: nearest reconstruction, public methods, fits of many at once."""
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.cluster import KMeans
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import squared_distances
-from skdp.utils._parallel import map_rows
+from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
 
 
@@ -188,3 +189,86 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def with_parameters_of(estimator, kind, random_state=None):
+    """Return an unfitted autoencoder of a kind, with the parameters that an estimator has too."""
+    names = kind().get_params(deep=False)
+    shared = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return kind(**{**shared, "random_state": random_state})
+
+
+def kmeans_partition(X, n_subsets, random_state):
+    """Return the row indices of each of n_subsets non-empty clusters of X."""
+    if n_subsets == 1:
+        return [np.arange(len(X))]
+    labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
+    subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
+    return [rows for rows in subsets if rows.size]
+
+
+def _fit(autoencoder, Y):
+    return autoencoder.fit(Y)
+
+
+def fit_autoencoders(estimator, kind, sets):
+    """Fit one autoencoder for each subset of each set of rows, all of them in one flat pool.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``random_state`` gives all seeds before anything runs in parallel, its ``n_jobs``
+        is the size of the pool, and its ``verbose``, if it has one, prints progress. With a
+        ``subset_size`` a set of N rows is split by k-means into ⌈N / subset_size⌉ subsets;
+        None never splits. The autoencoders have its other parameters, as far as they take them.
+
+    kind : type
+        Of the autoencoders.
+
+    sets : list of ndarray
+        Rows, such as those of each class.
+
+    Returns
+    -------
+    autoencoders : list of list of autoencoders
+        Those of each set.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import CDMMA, WideCDMMA
+    >>> from skdp.membership import fit_autoencoders
+    >>> X, y = load_digits(return_X_y=True)
+    >>> wide = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0)
+    >>> groups = fit_autoencoders(wide, CDMMA, [X[y == 0] / 16, X[y == 1] / 16])
+    >>> [len(group) for group in groups]
+    [2, 2]
+    """
+    random_state = check_random_state(estimator.random_state)
+    size = estimator.subset_size
+    counts = [1 if size is None else -(-len(Y) // int(size)) for Y in sets]
+    seeds = draw_seeds(random_state, len(sets))
+    partitions = run_tasks(
+        kmeans_partition,
+        zip(sets, counts, seeds, strict=True),
+        len(sets),
+        n_jobs=estimator.n_jobs,
+    )
+    jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
+    seeds = draw_seeds(random_state, len(jobs))
+    fitted = run_tasks(
+        _fit,
+        (
+            (with_parameters_of(estimator, kind, seed), sets[k][rows])
+            for (k, rows), seed in zip(jobs, seeds, strict=True)
+        ),
+        len(jobs),
+        n_jobs=estimator.n_jobs,
+        verbose=getattr(estimator, "verbose", 0),
+        label=type(estimator).__name__,
+        unit="autoencoders",
+    )
+    autoencoders: list[list] = [[] for _ in sets]
+    for (k, _), autoencoder in zip(jobs, fitted, strict=True):
+        autoencoders[k].append(autoencoder)
+    return autoencoders

@@ -1,10 +1,28 @@
-"""Few labels, as a target owner has them."""
+"""What loaders share: where local files are, and how few labels are shown."""
+
+import os
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 
-def hide_labels(y, n_shown, random_state=None, marker=-1):
+def local_file(file_name):
+    """Return the path of a file in the folder that SKDP_DATA names, None where there is none."""
+    folder = os.environ.get("SKDP_DATA")
+    path = Path(folder or "") / file_name
+    return path if folder and path.is_file() else None
+
+
+def missing_file(file_name, remedy):
+    """Return the error for a file that is not in the folder that SKDP_DATA names."""
+    return OSError(
+        f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} names no folder with {file_name}. Set the "
+        f"environment variable SKDP_DATA to a folder that holds it{remedy}."
+    )
+
+
+def hide_labels(y, n_shown, *, marker=-1, random_state=None):
     """Return labels of which all but a few of each class are replaced by a mark.
 
     For experiments: what would be known if only so many rows of each class had been labelled?
@@ -17,11 +35,11 @@ def hide_labels(y, n_shown, random_state=None, marker=-1):
     n_shown : int
         Labels of each class to be kept, drawn at random; all where a class has no more.
 
-    random_state : int, RandomState instance or None, default=None
-        Draws them.
-
     marker : int or None, default=-1
         What stands for an unlabelled row. None makes an array of objects.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the labels to be kept.
 
     Returns
     -------

@@ -1,7 +1,9 @@
-"""If-then rules as sentences."""
+"""Rules as sentences, and what they and the columns say of a prediction."""
 
 from dataclasses import dataclass
 from typing import Any
+
+from skdp.tabular import Explanation
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,40 @@ class FiredRule:
 
     def __str__(self):
         return f"{self.share:.4f}: {self.rule}"
+
+
+@dataclass(frozen=True)
+class FuzzyExplanation(Explanation):
+    """What decided a prediction of :class:`~skdp.DeepFuzzyClassifier`.
+
+    An :class:`~skdp.tabular.Explanation`, with what fuzzy rules have besides.
+
+    Parameters
+    ----------
+    label, probability, runner_up, odds, columns, named, precision
+        See :class:`~skdp.tabular.Explanation`.
+
+    rules : tuple of FiredRule
+        The strongest first.
+
+    error_differences : tuple of float
+        For each of ``columns``, how much more squared error it has when the runner-up
+        reconstructs the row than when the predicted class does. They add up to the difference of
+        the classes' errors, which decides with ``error_scale="shared"``.
+    """
+
+    rules: tuple
+    error_differences: tuple
+
+    def to_frame(self):
+        """Return one row for each column.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_columns, 8)
+            As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+        """
+        return super().to_frame().assign(error_difference=self.error_differences)
+
+    def __str__(self):
+        return "\n".join([super().__str__(), "shares of the rules:", *map(str, self.rules)])

@@ -1,4 +1,4 @@
-"""What CDMMA and WideCDMMA share."""
+"""What all autoencoders share: the nearest reconstruction, and fits of many at once."""
 
 import joblib
 import numpy as np
@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from skdp import CDMMA, WideCDMMA
-from skdp.membership import check_codes
-from skdp.membership._reconstruction import nearest, take_output
+from skdp import CDMMA, CDMMAClassifier, WideCDMMA
+from skdp.membership import check_codes, fit_autoencoders
+from skdp.membership._autoencoder import kmeans_partition, nearest, take_output
 
 INFERENCES = ["gamma", "empirical"]
 
@@ -106,3 +106,56 @@ def test_codes_are_checked(eights):
         check_codes(autoencoder, [[1, 2, 3]])
     with pytest.raises(ValueError, match="contains NaN"):
         check_codes(autoencoder, [[1, 2, 3, np.nan]])
+
+
+@pytest.mark.parametrize(("subset_size", "counts"), [(None, [1, 1]), (100, [2, 1]), (50, [4, 2])])
+def test_each_set_has_as_many_autoencoders_as_subsets(digits, subset_size, counts):
+    X, y = digits
+    sets = [X[y == 8], X[y == 1][:90]]
+    settings = {"n_layers": 1, "subset_size": subset_size, "random_state": 0}
+    groups = fit_autoencoders(WideCDMMA(3, **settings), CDMMA, sets)
+    assert [len(group) for group in groups] == counts
+    rows = [sum(a.training_error_sums_[0] for a in group) for group in groups]
+    assert rows == [len(X) for X in sets]
+
+
+def test_seeds_are_drawn_before_anything_runs_in_parallel(digits):
+    X, y = digits
+    sets = [X[y == c] for c in range(4)]
+    settings = {"n_layers": 1, "random_state": 0}
+    one, two = (
+        fit_autoencoders(WideCDMMA(3, subset_size=80, n_jobs=n_jobs, **settings), CDMMA, sets)
+        for n_jobs in (1, 2)
+    )
+    for group, other in zip(one, two, strict=True):
+        for a, b in zip(group, other, strict=True):
+            assert a.random_state == b.random_state
+            assert_array_equal(a.components_, b.components_)
+    seeds = [a.random_state for group in one for a in group]
+    assert len(np.unique(seeds)) == len(seeds)
+
+
+def test_progress_names_the_estimator(digits, capsys):
+    X, _ = digits
+    estimator = CDMMAClassifier(3, n_layers=1, verbose=1, random_state=0)
+    fit_autoencoders(estimator, CDMMA, [X[:50], X[50:100]])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" autoencoders")[0] for line in lines] == [
+        "[CDMMAClassifier] 1/2",
+        "[CDMMAClassifier] 2/2",
+    ]
+
+
+def test_partition_is_a_partition(rng):
+    X = rng.rand(100, 3)
+    subsets = kmeans_partition(X, 4, 0)
+    assert len(subsets) == 4
+    assert_array_equal(np.sort(np.concatenate(subsets)), np.arange(100))
+    assert_array_equal(kmeans_partition(X, 1, 0)[0], np.arange(100))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_partition_of_duplicates_has_no_empty_subset():
+    subsets = kmeans_partition(np.repeat(np.eye(2), 10, axis=0), 5, 0)
+    assert sum(map(len, subsets)) == 20
+    assert min(map(len, subsets)) > 0
