@@ -1,7 +1,8 @@
-"""What encrypts: a small protocol, a backend in clear for tests, and TFHE by concrete-python.
+"""What encrypts: one small protocol, and its implementations, with encryption and in clear.
 
-concrete-python is imported where it is used. No code comes from files: each server compiles the
-circuit itself, and compares what the compiler chose with what the session's file says. The
+That in clear protects nothing: the other is tested by it. That which encrypts is TFHE by
+concrete-python, which is imported where it is used. No code comes from files: each server compiles
+the circuit itself, and compares what the compiler chose with what the session's file says. The
 library's encryption is symmetric: who encrypts can decrypt.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from skdp.secure._circuit import encode, examples, make_circuit
 from skdp.secure._scale import combine_scores
 
-# How the plain backend writes a class index.
+# How a class index is written.
 _INDEX = np.dtype("<u4")
 # Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
 # library's default of 1e-5 (the compiler's estimate for 3 participants and 10 classes).
@@ -60,7 +61,7 @@ class Backend(Protocol):
 
 
 class PlainBackend:
-    """No encryption, by which the other backend is tested: it protects nothing."""
+    """Roles and files of the encrypted combination, with everything in clear."""
 
     def specify(self, n_participants, n_classes):
         """Return the public specification, JSON."""
@@ -108,6 +109,25 @@ class PlainEvaluator:
         return combine_scores(rows[:, None]).astype(_INDEX).tobytes()
 
 
+def import_fhe():
+    """Return ``concrete.fhe``.
+
+    Raises
+    ------
+    ImportError
+        When it is not installed, with the remedy.
+    """
+    try:
+        from concrete import fhe
+    except ImportError as error:
+        raise ImportError(
+            "The backend 'fhe' needs concrete-python 2.11, which runs on Python 3.11 with numpy<2 "
+            "and setuptools<80: pip install 'skdp[secure]' in an environment of its own. "
+            f"({error})"
+        ) from error
+    return fhe
+
+
 class FHEBackend:
     """Circuits and keys of concrete-python."""
 
@@ -142,7 +162,7 @@ class FHEClient:
     """Encrypts scores and decrypts classes with the secret key."""
 
     def __init__(self, circuit, secret):
-        fhe = _import_fhe()
+        fhe = import_fhe()
         self._n_participants = json.loads(circuit)["participants"]
         self._client = fhe.Client(_specs(circuit))
         self._client.keys = fhe.Keys.deserialize(secret)
@@ -158,7 +178,7 @@ class FHEClient:
 
     def decrypt(self, results):
         """Return the class index of each query."""
-        values = map(_import_fhe().Value.deserialize, results)
+        values = map(import_fhe().Value.deserialize, results)
         return [int(self._client.decrypt(value)) for value in values]
 
 
@@ -166,7 +186,7 @@ class FHEEvaluator:
     """Computes on ciphertexts with the evaluation keys."""
 
     def __init__(self, circuit, evaluation):
-        self._fhe = _import_fhe()
+        self._fhe = import_fhe()
         self._circuit, self._keys = circuit, self._fhe.EvaluationKeys.deserialize(evaluation)
 
     @cached_property
@@ -187,28 +207,9 @@ class FHEEvaluator:
         return self._server.run(*values, evaluation_keys=self._keys).serialize()
 
 
-def _import_fhe():
-    """Return ``concrete.fhe``.
-
-    Raises
-    ------
-    ImportError
-        When it is not installed, with the remedy.
-    """
-    try:
-        from concrete import fhe
-    except ImportError as error:
-        raise ImportError(
-            "The backend 'fhe' needs concrete-python 2.11, which runs on Python 3.11 with numpy<2 "
-            "and setuptools<80: pip install 'skdp[secure]' in an environment of its own. "
-            f"({error})"
-        ) from error
-    return fhe
-
-
 def _compile(n_participants, n_classes):
     """Return the library's server for a circuit; the same parameters on every machine."""
-    fhe = _import_fhe()
+    fhe = import_fhe()
     names = [f"scores{position}" for position in range(n_participants)]
     circuit = make_circuit(fhe, names, n_classes)
     # The library takes the names of inputs from the signature.
@@ -226,14 +227,14 @@ def _compile(n_participants, n_classes):
 
 def _specs(circuit):
     text = json.dumps(json.loads(circuit)["specs"]).encode()
-    return _import_fhe().ClientSpecs.deserialize(text)
+    return import_fhe().ClientSpecs.deserialize(text)
 
 
 def _make_keys(specs, initial=None):
     """Return new keys of the library, from the operating system's random bits."""
     from concrete.compiler import Keyset
 
-    fhe = _import_fhe()
+    fhe = import_fhe()
     program = fhe.ClientSpecs.deserialize(json.dumps(specs).encode()).program_info
     return Keyset(program, None, *(secrets.randbits(_SEED_BITS) for _ in range(4)), initial)
 

@@ -1,7 +1,4 @@
-"""Who does what: the key holder, a participant, the server, and all of them in one process.
-
-Bytes go in, signed bytes come out.
-"""
+"""Who does what: the key holder, a participant, the server, and all of them in one process."""
 
 import secrets
 from contextlib import contextmanager
@@ -14,10 +11,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.secure._backends import make_backend
-from skdp.secure._identity import Identity, write_private
+from skdp.secure._identity import Identity
 from skdp.secure._messages import read_message, write_message
 from skdp.secure._scale import ScoreScale, class_scores
 from skdp.secure._session import Session
+from skdp.utils._files import PRIVATE, write_whole
 
 # How many participants may be named in an error (rule of thumb).
 _MOST_NAMED = 5
@@ -114,7 +112,8 @@ class KeyHolder(_Role):
             From :meth:`generate_keys`.
         """
         read_message(secret_key, "secret key", self.session)
-        write_private(path, secret_key)
+        with write_whole(path, overwrite=False, mode=PRIVATE) as file:
+            file.write(secret_key)
 
     def decrypt(self, result, secret_key, query_ids):
         """Return the class of each query.
@@ -359,6 +358,56 @@ class Server(_Role):
         return results
 
 
+def _evaluate_share(backend, circuit, keys, columns):
+    evaluator = _process_evaluator(backend, circuit, keys)
+    return [evaluator.evaluate(column) for column in columns]
+
+
+@lru_cache(maxsize=1)
+def _process_evaluator(backend, circuit, keys):
+    """Return the evaluator of this process: a second batch need not unpack the keys again."""
+    return make_backend(backend).evaluator(circuit, keys)
+
+
+def _client(session, secret_key):
+    """Return who encrypts and decrypts, and the id of the keys."""
+    secret, key_id = _read_keys(secret_key, "secret key", session)
+    with _library_faults(session.key_holder.name):
+        return make_backend(session.backend).client(session.circuit, secret), key_id
+
+
+def _read_keys(message, kind, session):
+    """Return the keys in a message, and their id."""
+    sender, parts, _, key_id = read_message(message, kind, session)
+    if len(parts) != 1:
+        raise ValueError(
+            f"The message with {kind!r} has {len(parts)} parts, not one. Ask {sender!r} for a new "
+            "one."
+        )
+    return parts[0], key_id
+
+
+@contextmanager
+def _library_faults(sender):
+    """Report that the library cannot read signed bytes as a fault of who signed them."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ValueError(
+            f"The signed bytes of {sender!r} are none of the session's circuit ({error}). Ask for "
+            "new ones."
+        ) from error
+
+
+def _check_ids(query_ids):
+    ids = list(query_ids) if not isinstance(query_ids, str) else None
+    if not ids or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
+        raise ValueError(
+            "The 'query_ids' parameter must be a sequence of different texts, one for each query."
+        )
+    return ids
+
+
 class SecureCombination(ClassifierMixin, BaseEstimator):
     """Combine fitted local models as the parties of a session would, in one process.
 
@@ -494,53 +543,3 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
             ids = [str(position) for position in range(len(scores))]
             messages.append(participant.encrypt(scores, classes=estimator.classes_, query_ids=ids))
         return self._holder.decrypt(self._server.combine(messages), self._secret_key, ids)
-
-
-def _evaluate_share(backend, circuit, keys, columns):
-    evaluator = _process_evaluator(backend, circuit, keys)
-    return [evaluator.evaluate(column) for column in columns]
-
-
-@lru_cache(maxsize=1)
-def _process_evaluator(backend, circuit, keys):
-    """Return the evaluator of this process: a second batch need not unpack the keys again."""
-    return make_backend(backend).evaluator(circuit, keys)
-
-
-def _client(session, secret_key):
-    """Return who encrypts and decrypts, and the id of the keys."""
-    secret, key_id = _read_keys(secret_key, "secret key", session)
-    with _library_faults(session.key_holder.name):
-        return make_backend(session.backend).client(session.circuit, secret), key_id
-
-
-def _read_keys(message, kind, session):
-    """Return the keys in a message, and their id."""
-    sender, parts, _, key_id = read_message(message, kind, session)
-    if len(parts) != 1:
-        raise ValueError(
-            f"The message with {kind!r} has {len(parts)} parts, not one. Ask {sender!r} for a new "
-            "one."
-        )
-    return parts[0], key_id
-
-
-@contextmanager
-def _library_faults(sender):
-    """Report that the library cannot read signed bytes as a fault of who signed them."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise ValueError(
-            f"The signed bytes of {sender!r} are none of the session's circuit ({error}). Ask for "
-            "new ones."
-        ) from error
-
-
-def _check_ids(query_ids):
-    ids = list(query_ids) if not isinstance(query_ids, str) else None
-    if not ids or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
-        raise ValueError(
-            "The 'query_ids' parameter must be a sequence of different texts, one for each query."
-        )
-    return ids

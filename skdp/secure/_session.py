@@ -1,6 +1,5 @@
 """What all parties agree on, in one public file."""
 
-import hashlib
 import json
 import secrets
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ import numpy as np
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
-from skdp.utils._files import to_json, write_whole
+from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
@@ -142,7 +141,7 @@ class Session:
     @property
     def digest(self):
         """SHA-256 of all of it, hexadecimal."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+        return checksum(self._content())
 
     def parties(self, role):
         """Return who has a role.
@@ -169,7 +168,10 @@ class Session:
         content : bytes
             JSON.
         """
-        return to_json({"format": _FORMAT, "version": _VERSION, **asdict(self)})
+        return to_json(self._content())
+
+    def _content(self):
+        return {"format": _FORMAT, "version": _VERSION, **asdict(self)}
 
     @classmethod
     def from_bytes(cls, content):
