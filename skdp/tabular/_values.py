@@ -54,7 +54,7 @@ def canonical(value):
         value = _decoded(value)
     if value is None or value is pd.NA:
         return None
-    if not isinstance(value, str | Real | Decimal | np.bool_):
+    if not (isinstance(value, str) or _is_number(value)):
         try:
             value = str(value)
         except Exception:  # whatever objects of strange types raise, it may quote them
@@ -83,11 +83,11 @@ def as_number(value):
                 return float((int(text, 16) + 2**63) % 2**64 - 2**63)
             truth = _TRUTHS.get(text.lower())
             return float(text) if truth is None else truth
-        if isinstance(value, float | int | Real | Decimal | np.bool_):
+        if _is_number(value):
             return float(value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
-    except ValueError:
+    except (TypeError, ValueError):
         pass
     return math.nan
 
@@ -219,6 +219,12 @@ def same_value(values):
             )
         known[form] = value
     return None
+
+
+def _is_number(value):
+    # NumPy takes its durations for whole numbers.
+    number = isinstance(value, float | int | Real | Decimal | np.bool_)
+    return number and not isinstance(value, np.timedelta64)
 
 
 def _is_numeric(values):

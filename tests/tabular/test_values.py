@@ -46,8 +46,27 @@ SAME = [
     ["12:30", datetime.time(12, 30), "12:30:00"],
     ["T12"],
     ["yes"],
+    [np.timedelta64(1, "D")],
+    [pd.Interval(0, 1), "(0, 1]"],
+    [(1, 2)],
+    [1j],
     ["none"],
-    [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), "", "  ", "NA", "N/A", "nan", "NAN", "None"],
+    [
+        None,
+        np.nan,
+        pd.NA,
+        pd.NaT,
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        np.timedelta64("NaT"),
+        "",
+        "  ",
+        "NA",
+        "N/A",
+        "nan",
+        "NAN",
+        "None",
+    ],
 ]
 
 
@@ -69,11 +88,14 @@ def test_values_that_a_reader_may_turn_into_each_other_are_one():
 def test_values_are_found_in_a_vocabulary(k):
     vocabulary = Vocabulary([line[0] for line in SAME[:-1]])
     is_missing = k == len(SAME) - 1
-    for values in (SAME[k], pd.Series(SAME[k], dtype=object), np.array([*SAME[k], None])[:-1]):
+    column = pd.Series(SAME[k], dtype=object)
+    for values in (SAME[k], column, column.to_numpy()):
         assert vocabulary.codes(values).tolist() == [-1 if is_missing else k] * len(SAME[k])
         assert missing_values(values).tolist() == [is_missing] * len(SAME[k])
         found = numbers(values)
-        assert_array_equal(np.isnan(found), [isinstance(SAME[k][0], str | None)] * len(found))
+        assert_array_equal(
+            np.isnan(found), [not isinstance(canonical(SAME[k][0]), float)] * len(found)
+        )
 
 
 @pytest.mark.parametrize(
