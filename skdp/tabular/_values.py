@@ -93,7 +93,7 @@ def as_number(value):
 
 
 def numbers(values):
-    """Return a column as floats, each cell by itself; NaN where it is no number.
+    """Return a column as floats, each cell on its own; NaN where it is no number.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Vocabulary:
     Parameters
     ----------
     values : sequence
-        Different ones, see :func:`same_value`.
+        Different ones, see :func:`ambiguity`.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Vocabulary:
         self._codes = {canonical(value): code for code, value in enumerate(values)}
 
     def codes(self, values, other=-1):
-        """Return the positions of values in the list, each by itself.
+        """Return the positions of values in the list, each on its own.
 
         Parameters
         ----------
@@ -189,8 +189,8 @@ class Vocabulary:
         return np.where(forms[at] == found, codes[at], other)
 
 
-def same_value(values):
-    """Return why a public list cannot be told apart in tables, or None.
+def ambiguity(values):
+    """Return why the values of a public list are not distinct in tables, or None.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def same_value(values):
 
     Examples
     --------
-    >>> from skdp.tabular._values import same_value
-    >>> same_value(["7", "8", "007"])
+    >>> from skdp.tabular._values import ambiguity
+    >>> ambiguity(["7", "8", "007"])
     "lists '7' and '007', which programs that read tables take for the same value"
     """
     known: dict = {}

@@ -16,12 +16,12 @@ from skdp.commands._tables import read_table
 from skdp.tabular import (
     CategoryColumn,
     Vocabulary,
+    ambiguity,
     canonical,
     encode_table,
     missing_values,
     numbers,
     person_ids,
-    same_value,
 )
 
 # Values of one line are one value, those of different lines are different ones.
@@ -75,13 +75,13 @@ def test_values_that_a_reader_may_turn_into_each_other_are_one():
     for line, found in zip(SAME, forms, strict=True):
         assert set(found) == {found[0]}, line
     assert len({found[0] for found in forms}) == len(SAME)
-    assert same_value(line[0] for line in SAME[:-1]) is None
+    assert ambiguity(line[0] for line in SAME[:-1]) is None
     for line in SAME[:-1]:
         for value in line[1:]:
-            fault = same_value([line[0], value])
+            fault = ambiguity([line[0], value])
             assert fault.endswith("which programs that read tables take for the same value")
     for mark in SAME[-1]:
-        assert same_value(["A", mark]).endswith("which marks missing values in tables")
+        assert ambiguity(["A", mark]).endswith("which marks missing values in tables")
 
 
 @pytest.mark.parametrize("k", range(len(SAME)))
