@@ -69,8 +69,8 @@ def success(guarantee):
 
     Examples
     --------
-    >>> from skdp.privacy import PrivacyGuarantee
-    >>> success(PrivacyGuarantee("m", 0.0, 0.0, 1.0, 1, "c", "e"))
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> success(PrivacyGuarantee("m", [Mechanism("any", 0.0)], 1.0, 1, "c", "e"))
     0.5
     """
     epsilon, delta = guarantee.epsilon, guarantee.delta

@@ -6,7 +6,7 @@ from numbers import Real
 
 import pandas as pd
 
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,7 @@ class PrivacyAccount:
         """
         return PrivacyGuarantee(
             mechanism=mechanism,
-            epsilon=self.epsilon if self.holds else inf,
-            delta=self.delta,
+            mechanisms=(Mechanism("any", self.epsilon if self.holds else inf, self.delta),),
             sensitivity=None,
             n_features=n_features,
             covers="the trained network, and whatever is computed from it",

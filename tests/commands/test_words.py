@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from skdp.commands._words import success
-from skdp.privacy import PrivacyGuarantee, gaussian_delta
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta
 
 
 def stated(epsilon, delta):
-    return PrivacyGuarantee("m", epsilon, delta, 1.0, 1, "c", "e")
+    return PrivacyGuarantee("m", [Mechanism("any", epsilon, delta)], 1.0, 1, "c", "e")
 
 
 @pytest.mark.parametrize(

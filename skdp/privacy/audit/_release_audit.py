@@ -9,7 +9,6 @@ import pandas as pd
 from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-from skdp.privacy._composition import gaussian_distance
 from skdp.privacy.audit._evaluation import find_evidence, find_gaussian_evidence
 from skdp.privacy.audit._evidence import Evidence
 from skdp.privacy.audit._metrics import stack_rows
@@ -44,9 +43,11 @@ class ReleaseAudit:
 
     Examples
     --------
+    >>> from skdp.privacy import Mechanism
     >>> from skdp.privacy.audit._evidence import GaussianEvidence
     >>> claim = PrivacyGuarantee(
-    ...     *("statistics", 1.0, 1e-5, None, 2, "all", "nothing", "labelled record"),
+    ...     *("statistics", [Mechanism("any", 1.0, 1e-5)], None, 2, "all", "nothing"),
+    ...     unit="labelled record",
     ...     relation="add/remove",
     ... )
     >>> evidence = GaussianEvidence(1.0, 1e-5, 0.7, 0.95, 1500, 1500)
@@ -139,7 +140,7 @@ def audit_release(
     A bound of ε at δ follows from how often that number is beyond a threshold in either world;
     one half of the fits chooses the threshold, the other tests it, by Clopper and Pearson. At
     small ε it takes events that hardly ever happen, hence millions of fits. So where all that is
-    claimed is Gaussian (the ``losses`` of the guarantee), the verdict rests on another bound: fits
+    claimed is Gaussian (its ``gaussian_distance``), the verdict rests on another bound: fits
     with and without the canary are paired, and of how many pairs the one with it has the greater
     number bounds μ, the distance of the two normal distributions that the losses stand for. It is
     stated as the ε of that μ at the claimed δ. It supposes nothing of what is released, but is
@@ -219,7 +220,7 @@ def audit_release(
     trial = (scores.ravel(), seen, np.repeat(half, 2))
     evidence, _ = find_evidence({"canary": trial}, guarantee, confidence)
     by_event, mu = evidence.epsilon_lower, None
-    distance = gaussian_distance(guarantee.losses)
+    distance = guarantee.gaussian_distance
     if distance is not None and 0 < distance < np.inf:
         without, with_canary = scores[n_learned:].T
         evidence, mu = find_gaussian_evidence(with_canary, without, guarantee, confidence)
