@@ -5,7 +5,6 @@ from dataclasses import asdict
 from math import isinf
 from textwrap import wrap
 
-from skdp.commands._screen import note, tell
 from skdp.commands._words import class_counts, noisy_counts, separation, statements, success
 from skdp.release import Release
 
@@ -25,26 +24,24 @@ def add_arguments(parser):
     parser.add_argument("--json", action="store_true", help="the same as JSON, for programs")
 
 
-def run(arguments):
-    """Read a release, and print what it is."""
+def run(arguments, note):
+    """Read a release, and return what it is."""
     release = Release.load(arguments.release)
     if arguments.json:
         document = {"file": arguments.release, **_facts(release)}
-        tell(json.dumps(document, indent=1, allow_nan=False))
-        return
+        return json.dumps(document, indent=1, allow_nan=False)
     note(f"read {arguments.release!r}")
-    tell(f"{release!r}\n")
+    paragraphs = [repr(release)]
     for question, answer in statements(release).items():
         if answer:
             lines = wrap(answer, _WIDTH, break_on_hyphens=False)
-            tell("\n  ".join([question, *lines]) + "\n")
-    tell("Columns")
-    tell("\n".join(_columns(release)) + "\n")
-    tell("What came out")
+            paragraphs.append("\n  ".join([question, *lines]))
+    paragraphs.append("\n".join(["Columns", *_columns(release)]))
     lines = [*noisy_counts(release), *separation(release)] or ["nothing that can be summed up"]
-    tell("\n".join(f"  {line}" for line in lines) + "\n")
-    tell("For experts")
-    tell("\n".join(f"  {line}" for line in str(release.guarantee).split("\n")))
+    paragraphs.append("\n  ".join(["What came out", *lines]))
+    lines = str(release.guarantee).split("\n")
+    paragraphs.append("\n  ".join(["For experts", *lines]))
+    return "\n\n".join(paragraphs)
 
 
 def _columns(release):

@@ -68,19 +68,8 @@ _HEADER = {
     *("guarantee", "label_guarantee", "classifier", "row_classifier", "encoder"),
 }
 
-# Keys of format 4 that were others, and the first part of those that had none.
-_FORMAT_4 = {
-    "components": "alignment/components",
-    "class_medians": "alignment/class_medians",
-    "mean": "alignment/mean",
-    "moments/totals": "moments/class_counts",
-    "moments/counts": "moments/effective_sizes",
-    "moments/noise": "moments/noise_variances",
-    "mixtures/classes": "mixtures/class_indices",
-}
 
-
-def write_release(release, path):
+def write_release(release, path, overwrite):
     """Write a :class:`Release` to a file."""
     header = {
         "classes": release.classes.tolist(),
@@ -105,7 +94,7 @@ def write_release(release, path):
     for name in _classifiers(release):
         header[name], own = pack_classifier(getattr(release, name), f"{name}/")
         arrays |= own
-    save_arrays(path, _KIND, header, arrays)
+    save_arrays(path, _KIND, header, arrays, overwrite=overwrite)
 
 
 def _classifiers(release):
@@ -117,7 +106,7 @@ def _classifiers(release):
 
 
 def read_release(cls, path, mmap_mode=None):
-    """Read a release, ``cls``, from a file of this format or of format 4."""
+    """Read a release, ``cls``, from a file."""
     if mmap_mode not in (None, "r"):
         raise ValueError(
             f"The 'mmap_mode' parameter of Release.load must be 'r' or None, got {mmap_mode!r}. "
@@ -126,8 +115,6 @@ def read_release(cls, path, mmap_mode=None):
     header, arrays = load_arrays(path, _KIND, mmap_mode)
     with well_formed(path, _KIND):
         require(all(_is_sane(array) for array in arrays.values()), "numbers")
-        if header["version"] == 4:
-            header, arrays = _from_format_4(header, arrays)
         return _build(cls, header, arrays)
 
 
@@ -167,20 +154,3 @@ def _read_part(name, arrays):
     cls, keys = _PARTS[name]
     found = {f"{name}/{key}": own for key, own in keys.items() if f"{name}/{key}" in arrays}
     return cls(**{own: arrays[key] for key, own in found.items()}) if found else None
-
-
-def _from_format_4(header, arrays):
-    """Return header and arrays as this format has them."""
-    classifier = header["classifier"]
-    header = {
-        **header,
-        "classes": classifier["classes"],
-        "dtype": classifier["dtype"],
-        "n_features": arrays["components"].shape[1],
-        "feature_names": header["feature_names"] or None,
-    }
-    arrays = {
-        _FORMAT_4.get(key, f"classifier/{key}" if key[:1].isdigit() else key): array
-        for key, array in arrays.items()
-    }
-    return header, arrays

@@ -7,8 +7,8 @@ header says; reading takes the memory of the file's own size, and at most 2 MiB 
 again for the text.
 
 The header names the format, its version and the kind of model, and holds a SHA-256 over itself and
-over every array: a truncated or altered file is refused. The checksum finds accidents; it is not a
-signature, and whoever can rewrite the file can rewrite it too.
+over every array: a truncated or altered file is refused. The checksum detects accidents only: it
+is no signature, and can be rewritten with the file.
 """
 
 import json
@@ -23,11 +23,7 @@ import numpy as np
 from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp"
-_VERSION = 5
-# Whoever made a release cannot make it again without spending its ε again.
-_READABLE = (4, 5)
-# What kinds of model were called in format 4.
-_FORMER_KINDS = {"DPSource": "Release"}
+_VERSION = 1
 # Size of a header, at most: these bytes and this fraction of the file. Text that was parsed takes
 # up to thirty times its size in memory.
 _HEADER_BYTES = 2**16
@@ -49,7 +45,7 @@ _HEADER_READERS = {
 _MOST_CHARACTERS = 2**20
 
 
-def save_arrays(path, kind, header, arrays):
+def save_arrays(path, kind, header, arrays, *, overwrite=True):
     """Write arrays and a header to one file.
 
     Parameters
@@ -65,11 +61,14 @@ def save_arrays(path, kind, header, arrays):
 
     arrays : dict of str to ndarray
         Of any dtype but object.
+
+    overwrite : bool, default=True
+        Whether a file that is there may be replaced.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)
-    with write_whole(path) as file:
+    with write_whole(path, overwrite=overwrite) as file:
         np.savez(file, header=text, **arrays)
 
 
@@ -90,7 +89,7 @@ def load_arrays(path, kind, mmap_mode=None):
     Returns
     -------
     header : dict
-        As it was passed to :func:`save_arrays`, with the ``version`` of the format.
+        As it was passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
 
     arrays : dict of str to ndarray
         Likewise.
@@ -121,15 +120,12 @@ def load_arrays(path, kind, mmap_mode=None):
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
-    if version not in _READABLE:
-        remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
+    if version != _VERSION:
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads "
-            f"{' and '.join(map(str, _READABLE))}. {remedy}"
+            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. Update skdp."
         )
     if not sound:
         raise ValueError(foreign)
-    found = _FORMER_KINDS.get(found, found)
     if found != kind:
         raise ValueError(
             f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."

@@ -543,7 +543,7 @@ def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(DPSource, "_learn", fail)
-    with pytest.raises(MemoryError):
+    with pytest.raises(RuntimeError, match="MemoryError"):
         ledger.release(source, *rows)
     assert ledger.total.epsilon == 0.5
 
