@@ -7,8 +7,8 @@ from skdp.commands._arguments import add_label, add_output, between
 from skdp.commands._files import check_output
 from skdp.commands._screen import note, tell
 from skdp.commands._tables import check_columns, read_table
-from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
+from skdp.release import results
 from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema, missing_values
 
@@ -85,8 +85,8 @@ def run(arguments):
     release = source.release_
     release.save(target)
     tell(f"Wrote {str(target)!r}: {release!r}.")
-    tell("\n".join(noisy_counts(release) + separation(release)))
-    if is_empty(release):
+    tell("\n".join(results(release)))
+    if release.linear is not None and not release.linear.tells_classes_apart:
         tell(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
             "hand it out.\nLook whether labels are spelt as the classes of the schema are; if so, "

@@ -23,11 +23,7 @@ import numpy as np
 from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp"
-_VERSION = 5
-# Whoever made a release cannot make it again without spending its ε again.
-_READABLE = (4, 5)
-# What kinds of model were called in format 4.
-_FORMER_KINDS = {"DPSource": "Release"}
+_VERSION = 1
 # Size of a header, at most: these bytes and this fraction of the file. Text that was parsed takes
 # up to thirty times its size in memory.
 _HEADER_BYTES = 2**16
@@ -121,15 +117,13 @@ def load_arrays(path, kind, mmap_mode=None):
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
-    if version not in _READABLE:
+    if version != _VERSION:
         remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads "
-            f"{' and '.join(map(str, _READABLE))}. {remedy}"
+            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. {remedy}"
         )
     if not sound:
         raise ValueError(foreign)
-    found = _FORMER_KINDS.get(found, found)
     if found != kind:
         raise ValueError(
             f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."
