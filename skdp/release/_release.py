@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, fields, replace
 from html import escape
-from itertools import chain
 from numbers import Integral
 from textwrap import wrap
 from typing import Any
@@ -608,8 +607,11 @@ class Release:
         """
         sections = [repr(self)]
         for title, text in statements(self).items():
-            lines = [wrap(line, _WIDTH, break_on_hyphens=False) for line in text.split("\n")]
-            sections.append("\n  ".join([title, *chain.from_iterable(lines)]))
+            lines, wrapped = text.split("\n"), [title]
+            for line in lines:
+                hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
+                wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
+            sections.append("\n  ".join(wrapped))
         return "\n\n".join(sections)
 
     def __repr__(self):

@@ -45,6 +45,7 @@ def statements(release):
     added, noun = guarantee.relation == "add/remove", _NOUNS[guarantee.unit]
     answers = {
         "What is in the file": _contents(release),
+        "Which numbers": "\n".join(_numbers_in_it(release)),
         "What is protected": f"{_PROTECTED[guarantee.unit]} {_number_of_rows(added, noun)}",
         "How well": _how_well(guarantee, noun),
         "If it is known to be there": _replaced(guarantee, noun) if added else "",
@@ -98,17 +99,22 @@ def _contents(release):
     columns = f"{release.n_features} columns"
     if release.encoder is not None:
         columns = f"{len(release.encoder.names)} columns ({release.n_features} when encoded)"
-    lines = [
+    left_out = release.guarantee.n_features - release.n_features
+    more = f" {left_out} other features were left out, which the guarantee is about too."
+    return (
         "No rows and no program: numbers that were computed from the rows with noise, and what "
         f"is public: {columns}, and the classes {', '.join(class_names(release))}."
+        f"{more if left_out else ''}"
+    )
+
+
+def _numbers_in_it(release):
+    """Return a line for each part; one that has two names is described once."""
+    return [
+        kind.contents(part, name, release)
+        for name, (kind, part) in release.parts().items()
+        if part is not release.classifier or name == "classifier"
     ]
-    for name, (kind, part) in release.parts().items():
-        if part is not release.classifier or name == "classifier":  # one that has two names, once
-            lines.append(f"- {kind.contents(part, name, release)}")
-    left_out = release.guarantee.n_features - release.n_features
-    if left_out:
-        lines.append(f"{left_out} other features were left out, which the guarantee is about too.")
-    return "\n".join(lines)
 
 
 def _number_of_rows(added, noun):
