@@ -4,7 +4,6 @@ import json
 from dataclasses import asdict
 from math import isinf
 
-from skdp.commands._screen import note, tell
 from skdp.release import Release, statements, success
 
 NAME = "describe"
@@ -21,15 +20,14 @@ def add_arguments(parser):
     parser.add_argument("--json", action="store_true", help="the same as JSON, for programs")
 
 
-def run(arguments):
-    """Read a release, and print what it is."""
+def run(arguments, note):
+    """Read a release, and return what it is."""
     release = Release.load(arguments.release)
     if arguments.json:
         document = {"file": arguments.release, **_facts(release)}
-        tell(json.dumps(document, indent=1, allow_nan=False))
-        return
+        return json.dumps(document, indent=1, allow_nan=False)
     note(f"read {arguments.release!r}")
-    tell(release.summary())
+    return release.summary()
 
 
 def _facts(release):

@@ -1,12 +1,11 @@
 """``skdp release``: a release of noisy statistics, of whole records or persons."""
 
+import argparse
+import secrets
 from math import inf
 from pathlib import Path
 
-from skdp.commands._arguments import add_label, add_output, between
-from skdp.commands._files import check_output
-from skdp.commands._screen import note, tell
-from skdp.commands._tables import check_columns, read_table
+from skdp.commands._tables import check_columns, check_output, read_table
 from skdp.privacy import PrivacyLedger
 from skdp.release import results
 from skdp.source import DPStatisticsSource
@@ -27,7 +26,7 @@ reason nothing of the rows, nor how many there are, is shown. Only the .skdp fil
 def add_arguments(parser):
     """Add what the command takes."""
     parser.add_argument("table", metavar="TABLE", help="private rows (.csv or .parquet)")
-    add_label(parser, "column with the labels", required=True)
+    parser.add_label("column with the labels", required=True)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
     parser.add_argument(
         "--epsilon",
@@ -54,11 +53,33 @@ def add_arguments(parser):
     ledger.add_argument(
         "--budget-delta", metavar="NUMBER", type=small, help="largest total delta; likewise"
     )
-    add_output(parser, "the release", ".skdp")
+    parser.add_output("the release", ".skdp")
 
 
-def run(arguments):
-    """Check everything that can be checked; charge the ledger; draw noise; write the release."""
+def between(low, high, remedy):
+    """Return a type of arguments: a number between two others, these excluded.
+
+    Examples
+    --------
+    >>> between(0, 1, "use 1e-5")("1e-5")
+    1e-05
+    """
+
+    def number(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            above = f"above {low:g}" + ("" if high == inf else f" and below {high:g}")
+            raise argparse.ArgumentTypeError(f"must be a number {above}, got {text!r}; {remedy}")
+        return value
+
+    return number
+
+
+def run(arguments, note):
+    """Check all that can be checked; charge the ledger; draw noise; write the release."""
     stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
     if stated and arguments.ledger is None:
         raise ValueError(
@@ -81,21 +102,40 @@ def run(arguments):
         note("adding noise to sums over the rows")
         source.fit(frame, labels, groups=groups)
     else:
-        _charge(arguments, source, frame, labels, groups)
-    release = source.release_
-    release.save(target)
-    tell(f"Wrote {str(target)!r}: {release!r}.")
-    tell("\n".join(results(release)))
+        _charge(arguments, source, frame, labels, groups, note)
+    said = _result(source.release_, target)
+    _save(source.release_, target, arguments.force)
+    return said
+
+
+def _result(release, target):
+    """Return what to say of a release."""
+    lines = [f"Wrote {str(target)!r}: {release!r}.", *results(release)]
     if release.linear is not None and not release.linear.tells_classes_apart:
-        tell(
+        lines.append(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
             "hand it out.\nLook whether labels are spelt as the classes of the schema are; if so, "
             "there are too few rows for this epsilon."
         )
-    tell(
+    lines.append(
         f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
-        "here.\nRead what it guarantees: skdp describe " + target.name
+        f"here.\nRead what it guarantees: skdp describe {target.name}"
     )
+    return "\n".join(lines)
+
+
+def _save(release, target, force):
+    """Write a release; under another name where a file of its name appeared meanwhile."""
+    try:
+        release.save(target, overwrite=force)
+    except FileExistsError:
+        # Its budget is spent, and nothing gives that back.
+        other = target.with_stem(f"{target.stem}-{secrets.token_hex(4)}")
+        release.save(other, overwrite=False)
+        raise ValueError(
+            f"--output {str(target)!r} was written by somebody else meanwhile, and stays as it "
+            f"is. The release, which is charged, was saved as {str(other)!r}."
+        ) from None
 
 
 def _schema(arguments):
@@ -139,7 +179,7 @@ def _rows(arguments, schema):
     return columns, labels, groups
 
 
-def _charge(arguments, source, frame, labels, groups):
+def _charge(arguments, source, frame, labels, groups, note):
     """Enter the release in the ledger, then make it."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
     if None in limits.values() and not Path(arguments.ledger).exists():

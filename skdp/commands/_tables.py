@@ -1,4 +1,4 @@
-"""Tables of CSV and Parquet files, in and out.
+"""Tables of CSV and Parquet files, in and out, and where output may go.
 
 Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
 message repeats anything of the file, its header included: in a file without a header the first
@@ -7,14 +7,17 @@ record is in its place.
 
 import csv
 import importlib
+import os
 from pathlib import Path
 
 import pandas as pd
 
-from skdp.commands._files import written_whole
-from skdp.tabular import missing_values, numbers
+from skdp.tabular import canonical, missing_values, numbers
+from skdp.utils._files import PRIVATE, write_whole
 
 TABLES = (".csv", ".parquet")
+# With what text begins that spreadsheets take for a formula, which may run anything.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_table(path):
@@ -63,13 +66,83 @@ def check_ending(path):
             ) from None
 
 
-def write_table(frame, path):
-    """Write a table to a CSV or Parquet file, whole or not at all."""
-    with written_whole(path) as draft:
+def write_table(frame, path, *, overwrite):
+    """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    path : Path
+
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Returns
+    -------
+    escaped : bool
+        Whether text of a CSV file got an apostrophe in front, as it began like a formula.
+    """
+    with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if path.suffix.lower() == ".parquet":
-            frame.to_parquet(draft, engine="pyarrow", index=False)
-        else:
-            frame.to_csv(draft, index=False, encoding="utf-8")
+            frame.to_parquet(file, engine="pyarrow", index=False)
+            return False
+        escaped = frame.rename(columns=_escaped).map(_escaped)
+        text = escaped.to_csv(index=False)
+        if "\r" in text:  # which only quotation marks keep from ending the line
+            text = escaped.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
+        file.write(text.encode())
+    return not (escaped.equals(frame) and escaped.columns.equals(frame.columns))
+
+
+def _escaped(value):
+    """Return a value, with an apostrophe where it is text that looks like a formula."""
+    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    return f"'{value}" if formula and not isinstance(canonical(value), float) else value
+
+
+def check_output(path, endings, *, force, inputs):
+    """Return where a command is to write; refuses before any work is done or budget spent.
+
+    Parameters
+    ----------
+    path : str
+        As given by ``--output``.
+
+    endings : tuple of str
+        Of which it must have one.
+
+    force : bool
+        Whether a file that is there may be replaced.
+
+    inputs : list of str
+        What the command reads; never replaced.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the remedy.
+    """
+    target = Path(path)
+    named = f"--output {str(path)!r}"
+    if target.suffix.lower() not in endings:
+        raise ValueError(f"{named} must end in {' or '.join(endings)}. Choose such a name.")
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{named}: there is no folder {str(folder)!r}. Make it first.")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{named}: nothing may be written to {str(folder)!r}. Choose another.")
+    if target.is_dir():
+        raise ValueError(f"{named} is a folder. Name a file.")
+    if target.resolve() in [Path(each).resolve() for each in inputs]:
+        raise ValueError(f"{named} is also a file that is read. Choose another name.")
+    if target.exists() and not force:
+        raise ValueError(f"{named} is there already. Choose another name, or add --force.")
+    return target
 
 
 def check_columns(frame, names, path, where):

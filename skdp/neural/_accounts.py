@@ -1,10 +1,11 @@
-"""One training, counted as its paper counts it, as composition demands, and for one row."""
+"""One training, counted as its paper counts it, as composition demands, and for one row.
 
-from dataclasses import asdict, dataclass, fields
+This module and ``_polynomials`` need no PyTorch.
+"""
+
+from dataclasses import asdict, dataclass
 from math import inf, isinf
 from numbers import Real
-
-import pandas as pd
 
 from skdp.privacy import PrivacyGuarantee
 
@@ -60,7 +61,7 @@ class PrivacyAccount:
                 f"[0, 1], and may hold for a finite 'epsilon' alone, got {asdict(self)}."
             )
 
-    def guarantee(self, n_features, mechanism, relation="replace-one", besides=""):
+    def guarantee(self, n_features, mechanism, relation="replace-one", also_excludes=""):
         """Return this account as a guarantee for one labelled record: ε = ∞ unless it holds.
 
         Parameters
@@ -74,7 +75,7 @@ class PrivacyAccount:
         relation : {"replace-one", "add/remove"}, default="replace-one"
             How neighbours differ.
 
-        besides : str, default=""
+        also_excludes : str, default=""
             What else is excluded.
 
         Returns
@@ -88,30 +89,8 @@ class PrivacyAccount:
             sensitivity=None,
             n_features=n_features,
             covers="the trained network, and whatever is computed from it",
-            excludes=f"the number of rows, the list of classes, rows given to predict{besides}",
+            excludes="the number of rows, the list of classes, rows given to predict"
+            + also_excludes,
             unit="labelled record",
             relation=relation,
         )
-
-
-def accounts_frame(accounts):
-    """Return accounts as a table.
-
-    Parameters
-    ----------
-    accounts : iterable of PrivacyAccount
-
-    Returns
-    -------
-    frame : DataFrame
-        One row for each account.
-
-    Examples
-    --------
-    >>> from skdp.neural._accounts import PrivacyAccount, accounts_frame
-    >>> account = PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "perturbed once")
-    >>> accounts_frame([account])["epsilon"].tolist()
-    [4.0]
-    """
-    columns = [field.name for field in fields(PrivacyAccount)]
-    return pd.DataFrame([asdict(account) for account in accounts], columns=columns)

@@ -555,15 +555,23 @@ class Release:
         y = scorable_labels(y, "Release.score", "auto", self.classes.tolist())
         return float(accuracy_score(y, self.predict(X)))
 
-    def save(self, path):
+    def save(self, path, *, overwrite=True):
         """Write the release to a file that holds arrays and text, and no code.
 
         Parameters
         ----------
         path : str or path-like
             Where to write; used as given, whatever its ending.
+
+        overwrite : bool, default=True
+            Whether a file that is there may be replaced, and hands down its permissions.
+
+        Raises
+        ------
+        FileExistsError
+            When there is one, and ``overwrite`` is False.
         """
-        save_arrays(path, KIND, *pack(self, self.part_kinds()))
+        save_arrays(path, KIND, *pack(self, self.part_kinds()), overwrite=overwrite)
 
     @classmethod
     def load(cls, path, *, mmap_mode=None):

@@ -1,6 +1,7 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
 from dataclasses import dataclass, fields, replace
+from threading import Lock
 
 from skdp.source._dask import sum_dask
 from skdp.source._plan import SummationPlan
@@ -36,8 +37,9 @@ class StatisticsAccumulator:
     Made by :meth:`DPStatisticsSource.accumulator`. Rows are added in chunks, here or in other
     processes, and forgotten; the order and the chunks make no difference, bit for bit. Memory
     does not grow with the number of rows, but with that of persons where these are protected.
-    :meth:`DPStatisticsSource.fit_accumulated` makes a release of it, and spends ε and δ; rows
-    may be added afterwards, and each further release spends again.
+    Several threads may add chunks at the same time. :meth:`DPStatisticsSource.fit_accumulated`
+    makes a release of it, and spends ε and δ; rows may be added afterwards, and each further
+    release spends again.
 
     It refuses to be pickled or copied, because a pickle of it is the private sums themselves.
     Processes that work for the owner exchange them by :meth:`unprotected_sums` and
@@ -67,6 +69,8 @@ class StatisticsAccumulator:
         self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
         # Apart from the sums, as these are replaced with every chunk, and persons may be many.
         self._persons = set()
+        # Chunks may be added by several threads: none may be lost, and no person come twice.
+        self._lock = Lock()
 
     def add(self, X, y, groups=None):
         """Add a chunk of rows.
@@ -124,7 +128,9 @@ class StatisticsAccumulator:
         sums : UnprotectedSums
             For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
         """
-        return UnprotectedSums(self.plan, replace(self._sums, persons=frozenset(self._persons)))
+        with self._lock:
+            sums = replace(self._sums, persons=frozenset(self._persons))
+        return UnprotectedSums(self.plan, sums)
 
     def add_unprotected_sums(self, sums):
         """Add what another accumulator of the same source has summed, of other rows.
@@ -148,9 +154,10 @@ class StatisticsAccumulator:
         self._take(sums.sums)
 
     def _take(self, sums):
-        refuse_shared_persons(self._persons, sums.persons)
-        self._sums = self._sums + replace(sums, persons=frozenset())
-        self._persons |= sums.persons
+        with self._lock:
+            refuse_shared_persons(self._persons, sums.persons)
+            self._sums = self._sums + replace(sums, persons=frozenset())
+            self._persons |= sums.persons
 
     def __getstate__(self):
         self.__reduce__()

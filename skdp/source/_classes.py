@@ -7,8 +7,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.tabular import canonical, same_value
-from skdp.utils._labels import is_missing, natural_labels
+from skdp.utils._labels import natural_labels
 from skdp.utils._warnings import warn
+
+# Of the widest numbers that a release can hold.
+_BYTES = 8
 
 
 def class_list(given, schema, y):
@@ -90,10 +93,14 @@ def _listed(given):
 
 
 def _alike(labels):
-    """Return whether labels are all text, or all real numbers.
+    """Return whether labels are all text, or all real numbers that a release can hold.
 
     An array of both would turn all into text, which no number in y equals.
     """
-    text = all(isinstance(label, str) for label in labels)
-    numbers = all(isinstance(label, Real | np.bool_) for label in labels)
-    return text or (numbers and not any(is_missing(label) for label in labels))
+    if all(isinstance(label, str) for label in labels):
+        return True
+    if not all(isinstance(label, Real | np.bool_) for label in labels):
+        return False
+    numbers = np.array(labels)  # of objects, where one is too large
+    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
+    return stored and bool(np.isfinite(numbers).all())

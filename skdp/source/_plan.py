@@ -7,6 +7,7 @@ import numpy as np
 from skdp.source._columns import PublicColumns
 from skdp.source._grid import RowGrid
 from skdp.source._preparation import check_kind, check_labels, label_rows, read_rows
+from skdp.source._private_fit import default_settings, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +52,13 @@ class SummationPlan:
         ValueError
             When they do not fit together, or have other columns.
         """
-        X = read_rows(self.columns, X)
-        labels = check_labels(y, X)
-        check_kind(y, self.classes)
-        return self.label(X, labels, groups).sums(self.grid)
+        with default_settings():
+            X = read_rows(self.columns, X)
+            labels = check_labels(y, X)
+            check_kind(y, self.classes)
+            rows = self.label(X, labels, groups)
+            with sealed("The exact sum over rows"):
+                return rows.sums(self.grid)
 
     def label(self, X, y, groups):
         """Return :class:`PrivateRows` of numbers and labels that were checked already."""

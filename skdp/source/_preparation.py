@@ -132,8 +132,8 @@ def _column(y):
         )
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     try:
-        return as_elements(y)
-    except ValueError:
+        return as_elements(y.tolist() if isinstance(y, np.ma.MaskedArray) else y)
+    except Exception:  # whatever y raises, its message is not for others
         return None
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
+from contextlib import suppress
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,13 +12,19 @@ from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
 from skdp.source._accumulator import StatisticsAccumulator
-from skdp.source._charging import charge, kept_ledger
 from skdp.source._classes import class_list
 from skdp.source._columns import PublicColumns
 from skdp.source._dask import announced_columns, is_dask
 from skdp.source._models import MODELS, choose_model, one_pass
 from skdp.source._plan import SummationPlan
 from skdp.source._preparation import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._private_fit import (
+    charge,
+    default_settings,
+    kept_ledger,
+    sealed,
+    warnings_at_the_end,
+)
 from skdp.source._tables import encoded_columns
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
@@ -243,14 +249,14 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        self._validate_params()  # whatever scikit-learn is configured to skip
         if is_dask(X):
             accumulator = self.accumulator(*announced_columns(X))
             accumulator.add_dask(X, y, groups)
             return self.fit_accumulated(accumulator)
-        model, plan, rows = self._validate(X, y, groups)
-        queries = self._queries(model, plan)
-        charge(self, lambda: self._guarantee(plan, queries))
-        return self._publish(model.learn(rows, plan.grid, queries), plan, queries)
+        with default_settings():
+            model, plan, rows = self._validate(X, y, groups)
+            return self._release(plan, model, lambda q: model.learn(rows, plan.grid, q))
 
     def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
@@ -280,11 +286,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self._validate_params()
         if is_dask(X):
             X = self.accumulator(*announced_columns(X))
-        if isinstance(X, StatisticsAccumulator):
-            model, plan = self._plan_of(X)
-        else:
-            model, plan, _ = clone(self)._validate(X, y, groups)
-        return self._guarantee(plan, self._queries(model, plan))
+        with default_settings():
+            if isinstance(X, StatisticsAccumulator):
+                model, plan = self._plan_of(X)
+            else:
+                model, plan, _ = clone(self)._validate(X, y, groups)
+            return self._guarantee(plan, self._queries(model, plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
         """Return an empty accumulator for rows that arrive in parts.
@@ -340,12 +347,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)
-        model, plan = self._plan_of(accumulator)
-        sums = accumulator.unprotected_sums().sums
-        queries = self._queries(model, plan)
-        charge(self, lambda: self._guarantee(plan, queries))
-        self._see(plan.columns)
-        return self._publish(model.from_sums(sums, plan.grid, queries), plan, queries)
+        self._validate_params()
+        with default_settings():
+            model, plan = self._plan_of(accumulator)
+            sums = accumulator.unprotected_sums().sums
+            self._see(plan.columns)
+            return self._release(plan, model, lambda q: model.from_sums(sums, plan.grid, q))
 
     def _validate(self, X, y, groups):
         """Return the model, what is public about the rows, and these as numbers in a plan."""
@@ -432,25 +439,28 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             )
         bits = private_bits(self, self.random_state)
         n_numbers = model.n_numbers(len(plan.classes), plan.grid.n_basis)
-        report = partial(print, "[DPStatisticsSource] adds noise to:") if self.verbose else None
+        report = _print_query if self.verbose else None
         return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits, report)
 
-    def _publish(self, parts, plan, queries):
-        """Make the release, and what goes with it."""
+    def _release(self, plan, model, learn):
+        """Charge the ledger, learn by noisy queries, and make the release."""
+        queries = self._queries(model, plan)
         warn_of_no_noise(self, self.epsilon)
-        columns = plan.columns
-        release = Release(
-            classes=plan.classes,
-            n_features=columns.n_features,
-            dtype=columns.dtype,
-            guarantee=self._guarantee(plan, queries),
-            feature_names=columns.names,
-            bounds=columns.bounds,
-            encoder=columns.schema,
-            **parts,
-        )
-        self.classes_, self.guarantee_ = release.classes, release.guarantee
-        self.release_ = release
+        columns, guarantee = plan.columns, self._guarantee(plan, queries)
+        charge(self, lambda: guarantee)
+        with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
+            release = Release(
+                classes=plan.classes,
+                n_features=columns.n_features,
+                dtype=columns.dtype,
+                guarantee=guarantee,
+                feature_names=columns.names,
+                bounds=columns.bounds,
+                encoder=columns.schema,
+                **learn(queries),
+            )
+            self.classes_, self.guarantee_ = release.classes, release.guarantee
+            self.release_ = release
         return self
 
     def _guarantee(self, plan, queries):
@@ -492,3 +502,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.encoder is not None
         return tags
+
+
+def _print_query(name):
+    with suppress(OSError, ValueError):  # nobody may be listening
+        print("[DPStatisticsSource] adds noise to:", name)

@@ -7,7 +7,6 @@ from skdp.source._columns import PublicColumns
 from skdp.source._preparation import check_kind, check_labels, encode_rows
 from skdp.source._private_rows import PrivateRows
 from skdp.tabular import TabularEncoder
-from skdp.utils._labels import natural_labels
 
 
 def encoded_columns(encoder, X=None):
@@ -66,7 +65,7 @@ def encode_table(columns, X, y, *, keep_all):
     rows = encode_rows(columns, X)
     labels = check_labels(y, rows)
     if columns.schema.classes is None or keep_all:
-        return rows, natural_labels(labels)
+        return rows, labels
     classes = np.array(columns.schema.classes)
     check_kind(y, classes)
     indices = PrivateRows.of_labels(rows, labels, classes).class_indices

@@ -31,12 +31,12 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         Where to write. A symbolic link stays one, and the file that it names is written.
 
     overwrite : bool, default=True
-        Whether a file that is there may be replaced. Otherwise none is, not even one that
-        appeared while this one was being written.
+        Whether a file or link that is there may be replaced. Otherwise none is, not even one
+        that appeared while this one was being written.
 
     mode : int, default=0o666
-        Permissions of a new file, less those that the umask takes away. A file that is replaced
-        hands down its own.
+        Permissions of a new file, less those that the umask takes away. The new content of an
+        old file keeps the permissions of the old.
 
     Yields
     ------
@@ -46,7 +46,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
     Raises
     ------
     FileExistsError
-        When there is a file and ``overwrite`` is False.
+        When there is something and ``overwrite`` is False.
 
     OSError
         When nothing can be written there, with nothing changed; or when it cannot be told
@@ -55,10 +55,10 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
+    if not overwrite and os.path.lexists(path):
+        raise _exists(path)
     old = target.stat() if target.exists() else None
     if old is not None:
-        if not overwrite:
-            raise _exists(target)
         if not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EINVAL, "This is no file that can be replaced", str(target))
         mode = PRIVATE
@@ -123,7 +123,7 @@ def _sync_folder(folder):
 
 
 def to_json(content):
-    """Return the one JSON text, as bytes, that stands for content whatever the order of keys."""
+    """Return content as canonical JSON: the same bytes whatever the order of its keys."""
     # NumPy's numbers are numbers too, but JSON does not know them.
     return json.dumps(content, sort_keys=True, default=lambda number: number.item()).encode()
 

@@ -45,7 +45,7 @@ _HEADER_READERS = {
 _MOST_CHARACTERS = 2**20
 
 
-def save_arrays(path, kind, header, arrays):
+def save_arrays(path, kind, header, arrays, *, overwrite=True):
     """Write arrays and a header to one file.
 
     Parameters
@@ -61,11 +61,14 @@ def save_arrays(path, kind, header, arrays):
 
     arrays : dict of str to ndarray
         Of any dtype but object.
+
+    overwrite : bool, default=True
+        Whether a file that is there may be replaced.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)
-    with write_whole(path) as file:
+    with write_whole(path, overwrite=overwrite) as file:
         np.savez(file, header=text, **arrays)
 
 
@@ -86,7 +89,7 @@ def load_arrays(path, kind, mmap_mode=None):
     Returns
     -------
     header : dict
-        As it was passed to :func:`save_arrays`, with the ``version`` of the format.
+        As it was passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
 
     arrays : dict of str to ndarray
         Likewise.
@@ -118,9 +121,8 @@ def load_arrays(path, kind, mmap_mode=None):
     if not intact:
         raise ValueError(foreign)
     if version != _VERSION:
-        remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. {remedy}"
+            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. Update skdp."
         )
     if not sound:
         raise ValueError(foreign)

@@ -77,13 +77,41 @@ def test_values_are_found_in_a_vocabulary(k):
 
 
 @pytest.mark.parametrize(
+    ("cells", "classes", "expected"),
+    [
+        (["1", "0.0", "2", ""], [0, 1], [1, 0, None, None]),
+        (["1", "0.0", "2", ""], ["0", "1"], ["1", "0", None, None]),
+        (["true", "FALSE", "True", "no"], [False, True], [True, False, True, None]),
+        (["home", "Home", "died", "NA"], ["died", "home"], ["home", None, "died", None]),
+        (["NA", "DE", "", "x"], ["FR", "DE"], [None, "DE", None, None]),
+        (["07", "TRUE", " 1", "7e0"], [1, 7], [7, 1, 1, 7]),
+        (["0.5", "1.5", "1.50", "1"], [0.5, 1.5], [0.5, 1.5, 1.5, None]),
+    ],
+)
+def test_labels_are_found_in_a_list_of_classes(cells, classes, expected):
+    cells = pd.Series(cells, dtype=object)
+    found = [*classes, None]
+    labels = [found[code] for code in Vocabulary(classes).codes(cells)]
+    assert labels == expected
+    assert [type(label) for label in labels] == [type(label) for label in expected]
+    assert missing_values(cells).tolist() == [cell in ("", "NA") for cell in cells]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", object, "category"])
+def test_labels_of_columns_that_have_a_type(dtype):
+    values = pd.Series([1, 0, None], dtype=dtype)
+    assert Vocabulary([0, 1]).codes(values).tolist() == [1, 0, -1]
+    assert missing_values(values).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
     "dtype",
     ["float64", "float32", "Float64", "Float32", "double[pyarrow]", "category", object, "string"],
 )
 def test_fractions_of_any_width(dtype):
     if "pyarrow" in str(dtype):
         pytest.importorskip("pyarrow")
-    values = pd.Series([0.1, 2.5, None, 3.0, 1e300], dtype=dtype)
+    values = pd.Series([0.1, 2.5, None, 3.0, 1e30], dtype=dtype)
     vocabulary = Vocabulary(["3", "0.1", 2.5])
     assert vocabulary.codes(values, 9).tolist() == [1, 2, 9, 0, 9]
     assert missing_values(values).tolist() == [False, False, True, False, False]

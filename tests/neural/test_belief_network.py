@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from skdp.neural._crbm import EnergyLayer
+from skdp.neural._belief_network import EnergyLayer
 from skdp.neural._polynomials import sigmoid_coefficients
 
 ALPHA = sigmoid_coefficients("chebyshev", 7)
@@ -130,12 +130,12 @@ def test_contrastive_divergence_lowers_the_reconstruction_error():
     stripes[:60, :, ::2] = 1
     stripes[60:, :, :, ::2] = 1
     layer = EnergyLayer((1, 8, 8), 8, (3, 3), ALPHA)
-    optimiser = torch.optim.Adam(layer.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
     errors = []
     for _ in range(150):
-        optimiser.zero_grad()
-        errors.append(layer.contrast(stripes, layer.coefficients, generator))
-        optimiser.step()
+        optimizer.zero_grad()
+        errors.append(layer.contrastive_divergence(stripes, layer.coefficients, generator))
+        optimizer.step()
     assert np.mean(errors[-10:]) < np.mean(errors[:3]) / 2
 
 

@@ -1,22 +1,34 @@
+import contextlib
 import copy
 import pickle
+import re
+import traceback
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context, set_config
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 
-from skdp import DPSource, DPStatisticsSource, OptimalDPNoise, RandomizedResponse
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+)
+from skdp.noise import GaussianQueries
 from skdp.privacy import BudgetExceededError, PrivacyLedger
 
 SMALL = {"n_components": 1, "n_layers": 1, "random_state": 0}
 
 
 def rows_source(epsilon=1.0, **settings):
-    return DPSource(epsilon, bounds=(0, 1), **SMALL, **settings)
+    return DPSource(epsilon, **{"bounds": (0, 1), **SMALL, **settings})
 
 
 def statistics_source(epsilon=1.0, **settings):
@@ -68,13 +80,13 @@ def test_rows_are_booked_before_anything_is_drawn(small):
 
 def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
     drawn = []
-    publish = DPStatisticsSource._publish
+    add = GaussianQueries.add
 
-    def watch(self, parts, *rest):
+    def watch(self, *query):
         drawn.append(len(ledger.entries))
-        return publish(self, parts, *rest)
+        return add(self, *query)
 
-    monkeypatch.setattr(DPStatisticsSource, "_publish", watch)
+    monkeypatch.setattr(GaussianQueries, "add", watch)
     ledger = PrivacyLedger(epsilon=1.2)
     generator = np.random.RandomState(0)
     source = statistics_source(ledger=ledger, random_state=generator).fit(*small)
@@ -84,7 +96,7 @@ def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
         source.fit(*small)
     with pytest.raises(BudgetExceededError):
         source.fit_accumulated(accumulator)
-    assert drawn == [1]
+    assert drawn == [1] * 4
 
 
 def test_a_table_is_booked_by_the_value(rng):
@@ -211,3 +223,155 @@ def test_no_fit_is_booked_twice(small, make):
         warnings.simplefilter("error")
         ledger.release(make(), *small)
     assert len(ledger.entries) == 1
+
+
+def schema_and_table(rng):
+    schema = {
+        "columns": {
+            "age": {"type": "numeric", "low": 0, "high": 100},
+            "ward": {"type": "category", "categories": ["A", "B", "C"]},
+        },
+        "classes": [0, 1, 2],
+        "version": 1,
+    }
+    table = pd.DataFrame(
+        {"age": rng.randint(100, size=60), "ward": np.resize(["A", "B", "C"], 60)}
+    )
+    return schema, table
+
+
+SETTINGS = [
+    {"transform_output": "pandas"},
+    {"transform_output": "polars"},
+    {"assume_finite": True},
+    {"working_memory": 0},
+    {"array_api_dispatch": True},
+    {"enable_metadata_routing": True},
+    {"skip_parameter_validation": True},
+    {"enable_cython_pairwise_dist": False},
+]
+
+
+@contextlib.contextmanager
+def set_globally(settings):
+    """Set what belongs to scikit-learn, NumPy, pandas, joblib or the warnings of Python."""
+    with contextlib.ExitStack() as stack:
+        for name, value in settings.items():
+            if name == "errstate":
+                stack.enter_context(np.errstate(all=value))
+            elif name == "warnings":
+                stack.enter_context(warnings.catch_warnings())
+                warnings.simplefilter(value)
+            elif name == "backend":
+                stack.enter_context(joblib.parallel_config(value, n_jobs=2))
+            elif "." in name:
+                stack.enter_context(pd.option_context(name, value))
+            else:
+                stack.enter_context(config_context())
+                try:
+                    set_config(**{name: value})
+                except RuntimeError:  # SciPy's own support is off, or polars is not there
+                    pytest.skip(f"{name} cannot be set here")
+        yield
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+@sources
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *SETTINGS,
+        {"errstate": "raise"},
+        {"errstate": "warn", "warnings": "error"},
+        {"warnings": "error"},
+        {"mode.copy_on_write": True},
+        {"future.infer_string": True},
+        {"future.infer_string": False},
+        {"mode.string_storage": "python"},
+        {"backend": "threading"},
+        {"backend": "loky"},
+        {"transform_output": "pandas", "errstate": "raise", "warnings": "error"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+def test_no_global_setting_stops_a_fit_halfway(rng, small, make, encoded, settings):
+    ledger = PrivacyLedger()
+    source, (X, y) = make(ledger=ledger), small
+    if encoded:
+        schema, X = schema_and_table(rng)
+        y = rng.randint(3, size=60)
+        source.set_params(encoder=schema)
+        source.set_params(bounds=(0, 1) if "model" in source.get_params() else None)
+    with set_globally(settings):
+        source.fit(X, y)
+    assert [guarantee for _, guarantee in ledger.entries] == [source.guarantee_]
+    assert np.isfinite(source.release_.predict_proba(X)).all()
+
+
+@sources
+@pytest.mark.parametrize("settings", [{"epsilon": np.inf}, {"epsilon": -1.0}])
+def test_what_warnings_or_parameters_stop_is_not_charged(small, make, settings):
+    ledger = PrivacyLedger()
+    with config_context(skip_parameter_validation=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            (PrivacyLeakWarning, ValueError), match=r"no noise|'epsilon' parameter"
+        ):
+            make(**settings, ledger=ledger).fit(*small)
+    assert ledger.entries == []
+
+
+def test_warnings_behind_the_charge_wait_for_the_release(small):
+    class Warns(OptimalDPNoise):
+        def _perturb(self, X):
+            warnings.warn("by the noise", stacklevel=1)
+            return super()._perturb(X)
+
+    ledger = PrivacyLedger()
+    source = DPSource(noise=Warns(1.0), bounds=(0, 1), ledger=ledger, **SMALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="by the noise"):
+            source.fit(*small)
+    assert len(ledger.entries) == 1
+    assert source.release_.guarantee == source.guarantee_
+    with pytest.warns(UserWarning, match="by the noise"):
+        source.fit(*small)
+
+
+@pytest.mark.parametrize("where", ["GaussianQueries.add", "noise", "Release"])
+def test_what_fails_behind_the_charge_shows_nothing(small, where, monkeypatch):
+    class Noise(OptimalDPNoise):
+        def _perturb(self, X):
+            raise KeyError("Ann has 7391")
+
+    def fail(*args, **settings):
+        raise KeyError("Ann has 7391")
+
+    make = rows_source if where == "noise" else statistics_source
+    settings = {"noise": Noise(1.0)} if where == "noise" else {}
+    if where == "Release":
+        make = rows_source
+        monkeypatch.setattr("skdp.source._rows_source.Release", fail)
+    monkeypatch.setattr(GaussianQueries, "add", fail)
+    ledger = PrivacyLedger()
+    with pytest.raises(RuntimeError, match=r"failed with KeyError at .*test_private_fit") as error:
+        make(ledger=ledger, **settings).fit(*small)
+    shown = "".join(traceback.format_exception(error.value))
+    assert not re.search("Ann|7391", shown)
+    assert len(ledger.entries) == 1
+
+
+def test_rows_and_noise_of_extreme_size_are_refused_before_the_charge(small):
+    X, y = small
+    ledger = PrivacyLedger()
+    for factor, sensitivity in ((1e13, 1.0), (1.0, 1e12), (1e-14, 1e-14)):
+        source = DPSource(sensitivity=sensitivity, ledger=ledger, **SMALL)
+        with pytest.raises(ValueError, match="must have its largest magnitude between") as error:
+            source.fit(factor * X, y)
+        assert "got" not in str(error.value)
+    source = DPSource(sensitivity=1.0, ledger=ledger, **SMALL)
+    with pytest.raises(ValueError, match="is the noise too small for it"):
+        source.fit((1e9 * X).astype(np.float32), y)
+    assert ledger.entries == []
