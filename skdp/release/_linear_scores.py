@@ -210,7 +210,8 @@ def restrict_linear(linear, moments, columns):
     it counts for nothing alone:
 
     >>> import numpy as np
-    >>> from skdp.release import LinearScores, Moments, restrict_linear
+    >>> from skdp.release import LinearScores, Moments
+    >>> from skdp.release._linear_scores import restrict_linear
     >>> rng = np.random.RandomState(0)
     >>> x = rng.randn(100_000)
     >>> rows = np.column_stack([x, x + rng.randn(100_000)])
