@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 
 from skdp.commands._tables import check_columns, check_output, read_table
-from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
+from skdp.release import results
 from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema, missing_values
 
@@ -110,8 +110,8 @@ def run(arguments, note):
 
 def _result(release, target):
     """Return what to say of a release."""
-    lines = [f"Wrote {str(target)!r}: {release!r}.", *noisy_counts(release), *separation(release)]
-    if is_empty(release):
+    lines = [f"Wrote {str(target)!r}: {release!r}.", *results(release)]
+    if release.linear is not None and not release.linear.tells_classes_apart:
         lines.append(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
             "hand it out.\nCheck that labels are spelled like the classes of the schema; if they "
