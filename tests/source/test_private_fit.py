@@ -375,3 +375,12 @@ def test_rows_and_noise_of_extreme_size_are_refused_before_the_charge(small):
     with pytest.raises(ValueError, match="is the noise too small for it"):
         source.fit((1e9 * X).astype(np.float32), y)
     assert ledger.entries == []
+
+
+@pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
+def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small, model):
+    ledger = PrivacyLedger()
+    source = DPStatisticsSource(1e-4, 1e-16, classes=[0, 1, 2], model=model, ledger=ledger)
+    with pytest.raises(ValueError, match=r"'epsilon' parameter"):
+        source.fit(*small)
+    assert ledger.entries == []
