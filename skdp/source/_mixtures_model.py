@@ -8,6 +8,7 @@ from skdp.noise import Share
 from skdp.release import Mixtures
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
 from skdp.source._principal_model import PrincipalModel
+from skdp.utils._linalg import positive_definite_floor
 
 # Mixture components of a class, at most: with 3 and 6 mixtures get 96.9 and 97.6 % of the test
 # digits of MNIST right without noise (pixels, 40 directions).
@@ -145,7 +146,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
         indices,
         mixtures.weights,
         mixtures.means * units,
-        _definite(mixtures.covariances * np.outer(units, units)),
+        positive_definite_floor(mixtures.covariances * np.outer(units, units), _LEAST, _LEAST),
     )
 
 
@@ -206,13 +207,6 @@ def _starts(mean, covariance, n_components, random_state):
         for k in np.unique(nearest):
             centres[k] = draws[nearest == k].mean(axis=0)
     return centres
-
-
-def _definite(covariances):
-    """Return covariances of which no variance vanishes beside the largest, and beside 1."""
-    values, vectors = np.linalg.eigh(covariances)
-    least = _LEAST * np.maximum(values[:, -1:], 1.0)
-    return (vectors * np.maximum(values, least)[:, np.newaxis]) @ vectors.transpose(0, 2, 1)
 
 
 def _outer(means):
@@ -344,9 +338,9 @@ def pooled_covariances(covariances, counts, deviation):
     K, d = covariances.shape[:2]
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
-    values, vectors = np.linalg.eigh(pooled)
-    least = max(_FLOOR * noise, _PRECISION * values[-1], np.finfo(np.float32).tiny)
-    pooled = (vectors * np.maximum(values, least)) @ vectors.T
+    pooled = positive_definite_floor(
+        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), _PRECISION
+    )
     return np.array(
         [drawn(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]
     )
@@ -374,6 +368,4 @@ def drawn(covariance, base, deviation):
     excess = inverse @ covariance @ inverse - np.eye(len(base))
     distance = max((excess**2).sum(), np.finfo(np.float64).tiny)
     excess *= max(0.0, 1 - relative_noise(base, deviation) / distance)
-    values, vectors = np.linalg.eigh(np.eye(len(base)) + excess)
-    shape = (vectors * np.maximum(values, _LEAST_RATIO)) @ vectors.T
-    return root @ shape @ root
+    return root @ positive_definite_floor(np.eye(len(base)) + excess, _LEAST_RATIO) @ root

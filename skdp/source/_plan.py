@@ -12,7 +12,7 @@ from skdp.release import BasisFunctions
 from skdp.source._integers import RowGrid
 from skdp.source._private_fit import default_settings, sealed
 from skdp.source._private_rows import check_kind, check_labels, label_rows, read_rows
-from skdp.tabular import Schema, TabularEncoder, canonical, fitted_encoder, same_value
+from skdp.tabular import Schema, TabularEncoder, ambiguity, canonical, fitted_encoder
 from skdp.utils._labels import natural_labels
 from skdp.utils._warnings import warn
 
@@ -213,7 +213,7 @@ def _listed(given):
             f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
             f"{labels!r:.200}."
         )
-    fault = same_value(labels)
+    fault = ambiguity(labels)
     if fault is not None:
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "

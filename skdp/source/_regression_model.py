@@ -13,6 +13,7 @@ from skdp.source._integers import (
     squared_norms,
 )
 from skdp.source._principal_model import PrincipalModel
+from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
 # training rows, in 300 directions.
@@ -218,6 +219,5 @@ def _discriminant(means, covariance, frequencies):
 
 def _without_noise(moments):
     """Return the covariance within classes; no variance is less than noise alone may make it."""
-    values, vectors = np.linalg.eigh(moments.covariance(0))
-    least = max(moments.eigenvalue_noise, _PRECISION * values[-1], np.finfo(np.float32).tiny)
-    return (vectors * np.maximum(values, least)) @ vectors.T
+    least = max(moments.eigenvalue_noise, np.finfo(np.float32).tiny)
+    return positive_definite_floor(moments.covariance(0), least, _PRECISION)
