@@ -156,7 +156,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
+    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
     classes that overlap, as in most tables. On 2,000 rows of two medical and economic tables the
     accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
     .759 for the most frequent class alone and .812 and .833 for a logistic regression. Own scales

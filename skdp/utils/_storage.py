@@ -7,8 +7,8 @@ header says; reading takes the memory of the file's own size, and at most 2 MiB 
 again for the text.
 
 The header names the format, its version and the kind of model, and holds a SHA-256 over itself and
-over every array: a truncated or altered file is refused. The checksum finds accidents; it is not a
-signature, and whoever can rewrite the file can rewrite it too.
+over every array: a truncated or altered file is refused. The checksum detects accidents only: it
+is no signature, and can be rewritten with the file.
 """
 
 import json

@@ -85,7 +85,7 @@ def checked_subset(caller, names, known):
 
 
 def inline(text):
-    r"""Return text that may come from anybody's file as one line without control characters.
+    r"""Return untrusted text as one line without control characters.
 
     Examples
     --------

@@ -20,6 +20,7 @@ from skdp import (
     OptimalDPNoise,
     PrivacyGuarantee,
     RandomizedResponse,
+    SelfTrainingSchedule,
 )
 from skdp.privacy.audit import (
     LikelihoodRatioAttack,
@@ -274,7 +275,9 @@ def test_the_verdict_allows_for_the_number_of_attacks(rng):
 def test_a_model_of_a_fitted_source_is_trained_again(digits):
     X, y = digits
     source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
-    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    model = DPTransferClassifier(
+        source, self_training=SelfTrainingSchedule(n_components=2, n_layers=1), random_state=0
+    )
     members, others = (X[600:900], y[600:900]), (X[900:1200], y[900:1200])
     report = audit_membership(
         model.fit(*members), members, others, attacks=["canary"], random_state=0
@@ -389,7 +392,9 @@ def test_a_granted_delta_lowers_the_bound(data):
 def test_the_claim_of_a_transfer_model_is_about_other_rows(digits):
     X, y = digits
     source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
-    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    model = DPTransferClassifier(
+        source, self_training=SelfTrainingSchedule(n_components=2, n_layers=1), random_state=0
+    )
     model.fit(X[600:900], y[600:900])
     report = audit_membership(
         model, (X[600:900], y[600:900]), (X[900:1200], y[900:1200]), attacks=["correctness"]

@@ -21,6 +21,7 @@ from skdp import (
     OptimalDPNoise,
     RandomizedResponse,
     Release,
+    SelfTrainingSchedule,
     WideCDMMAClassifier,
 )
 
@@ -85,7 +86,9 @@ def test_no_generator_leaves_with_it(rows):
     source = DPSource(noise=noise, parts="all", **settings).fit(X, y)
     marked = y.astype(object)
     marked[30:] = None
-    model = DPTransferClassifier(source.release_, n_components=2, random_state=0).fit(X, marked)
+    model = DPTransferClassifier(
+        source.release_, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    ).fit(X, marked)
     assert b"MT19937" in pickle.dumps(generator)
     for thing in (source, source.release_, model):
         assert b"MT19937" not in pickle.dumps(thing)
@@ -110,8 +113,12 @@ def test_a_search_copies_nothing(rows, release):
     X, y = rows
     marked = y.astype(object)
     marked[60:] = None
-    model = DPTransferClassifier(release, n_components=2, random_state=0)
-    grid = GridSearchCV(model, {"tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(X, marked)
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    )
+    grid = GridSearchCV(model, {"self_training__tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(
+        X, marked
+    )
     assert grid.best_estimator_.source is release
 
 
@@ -210,7 +217,9 @@ def test_a_release_without_a_classifier_says_so(release, rows):
     assert bare.score(X, y) > 0.9  # by its mixtures
     marked = y.astype(object)
     marked[30:] = None
-    model = DPTransferClassifier(bare, n_components=2, random_state=0).fit(X, marked)
+    model = DPTransferClassifier(
+        bare, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    ).fit(X, marked)
     assert model.score(X, y) > 0.9  # moments and mixtures are enough to learn from
 
 

@@ -13,6 +13,7 @@ from skdp import (
     DPTransferClassifier,
     OptimalDPNoise,
     RandomizedResponse,
+    SelfTrainingSchedule,
     WideCDMMAClassifier,
 )
 from skdp.privacy import PrivacyGuarantee
@@ -264,7 +265,9 @@ def test_a_target_of_another_scale_is_an_error_that_says_so_or_none(
     other = replace(sound, moments=moments)
     X, marked = rng.rand(30, n_features), np.arange(30) % 3
     marked[15:] = -1
-    model = DPTransferClassifier(other, n_components=1, random_state=0)
+    model = DPTransferClassifier(
+        other, self_training=SelfTrainingSchedule(n_components=1), random_state=0
+    )
     problem = None
     try:
         model.fit(X, marked)
