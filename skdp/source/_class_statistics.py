@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.source._integers import GRID, WEIGHT_GRID, weighted, weighted_roots
+from skdp.utils._linalg import positive_definite_floor
 
 # Least variance of what is shrunk, beside that of what it is shrunk to. With 0.3, 0.5 and 0.7
 # mixtures get 96.5, 96.7 and 96.8 % of the test digits of MNIST right at ε = 8 (one seed).
@@ -133,9 +134,9 @@ def pooled_covariances(covariances, counts, deviation):
     K, d = covariances.shape[:2]
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
-    values, vectors = np.linalg.eigh(pooled)
-    least = max(_FLOOR * noise, _PRECISION * values[-1], np.finfo(np.float32).tiny)
-    pooled = (vectors * np.maximum(values, least)) @ vectors.T
+    pooled = positive_definite_floor(
+        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), _PRECISION
+    )
     return np.array(
         [drawn(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]
     )
@@ -163,6 +164,4 @@ def drawn(covariance, base, deviation):
     excess = inverse @ covariance @ inverse - np.eye(len(base))
     distance = max((excess**2).sum(), np.finfo(np.float64).tiny)
     excess *= max(0.0, 1 - relative_noise(base, deviation) / distance)
-    values, vectors = np.linalg.eigh(np.eye(len(base)) + excess)
-    shape = (vectors * np.maximum(values, _LEAST_RATIO)) @ vectors.T
-    return root @ shape @ root
+    return root @ positive_definite_floor(np.eye(len(base)) + excess, _LEAST_RATIO) @ root

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
-from skdp.tabular import canonical, same_value
+from skdp.tabular import ambiguity, canonical
 from skdp.utils._labels import natural_labels
 from skdp.utils._warnings import warn
 
@@ -83,7 +83,7 @@ def _listed(given):
             f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
             f"{labels!r:.200}."
         )
-    fault = same_value(labels)
+    fault = ambiguity(labels)
     if fault is not None:
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "

@@ -10,6 +10,7 @@ from skdp.source._class_statistics import (
     relative_noise,
 )
 from skdp.source._integers import GRID, IntegerMap, squared_norms
+from skdp.utils._linalg import positive_definite_floor
 
 # Mixture components of a class, at most: with 3 and 6 mixtures get 96.9 and 97.6 % of the test
 # digits of MNIST right without noise (pixels, 40 directions).
@@ -96,7 +97,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
         indices,
         mixtures.weights,
         mixtures.means * units,
-        _definite(mixtures.covariances * np.outer(units, units)),
+        positive_definite_floor(mixtures.covariances * np.outer(units, units), _LEAST, _LEAST),
     )
 
 
@@ -157,13 +158,6 @@ def _starts(mean, covariance, n_components, random_state):
         for k in np.unique(nearest):
             centres[k] = draws[nearest == k].mean(axis=0)
     return centres
-
-
-def _definite(covariances):
-    """Return covariances of which no variance vanishes beside the largest, and beside 1."""
-    values, vectors = np.linalg.eigh(covariances)
-    least = _LEAST * np.maximum(values[:, -1:], 1.0)
-    return (vectors * np.maximum(values, least)[:, np.newaxis]) @ vectors.transpose(0, 2, 1)
 
 
 def _outer(means):

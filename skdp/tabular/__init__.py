@@ -10,11 +10,11 @@ from skdp.tabular._explanation import ColumnEffect, Explanation, explain_predict
 from skdp.tabular._schema import Schema, as_schema, schema_from
 from skdp.tabular._values import (
     Vocabulary,
+    ambiguity,
     canonical,
     missing_values,
     numbers,
     person_ids,
-    same_value,
 )
 
 # The others are shared within skdp, undocumented.

@@ -129,7 +129,7 @@ class Explanation:
         within their ranges together it mostly stays. Others may be able to change it as well.
 
     precision : float or None
-        Share of rows for which the prediction stays when all named columns move at once within
+        Share of rows for which the prediction stays when all named columns move together within
         their ranges, others as they are: the precision of Ribeiro, Singh and Guestrin (2018), with
         values spread evenly over the ranges; at least .95 where several columns are named. None
         if none is.
@@ -400,7 +400,7 @@ class _Decision:
             for _ in range(_N_ROUNDS if outer is not None else 0):
                 points = np.linspace(inner, outer, _N_PARTS + 1)[1:]
                 winners, _ = self._outcomes(column.rows(self.x, column.encoded(points)))
-                # The last one was tried before; rounding beside other rows must not undo that.
+                # The last one was tried before; rounding in a larger batch must not undo that.
                 kept = np.append(winners[:-1] == self.winner, False)
                 inner, outer = _first_step(inner, points, kept)
             ends.append(inner)
@@ -410,7 +410,7 @@ class _Decision:
         """Return the names of columns whose ranges hold together, and their precision.
 
         Each range holds by itself. A column joins the rule if the prediction still stays when it
-        and those before it move at once.
+        and those before it move together.
         """
         named: list[str] = []
         regions: list[_Region] = []
@@ -439,7 +439,7 @@ def _categories(column, own, stays):
     """Return what is to be said of a category, and its region."""
     index = column.index_of(own)
     if index is not None:
-        stays[index] = True  # whatever rounding beside other rows makes of a tie
+        stays[index] = True  # rounding in a larger batch may break a tie
     labels = list(zip(column.labels, stays, strict=True))
     part = {
         "value": None if index is None else column.labels[index],

@@ -18,7 +18,7 @@ from skdp.tabular._columns import (
     description_of,
     is_text,
 )
-from skdp.tabular._values import canonical, missing_values, numbers, same_value
+from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._validation import checked_subset
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
@@ -342,9 +342,9 @@ def as_schema(schema):
 def schema_from(frame, *, public, label=None):
     """Draft a schema from rows that are public, or the target's own.
 
-    Bounds and categories that come from private rows are private, and a release that carries them
-    tells about single rows, outside every guarantee. Nothing can tell private rows from public
-    ones, so the caller has to say it. Read the draft, widen its bounds to what the instruments
+    Bounds and categories that come from private rows are private: a release that carries them
+    reveals single rows, outside every guarantee. No program can distinguish private rows from
+    public ones, so the caller has to. Read the draft, widen its bounds to what the instruments
     and code books allow, mark logarithmic scales and ordered categories, and save it with
     ``to_json()``.
 
@@ -459,7 +459,7 @@ def _check_classes(classes):
             "The 'classes' of the schema must be two or more different labels, all of them text "
             "or all of them finite numbers of one type; list each class once."
         )
-    fault = same_value(classes)
+    fault = ambiguity(classes)
     if fault is not None:
         raise ValueError(
             f"The schema {fault}, as 'classes'; spell them differently in schema and table."

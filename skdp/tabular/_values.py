@@ -54,7 +54,7 @@ def canonical(value):
         value = _decoded(value)
     if value is None or value is pd.NA:
         return None
-    if not isinstance(value, str | Real | Decimal | np.bool_):
+    if not (isinstance(value, str) or _is_number(value)):
         try:
             value = str(value)
         except Exception:  # whatever objects of strange types raise, it may quote them
@@ -83,17 +83,17 @@ def as_number(value):
                 return float((int(text, 16) + 2**63) % 2**64 - 2**63)
             truth = _TRUTHS.get(text.lower())
             return float(text) if truth is None else truth
-        if isinstance(value, float | int | Real | Decimal | np.bool_):
+        if _is_number(value):
             return float(value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
-    except ValueError:
+    except (TypeError, ValueError):
         pass
     return math.nan
 
 
 def numbers(values):
-    """Return a column as floats, each cell by itself; NaN where it is no number.
+    """Return a column as floats, each cell on its own; NaN where it is no number.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Vocabulary:
     Parameters
     ----------
     values : sequence
-        Different ones, see :func:`same_value`.
+        Different ones, see :func:`ambiguity`.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Vocabulary:
         self._codes = {canonical(value): code for code, value in enumerate(values)}
 
     def codes(self, values, other=-1):
-        """Return the positions of values in the list, each by itself.
+        """Return the positions of values in the list, each on its own.
 
         Parameters
         ----------
@@ -189,8 +189,8 @@ class Vocabulary:
         return np.where(forms[at] == found, codes[at], other)
 
 
-def same_value(values):
-    """Return why a public list cannot be told apart in tables, or None.
+def ambiguity(values):
+    """Return why the values of a public list are not distinct in tables, or None.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def same_value(values):
 
     Examples
     --------
-    >>> from skdp.tabular._values import same_value
-    >>> same_value(["7", "8", "007"])
+    >>> from skdp.tabular._values import ambiguity
+    >>> ambiguity(["7", "8", "007"])
     "lists '7' and '007', which programs that read tables take for the same value"
     """
     known: dict = {}
@@ -219,6 +219,12 @@ def same_value(values):
             )
         known[form] = value
     return None
+
+
+def _is_number(value):
+    # NumPy takes its durations for whole numbers.
+    number = isinstance(value, float | int | Real | Decimal | np.bool_)
+    return number and not isinstance(value, np.timedelta64)
 
 
 def _is_numeric(values):

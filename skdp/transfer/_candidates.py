@@ -73,9 +73,6 @@ class Candidate:
     standardizer : Standardizer or None, default=None
         Of the columns that a correction reads.
 
-    variance : float, default=nan
-        Prior variance of the coefficients of a correction.
-
     correction : OffsetLogisticRegression or None, default=None
         Of the log-posteriors, by labels; None where labels correct nothing.
 
@@ -91,7 +88,6 @@ class Candidate:
     log_odds: float
     source_weight: float = 1.0
     standardizer: Standardizer | None = None
-    variance: float = np.nan
     correction: OffsetLogisticRegression | None = None
     adapt: Callable | None = None
     held_out: np.ndarray | None = None
@@ -110,9 +106,7 @@ class Candidate:
             See :func:`sampling_offsets`.
         """
         if self.correction is not None:
-            self.correction, logs = OffsetLogisticRegression.cross_fit(
-                logs, rows, offsets, self.variance
-            )
+            self.correction, logs = self.correction.cross_fit(logs, rows, offsets)
         if self.adapt is not None:
             self.scorer, self.adapt = self.adapt(rows.all_labels), None  # which holds all rows
         return logs
@@ -168,7 +162,7 @@ class Candidates:
         return [each for each in self._candidates if each.name == name]
 
     @property
-    def prior_odds(self):
+    def labels_log_odds(self):
         """Log-odds of what is learned from labels, before these are used."""
         if not self._pairs:
             return 0.0
@@ -186,13 +180,13 @@ class Candidates:
         return best > self._candidates[0].log_odds
 
     def _add_corrected(self, name, scorer, log_odds, variance=None, source_weight=1.0):
-        logs, n_columns = log_posteriors(scorer, self._task.X), self._task.X.shape[1]
-        candidate = Candidate(name, scorer, log_odds, source_weight, self._standardizer)
-        candidate.variance = (
-            coefficient_variance(logs, n_columns) if variance is None else variance
+        logs = log_posteriors(scorer, self._task.X)
+        if variance is None:
+            variance = coefficient_variance(logs, self._task.X.shape[1])
+        correction = OffsetLogisticRegression(variance)
+        self._candidates.append(
+            Candidate(name, scorer, log_odds, source_weight, self._standardizer, correction)
         )
-        candidate.correction = OffsetLogisticRegression.identity(n_columns, logs.shape[1])
-        self._candidates.append(candidate)
         self._logs.append(logs)
 
     def _add_sources(self):
@@ -234,7 +228,7 @@ class Candidates:
             logs = np.log(np.bincount(self._labels) / len(self._labels))
         scorer = Scorer(partial(constant_scores, logs))
         for name, variance, log_odds in _ALONE:
-            self._add_corrected(name, scorer, self.prior_odds + log_odds, variance, 0.0)
+            self._add_corrected(name, scorer, self.labels_log_odds + log_odds, variance, 0.0)
 
     def _learn(self):
         """Let all candidates learn from the labelled rows, and weigh them by these."""

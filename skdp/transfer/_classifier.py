@@ -59,10 +59,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     target may differ: in their distributions, in some columns, even in all of them. Without a
     source it is a semi-supervised classifier.
 
-    Columns with names meet by name, in any order. Those that the target lacks are marginalised
-    out of the release (:meth:`Release.restrict`); those that it has besides feed its own models; a
-    warning names both. Columns without names meet by position, and another number of them is
-    another space, which is embedded.
+    Columns with names are matched by name, in any order. Those that the target lacks are
+    marginalised out of the release (:meth:`Release.restrict`), and those that only the target has
+    feed its own models; a warning names both. Columns without names are matched by position, and
+    another number of them is another space, into which the target is embedded.
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
     costs no more. For a person with rows in several sources, the guarantees add up. The target's
@@ -83,10 +83,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         "multitask", need a release of ``DPSource(parts="papers")`` or ``DPSource(parts="all")``.
 
     self_training : SelfTrainingSchedule or None, default=None
-        Rounds of self-training, and the autoencoders that it trains; None for what suits the
-        strategy. These parameters have an object of their own because they only matter where the
-        target trains itself, which releases of tables and statistics seldom need.
-        As those of a nested estimator, searches reach them by ``self_training__n_components``.
+        Rounds of self-training, and the autoencoders that it trains; None for the defaults of the
+        strategy. These parameters have an object of their own because they matter only where the
+        target trains itself, which with releases of tables and statistics it seldom does. As with
+        a nested estimator, searches reach the parameters of a given object by names such as
+        ``self_training__n_components``.
 
     unlabeled : "auto" or label, default="auto"
         The value in y that marks an unlabelled row; None and NaN stand for each other.
@@ -334,6 +335,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             and 1e12, or ``class_prior`` or ``class_weight`` do not fit the classes or the
             strategy.
 
+        FileNotFoundError
+            When the source is a path without a file.
+
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
 
@@ -521,7 +525,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return report_frame(self.model_.contributions, self._n_labels)
 
     def plot_report(self, ax=None):
-        """Draw :meth:`report`: weights as bars, and beside them the log loss of labels.
+        """Draw :meth:`report`: weights as bars, with the log loss of labels.
 
         In brackets its difference to the first row, with the standard error.
 

@@ -1,4 +1,4 @@
-"""Evidence: which densities and self-training to consider, and how candidates and scorers weigh.
+"""Evidence: what may be considered as a candidate, and the weights of candidates and scorers.
 
 Without labels, by agreement with the source and by how well classes are separated; with labels,
 by their likelihood, of any of which a tenth may be outliers. Two averages follow from it, and are
@@ -24,8 +24,8 @@ _MIN_CERTAIN = 0.93
 # Of the agreement beyond chance that a source claims to have with the true classes, how much must
 # be with those of a candidate. Human activity has .57-1.1; clusters that are something else none.
 _MIN_AGREEMENT = 0.5
-# Agreement beyond chance that a source must claim at least: one that says nothing confirms
-# nothing; rule of thumb.
+# Agreement beyond chance that a source must claim at least: one that cannot tell classes
+# apart confirms nothing; rule of thumb.
 _MIN_CLAIM = 0.05
 # Share of the columns that hold two values, each in this share of the rows or more, from which
 # rows are records: indicators make clusters of their own, whatever the classes are.
@@ -48,7 +48,7 @@ _MIN_WEIGHT = 0.1
 # Scale of the normal prior of slopes. A weight of 1 makes the winner e times as likely as the
 # second, on average: one of 5 is as sure as a scorer can reasonably be.
 _SLOPE_SCALE = 5.0
-# Weight of the last scorer, at least: it has to say something about every row.
+# Weight of the last scorer, the target's own, at least: it knows something of every row.
 _MIN_LAST_WEIGHT = 0.1
 # Points at which the likelihood of a slope is tried before it is refined: it has several maxima.
 _N_SLOPES = 81

@@ -147,7 +147,7 @@ def draw_report(frame, ax=None):
             ax.barh([0], [0], color=colour, label=side)
     ax.set_yticks(places, frame["name"].tolist())
     ax.invert_yaxis()
-    # Labels stand beside the bars.
+    # Room for labels to the right of the bars.
     ax.set(xlabel="weight", xlim=(0, 1.6), xticks=np.linspace(0, 1, 6))
     ax.legend(loc="lower right")
     return ax

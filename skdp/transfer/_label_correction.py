@@ -1,6 +1,6 @@
 """Correction by labels: offset logistic regression around a source's log-posteriors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -86,34 +86,34 @@ def sampling_offsets(labels, posteriors):
 
 @dataclass(frozen=True)
 class OffsetLogisticRegression:
-    """What labels change of log-posteriors s: a s + b + Z u.
+    r"""What labels change of log-posteriors s: a s + b + Z u; nothing before it is fitted.
+
+    The prior is close to no change,
+
+    .. math:: a \sim N(1, 0.01), \quad b_c \sim N(0, 0.04), \quad u_{jc} \sim N(0, v).
 
     Attributes
     ----------
-    slope : float
+    variance : float
+        v, of the coefficients.
+
+    slope : float, default=1
         a.
 
-    intercepts : ndarray of shape (n_classes,)
+    intercepts : ndarray of shape (n_classes,) or float, default=0
         b.
 
-    coefficients : ndarray of shape (n_columns, n_classes)
-        u.
+    coefficients : ndarray of shape (n_columns, n_classes) or None, default=None
+        u; None for 0.
     """
 
-    slope: float
-    intercepts: np.ndarray
-    coefficients: np.ndarray
+    variance: float
+    slope: float = 1.0
+    intercepts: np.ndarray | float = 0.0
+    coefficients: np.ndarray | None = None
 
-    @classmethod
-    def identity(cls, n_columns, n_classes):
-        """Return the correction that changes nothing."""
-        return cls(1.0, np.zeros(n_classes), np.zeros((n_columns, n_classes)))
-
-    @classmethod
-    def fit(cls, scores, Z, labels, offsets, variance):
-        r"""Return the most likely correction by labelled rows, under a prior close to none.
-
-        .. math:: a \sim N(1, 0.01), \quad b_c \sim N(0, 0.04), \quad u_{jc} \sim N(0, v)
+    def fit(self, scores, Z, labels, offsets):
+        """Return the most likely correction by labelled rows.
 
         Parameters
         ----------
@@ -128,14 +128,11 @@ class OffsetLogisticRegression:
 
         offsets : ndarray of shape (n_classes,)
             See :func:`sampling_offsets`.
-
-        variance : float
-            v, of the coefficients.
         """
         # The prior has no direction, so that columns may be rotated into as few as there are rows.
         U, s, Vt = np.linalg.svd(Z, full_matrices=False)
         own, (n, K) = U * s, scores.shape
-        rows = np.arange(n)
+        rows, variance = np.arange(n), self.variance
 
         def loss(x):
             a, b, u = x[0], x[1 : K + 1], x[K + 1 :].reshape(-1, K)
@@ -150,10 +147,14 @@ class OffsetLogisticRegression:
 
         start = np.r_[1.0, np.zeros(K + own.shape[1] * K)]
         x = minimize(loss, start, jac=True, method="L-BFGS-B").x
-        return cls(float(x[0]), x[1 : K + 1], Vt.T @ x[K + 1 :].reshape(-1, K))
+        return replace(
+            self,
+            slope=float(x[0]),
+            intercepts=x[1 : K + 1],
+            coefficients=Vt.T @ x[K + 1 :].reshape(-1, K),
+        )
 
-    @classmethod
-    def cross_fit(cls, scores, rows, offsets, variance):
+    def cross_fit(self, scores, rows, offsets):
         """Return the correction by all labelled rows, and their log-posteriors by other folds.
 
         Parameters
@@ -163,19 +164,22 @@ class OffsetLogisticRegression:
 
         rows : LabelledRows
 
-        offsets, variance
-            See :meth:`fit`.
+        offsets : ndarray of shape (n_classes,)
+            See :func:`sampling_offsets`.
         """
         found = np.empty_like(scores)
         for k in np.unique(rows.folds):
             here, train = rows.folds == k, rows.folds != k
-            fewer = cls.fit(scores[train], rows.Z[train], rows.labels[train], offsets, variance)
+            fewer = self.fit(scores[train], rows.Z[train], rows.labels[train], offsets)
             found[here] = fewer.apply(scores[here], rows.Z[here])
-        return cls.fit(scores, rows.Z, rows.labels, offsets, variance), found
+        return self.fit(scores, rows.Z, rows.labels, offsets), found
 
     def apply(self, scores, Z):
         """Return corrected log-posteriors."""
-        return log_softmax(self.slope * scores + self.intercepts + Z @ self.coefficients, axis=1)
+        u = self.coefficients
+        if u is None:
+            u = np.zeros((Z.shape[1], scores.shape[1]))
+        return log_softmax(self.slope * scores + self.intercepts + Z @ u, axis=1)
 
 
 def coefficient_variance(scores, n_columns):

@@ -94,7 +94,7 @@ class NoiseAware:
         candidates = Candidates(task)
         if logs is None:
             return candidates.average({})
-        candidates.add_trained("self-training", found, logs, candidates.prior_odds)
+        candidates.add_trained("self-training", found, logs, candidates.labels_log_odds)
         return candidates.average(found.history)
 
 
@@ -109,7 +109,7 @@ def _may_train_itself(task, candidates):
     # Class means that agree have been trained by the target's rows already.
     mixtures = candidates.named("adapted mixtures")
     follow = mixtures and not candidates.named("adapted class means")
-    return follow or candidates.favour_the_target()
+    return bool(follow) or candidates.favour_the_target()
 
 
 def _with_self_training(task, training, candidates):
@@ -120,7 +120,7 @@ def _with_self_training(task, training, candidates):
     if found is None:
         return candidates.average({})
     agreed = agrees(np.exp(rounds.log_posteriors), candidates.reference)
-    log_odds = AGREED if agreed else candidates.prior_odds
+    log_odds = AGREED if agreed else candidates.labels_log_odds
     logs = rounds.log_posteriors[~task.unlabelled]
     candidates.add_trained("self-training", found, logs, log_odds)
     return candidates.average(found.history)

@@ -1,4 +1,4 @@
-"""What releases say of target rows: scores of each row and class, by each part of a release."""
+"""Scores of target rows and classes by each part of a release, as it is or adapted to them."""
 
 import warnings
 from collections.abc import Callable
@@ -143,7 +143,7 @@ def _classifier_scores(release, rows):
 def _normals_see_most(release):
     """Return whether noise, of rows or labels, left single normals the best view of classes.
 
-    If not, they would be included besides scorers that see more, and err where the target errs.
+    If not, they would add to scorers that see more, and err where the target errs.
     """
     if release.mixtures is not None:
         return not release.mixtures.is_multimodal

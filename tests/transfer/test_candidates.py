@@ -146,14 +146,14 @@ def test_rows_are_scored_by_corrections_that_have_not_seen_them(rng):
     X, W = rng.randn(40, 3), rng.randn(3, 2)
     known, labels, folds = np.arange(40) < 12, rng.randint(0, 2, 12), np.arange(12) % 3
     standardizer, offsets = Standardizer(X), np.array([0.3, -0.3])
-    none = OffsetLogisticRegression.identity(3, 2)
-    candidate = Candidate("linear", linear(W), 0.0, 1.0, standardizer, 0.1, none)
+    correction = OffsetLogisticRegression(0.1)
+    candidate = Candidate("linear", linear(W), 0.0, 1.0, standardizer, correction)
     Z, base = standardizer.transform(X), log_softmax(X @ W, axis=1)
     assert_allclose(candidate.log_posteriors(X), base)
     found = candidate.learn(base[known], LabelledRows(known, labels, folds, Z[known]), offsets)
     for k in range(3):
         train, here = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
-        fewer = OffsetLogisticRegression.fit(base[train], Z[train], labels[train], offsets, 0.1)
+        fewer = correction.fit(base[train], Z[train], labels[train], offsets)
         assert_allclose(found[here], fewer.apply(base[here], Z[here]))
-    everyone = OffsetLogisticRegression.fit(base[:12], Z[:12], labels, offsets, 0.1)
+    everyone = correction.fit(base[:12], Z[:12], labels, offsets)
     assert_allclose(candidate.log_posteriors(X), everyone.apply(base, Z))

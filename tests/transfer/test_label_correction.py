@@ -15,7 +15,7 @@ from skdp.transfer._label_correction import (
 def test_it_is_the_most_likely_correction(rng):
     s, Z, labels = rng.randn(30, 3), rng.randn(30, 50), rng.randint(0, 3, 30)
     offsets, v = np.array([0.5, -0.5, 0.0]), 0.05
-    found = OffsetLogisticRegression.fit(s, Z, labels, offsets, v)
+    found = OffsetLogisticRegression(v).fit(s, Z, labels, offsets)
 
     def loss(x):
         a, b, u = x[0], x[1:4], x[4:].reshape(50, 3)
@@ -35,10 +35,9 @@ def test_labels_drawn_equally_do_not_move_rare_classes(rng):
     s = np.tile(np.log([0.9, 0.1]), (40, 1))
     Z, labels = np.zeros((40, 1)), np.arange(40) % 2
     offsets = np.log([0.5, 0.5]) - np.log([0.9, 0.1])
-    kept = OffsetLogisticRegression.fit(s, Z, labels, offsets, MAX_VARIANCE).apply(s[:1], Z[:1])
-    moved = OffsetLogisticRegression.fit(s, Z, labels, np.zeros(2), MAX_VARIANCE).apply(
-        s[:1], Z[:1]
-    )
+    correction = OffsetLogisticRegression(MAX_VARIANCE)
+    kept = correction.fit(s, Z, labels, offsets).apply(s[:1], Z[:1])
+    moved = correction.fit(s, Z, labels, np.zeros(2)).apply(s[:1], Z[:1])
     assert_allclose(np.exp(kept[0, 1]), 0.1, atol=0.01)
     assert np.exp(moved[0, 1]) > 0.15
 
@@ -55,4 +54,4 @@ def test_columns_never_have_more_than_a_quarter_of_what_scores_have(rng):
 
 def test_nothing_is_corrected_by_none(rng):
     s, Z = log_softmax(rng.randn(5, 4), axis=1), rng.randn(5, 6)
-    assert_allclose(OffsetLogisticRegression.identity(6, 4).apply(s, Z), s)
+    assert_allclose(OffsetLogisticRegression(0.1).apply(s, Z), s)

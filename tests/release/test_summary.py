@@ -1,10 +1,12 @@
+"""How often somebody guesses right, as the summary says."""
+
 from math import erf, inf, sqrt
 
 import numpy as np
 import pytest
 
-from skdp.commands._words import success
 from skdp.privacy import PrivacyGuarantee, gaussian_delta
+from skdp.release import success
 
 
 def stated(epsilon, delta):

@@ -1,8 +1,29 @@
-"""What one value, or one record, of a table is guaranteed, whose encoding has several elements."""
+"""The guarantee of a release: what it must be, and what it is for a value or record of a table."""
 
 from dataclasses import replace
 
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._parts import require
 from skdp.tabular import fitted_encoder
+
+# Units of a guarantee about features, and of one about records with their labels.
+FEATURE_UNITS = {"element", "record"}
+WHOLE_UNITS = {"labelled record", "group"}
+
+
+def check_guarantee(guarantee, name, units, n_features, *, at_least=False):
+    """Raise ValueError unless this is a guarantee that a release may have, and a sound one."""
+    require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
+    require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
+    require(guarantee.delta < 1, name, "must have a delta below 1")
+    require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
+    about = guarantee.n_features == n_features or (at_least and guarantee.n_features > n_features)
+    more = " or more" * at_least
+    require(about, name, f"must be about {n_features} features{more}")
+    try:
+        guarantee.check_losses()
+    except ValueError as error:
+        raise ValueError(f"The {name!r} of a release is no sound one. {error}") from error
 
 
 def value_guarantee(guarantee, schema):
@@ -25,7 +46,7 @@ def value_guarantee(guarantee, schema):
     Examples
     --------
     >>> from skdp.noise import OptimalDPNoise
-    >>> from skdp.release._values import value_guarantee
+    >>> from skdp.release import value_guarantee
     >>> from skdp.tabular import as_schema
     >>> schema = as_schema({"ward": {"type": "category", "categories": ["A", "B", "C"]}})
     >>> guarantee = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0, 0.0]]).guarantee_
@@ -65,7 +86,7 @@ def elements_per_record(schema, n_features):
 
     Examples
     --------
-    >>> from skdp.release._values import elements_per_record
+    >>> from skdp.release import elements_per_record
     >>> from skdp.tabular import as_schema
     >>> schema = as_schema(
     ...     {
