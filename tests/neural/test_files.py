@@ -120,6 +120,7 @@ EDITS = {
     "one class": lambda h, a: h.update(classes=[1]),
     "the same class twice": lambda h, a: h.update(classes=[0, 0, *range(2, 10)]),
     "a name too few": lambda h, a: h.update(feature_names=["a"] * 63),
+    "a name that is no text": lambda h, a: h.update(feature_names=[*"abc", 4] * 16),
     "a negative guarantee": lambda h, a: h["guarantee"].update(epsilon=-1.0),
     "no guarantee": lambda h, a: h.pop("guarantee"),
     "bounds reversed": lambda h, a: a.update(bounds=a["bounds"][::-1].copy()),
