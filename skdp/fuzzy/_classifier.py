@@ -576,7 +576,6 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         }
         for guarantee in guarantees.values():
             if guarantee is not None:
-                guarantee.check_losses()
                 require(guarantee.epsilon > 0, "guarantees")
                 require(guarantee.unit in {"element", "record"}, "guarantees")
                 require(guarantee.n_features == model.n_features_in_, "guarantees")

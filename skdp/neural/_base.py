@@ -167,9 +167,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         A file may state anything. The last account of each fit is that of one labelled record.
         """
         fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
-        n_accounts, remainder = divmod(len(self.accounts_), len(fits))
-        require(remainder == 0, "accounts")
-        require(self._accounts_agree(*self.accounts_[-n_accounts:]), "accounts and parameters")
+        require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
+        last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
+        require(self._accounts_agree(*last_fit), "accounts and parameters")
         described = self._describe_mechanism()
         first, *rest = (each.guarantee(self.n_features_in_, **described) for each in fits)
         expected = sum(rest, first)

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.noise._base import PRECISION
 from skdp.noise._distributions import GaussianDistribution
-from skdp.privacy import PrivacyLoss, gaussian_sigma
+from skdp.privacy import Mechanism, gaussian_sigma
 
 # Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
 _CUT = 2.0**-730
@@ -77,8 +77,8 @@ class GaussianQueries:
     distance : float
         μ; infinite without noise.
 
-    loss : PrivacyLoss
-        Of all queries together.
+    mechanism : Mechanism
+        What all queries together amount to.
 
     Raises
     ------
@@ -106,9 +106,11 @@ class GaussianQueries:
         self._shares, self._bits, self._report = dict(shares), bits, report
         self._uses_left = {name: share.count for name, share in shares.items()}
         self._numbers_left = int(n_numbers)
-        self.distance = _distance(float(epsilon), float(delta), int(n_numbers))
-        slack = {} if self.distance == inf else _sampler_error(int(n_numbers))
-        self.loss = PrivacyLoss("gaussian", self.distance, **slack)
+        epsilon, delta = float(epsilon), float(delta)
+        self.distance = _distance(epsilon, delta, int(n_numbers))
+        error = {} if self.distance == inf else _sampler_error(int(n_numbers))
+        squared = self.distance * self.distance
+        self.mechanism = Mechanism("gaussian", epsilon, delta, squared_distance=squared, **error)
 
     def deviation(self, name, sensitivity):
         """Return the standard deviation of the noise of one use of a query.

@@ -476,14 +476,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             excludes += "; that each class occurs, as the list was taken from y"
         return PrivacyGuarantee(
             mechanism="Gaussian noise on sums over rows",
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
+            mechanisms=(queries.mechanism,),
             sensitivity=None,
             n_features=columns.n_features,
             covers=_COVERED[self.privacy_unit],
             excludes=excludes,
             unit=_UNITS[self.privacy_unit],
-            losses=(queries.loss,),
             relation="add/remove",
         )
 

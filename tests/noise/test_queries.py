@@ -25,7 +25,7 @@ def test_all_queries_together_are_as_private_as_promised():
     assert gaussian_delta(sigma, 1.0) <= 1e-5
     # All that is lost is what the sampler needs for a million numbers.
     assert sigma == pytest.approx((1 + 1e-7) * gaussian_sigma(1 - 1e6 * 2.0**-30, 1e-5), rel=1e-9)
-    assert asked.loss.slack == 1e6 * 2.0**-30
+    assert asked.mechanism.slack == 1e6 * 2.0**-30
 
 
 @pytest.mark.parametrize(("name", "scale"), [("once", 1.0), ("thrice", 1.0), ("rest", 0.5)])
