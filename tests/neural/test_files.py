@@ -189,7 +189,7 @@ def paper_of(header, epsilon):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_guarantees_that_contradict_accounts_or_parameters_are_refused(name, fitted, tmp_path):
     path = rewritten(fitted, tmp_path / "network", lambda h, a: CONTRADICTIONS[name](h))
-    with pytest.raises(ValueError, match="accounts|A PrivacyAccount|positional"):
+    with pytest.raises(ValueError, match=r"accounts|A PrivacyAccount|positional"):
         AdaptiveLaplaceClassifier.load(path)
 
 
