@@ -54,7 +54,8 @@ def _guarantee(guarantee):
     """Return a guarantee as a mapping; an infinite number as text, which JSON lacks."""
     if guarantee is None:
         return None
-    fields = {k: v for k, v in asdict(guarantee).items() if k != "losses"}
+    fields = {k: v for k, v in asdict(guarantee).items() if k != "mechanisms"}
+    fields |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
     fields |= {"neighbours": guarantee.neighbours, "guessed_right_at_most": success(guarantee)}
     infinite = {k: "infinite" for k, v in fields.items() if isinstance(v, float) and isinf(v)}
     return fields | infinite

@@ -86,9 +86,9 @@ def success(guarantee):
 
     Examples
     --------
-    >>> from skdp.privacy import PrivacyGuarantee
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
     >>> from skdp.release import success
-    >>> success(PrivacyGuarantee("m", 0.0, 0.0, 1.0, 1, "c", "e"))
+    >>> success(PrivacyGuarantee("m", [Mechanism("any", 0.0)], 1.0, 1, "c", "e"))
     0.5
     """
     epsilon, delta = guarantee.epsilon, guarantee.delta

@@ -140,7 +140,8 @@ def effective_rows(release):
     if not release.moments.of_statistics:
         return release.moments.precision
     n_rows = release.moments.class_counts.sum()
-    square = sum(loss.count * loss.parameter**2 for loss in release.guarantee.losses)
+    distance = release.guarantee.gaussian_distance
+    square = (release.guarantee.epsilon if distance is None else distance) ** 2
     return float(n_rows / (1 + release.n_features / (square * n_rows)))
 
 

@@ -22,6 +22,7 @@ from skdp import (
     RandomizedResponse,
     SelfTrainingSchedule,
 )
+from skdp.privacy import Mechanism
 from skdp.privacy.audit import (
     LikelihoodRatioAttack,
     ShadowAttack,
@@ -100,7 +101,8 @@ def test_success_fades_with_epsilon(data):
 
 
 def record_claim(epsilon, n_features=64):
-    return PrivacyGuarantee("x", epsilon, 0.0, 1.0, n_features, "rows", "labels", unit="record")
+    stated = [Mechanism("any", epsilon)]
+    return PrivacyGuarantee("x", stated, 1.0, n_features, "rows", "labels", unit="record")
 
 
 @pytest.fixture(scope="module")
@@ -380,7 +382,8 @@ def test_a_granted_delta_lowers_the_bound(data):
     model = KNeighborsClassifier(1).fit(*members)
     bounds = []
     for delta in (0.0, 0.05, 0.9):
-        claim = PrivacyGuarantee("x", 1.0, delta, 1.0, 5, "", "labels", unit="record")
+        stated = [Mechanism("any", 1.0, delta)]
+        claim = PrivacyGuarantee("x", stated, 1.0, 5, "", "labels", unit="record")
         report = audit_membership(
             model, members, others, attacks=["loss"], guarantee=claim, random_state=0
         )
@@ -499,7 +502,8 @@ def test_claims_about_labels_are_sent_to_the_other_audit(data):
 def test_claims_about_records_that_are_added_are_held_to_replacement(data):
     X, y = data
     claim = PrivacyGuarantee(
-        *("x", 1.0, 1e-5, None, X.shape[1], "all", "nothing", "labelled record"),
+        *("x", [Mechanism("any", 1.0, 1e-5)], None, X.shape[1], "all", "nothing"),
+        unit="labelled record",
         relation="add/remove",
     )
     model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])

@@ -279,12 +279,6 @@ def test_a_record_with_its_label_has_one_guarantee(release):
     assert f"\nA record with its label\n  {line}\n" in both.summary()
 
 
-def test_a_guarantee_below_its_losses_is_refused(release):
-    for changes in ({"epsilon": 1.0}, {"delta": 1e-7}):
-        with pytest.raises(ValueError, match=r"'guarantee' of a release.*amount to more"):
-            replace(release, guarantee=replace(release.guarantee, **changes))
-
-
 def test_html_is_the_summary_with_nothing_that_runs(release):
     html = replace(release, classes=np.array(["<script>", "b", "c"]), classifier=None,
                    row_classifier=None)._repr_html_()  # fmt: skip

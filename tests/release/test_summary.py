@@ -5,12 +5,12 @@ from math import erf, inf, sqrt
 import numpy as np
 import pytest
 
-from skdp.privacy import PrivacyGuarantee, gaussian_delta
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta
 from skdp.release import success
 
 
 def stated(epsilon, delta):
-    return PrivacyGuarantee("m", epsilon, delta, 1.0, 1, "c", "e")
+    return PrivacyGuarantee("m", [Mechanism("any", epsilon, delta)], 1.0, 1, "c", "e")
 
 
 @pytest.mark.parametrize(

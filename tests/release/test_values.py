@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import PrivacyGuarantee, gaussian_delta, record_guarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta, record_guarantee
 from skdp.release import elements_per_record, elements_per_value, value_guarantee
 from skdp.tabular import as_schema, fitted_encoder
 
@@ -115,7 +115,8 @@ def test_two_elements_under_gaussian_noise_are_further_by_the_root_of_two():
 
 
 def test_a_mechanism_of_which_nothing_is_known_has_group_privacy():
-    known = PrivacyGuarantee("any", 1.0, 1e-6, None, 4, "features", "labels")
+    stated = [Mechanism("any", 1.0, 1e-6)]
+    known = PrivacyGuarantee("any", stated, None, 4, "features", "labels")
     value = known.to_value(2)
     assert_allclose([value.epsilon, value.delta], [2.0, 1e-6 * (1 + np.e)])
 

@@ -70,9 +70,10 @@ def test_it_states_what_is_guaranteed(source):
     assert guarantee == source.release_.guarantee == source.release_.record_guarantee
     assert (guarantee.epsilon, guarantee.delta) == (2.0, 1e-5)
     assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
-    [loss] = guarantee.losses
-    assert gaussian_delta(1 / loss.parameter, 2.0 - loss.slack) <= 1e-5
-    assert gaussian_delta(0.99 / loss.parameter, 2.0) > 1e-5  # no more noise than needed
+    [mechanism] = guarantee.mechanisms
+    mu = guarantee.gaussian_distance
+    assert gaussian_delta(1 / mu, 2.0 - mechanism.slack) <= 1e-5
+    assert gaussian_delta(0.99 / mu, 2.0) > 1e-5  # no more noise than needed
     assert source.release_.label_guarantee is None
     text = source.release_.summary()
     assert "Labels\n  Protected together with the columns." in text
