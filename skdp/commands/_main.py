@@ -1,20 +1,23 @@
-"""The command ``skdp``: its arguments, its exit codes, and faults in one line."""
+"""The command ``skdp``: arguments, exit codes, and what is said on the screen."""
 
 import argparse
 import importlib
+import os
+import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from skdp.commands import _describe, _predict, _release, _schema
-from skdp.commands._screen import note
 from skdp.privacy import BudgetExceededError
+from skdp.utils._validation import inline
 
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
 The owner of private rows drafts a schema from rows that are no secret, and makes a release; the
 release, one file, goes to the target, who describes it and predicts with it."""
 _EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written; 2 the command
-was not understood. Results go to stdout, progress and errors to stderr.
+was not understood. Results go to stdout, progress and errors to stderr. Once the output file is
+written the code is 0, whether stdout can be written to or not.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
@@ -47,7 +50,7 @@ def main(argv=None):
         return int(stop.code or 0)
     with _warnings_as_notes():
         try:
-            arguments.run(arguments)
+            result = arguments.run(arguments, note)
         except (ValueError, BudgetExceededError) as error:
             note(f"error: {error}")
         except OSError as error:
@@ -61,12 +64,57 @@ def main(argv=None):
                 "Details are not shown, as they may quote rows. Please report it."
             )
         else:
-            return 0
+            # A file that is written stays written, and charged, whatever becomes of the screen.
+            return 0 if _tell(result) or "output" in arguments else 1
     return 1
 
 
+def note(text):
+    """Write a line about progress, or a fault, to stderr, where that can be written to."""
+    _write(f"skdp: {text}", sys.stderr)
+
+
+def _tell(text):
+    """Write a result to stdout; return whether that can be written to, with a line where not."""
+    with suppress(KeyboardInterrupt):
+        if _write(text, sys.stdout):
+            return True
+    note("error: the result could not be written to stdout, which is closed or full")
+    return False
+
+
+def _write(text, stream):
+    """Write lines, with what the screen has no characters for as escapes; return success."""
+    if stream is None:  # closed before the process began
+        return False
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    lines = "\n".join(map(inline, text.split("\n")))
+    try:
+        print(lines.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+    except (OSError, ValueError):  # full, or closed meanwhile
+        # What is left in the buffer would fail again when the process ends, which counts as 120.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return False
+    return True
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser with what the commands' arguments have in common."""
+
+    def add_output(self, what, ending):
+        """Add where to write, and whether over a file that is there."""
+        text = f"{what} ({ending})"
+        self.add_argument("-o", "--output", required=True, metavar="FILE", help=text)
+        self.add_argument("--force", action="store_true", help="replace the output if it exists")
+
+    def add_label(self, text, *, required=False):
+        """Add the name of the column with labels."""
+        self.add_argument("--label", metavar="COLUMN", required=required, help=text)
+
+
 def _parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="skdp",
         description=_ABOUT,
         epilog=_EXIT_CODES,

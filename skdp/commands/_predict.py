@@ -3,21 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from skdp.commands._arguments import add_label, add_output
-from skdp.commands._files import check_output
-from skdp.commands._labels import class_labels
-from skdp.commands._screen import note, tell
 from skdp.commands._tables import (
     TABLES,
-    by_schema,
     check_columns,
     check_ending,
-    missing_cells,
-    numbers,
+    check_output,
     read_table,
     write_table,
 )
 from skdp.release import Release
+from skdp.tabular import Vocabulary, missing_values, numbers
 from skdp.transfer import DPTransferClassifier
 
 NAME = "predict"
@@ -36,12 +31,12 @@ def add_arguments(parser):
     """Add what the command takes."""
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
     parser.add_argument("table", metavar="TABLE", help="the target's rows (.csv or .parquet)")
-    add_label(parser, "column with the labels that are known; other cells are empty")
-    add_output(parser, "the predictions", ".csv or .parquet")
+    parser.add_label("column with the labels that are known; other cells are empty")
+    parser.add_output("the predictions", ".csv or .parquet")
 
 
-def run(arguments):
-    """Learn from the release and the target's rows, and write what that predicts of these."""
+def run(arguments, note):
+    """Learn from the release and the target's rows; write what that predicts of these."""
     inputs = [arguments.release, arguments.table]
     target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
     check_ending(target)
@@ -57,8 +52,13 @@ def run(arguments):
     predictions = {"class": model.classes_[probabilities.argmax(axis=1)]}
     for label, column in zip(model.classes_.tolist(), probabilities.T, strict=True):
         predictions[f"probability_{label}"] = column
-    write_table(pd.DataFrame(predictions), target)
-    tell(f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order.")
+    said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
+    if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
+        said += (
+            "\nClasses that spreadsheets would take for formulas have an apostrophe (') in front; "
+            "write .parquet to\nhave them as they are."
+        )
+    return said
 
 
 def _labels(frame, release, arguments):
@@ -67,27 +67,17 @@ def _labels(frame, release, arguments):
         return None
     where = "--label (leave it out where no label is known)"
     check_columns(frame, [arguments.label], arguments.table, where)
-    labels, given = class_labels(frame[arguments.label], release.classes.tolist())
-    unknown = given & pd.isna(labels)
+    cells, classes = frame[arguments.label], release.classes.tolist()
+    codes = Vocabulary(classes).codes(cells)
+    unknown = (codes < 0) & ~missing_values(cells)
     if unknown.any():
-        classes = ", ".join(f"{label!r:.50}" for label in release.classes.tolist()[:10])
+        known = ", ".join(f"{label!r:.50}" for label in classes[:10])
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are no class of the "
-            f"release, whose classes are {classes}. Spell labels as the release does, and leave "
+            f"release, whose classes are {known}. Spell labels as the release does, and leave "
             "the cells of unlabelled rows empty."
         )
-    return labels
-
-
-def _given(frame, schema):
-    """Return the columns of a schema, with text that is no number: the release warns of it."""
-    columns = by_schema(frame, schema)
-    for column in schema.columns:
-        values = frame[column.name]
-        if values.dtype == object:
-            listed = values.isin(getattr(column, "categories", ()))
-            columns[column.name] = values.mask(missing_cells(values) & ~listed, None).array
-    return columns
+    return np.array([*classes, None], dtype=object)[codes]
 
 
 def _rows(frame, release, arguments):
@@ -98,7 +88,7 @@ def _rows(frame, release, arguments):
         # Of what is missing, the release is restricted to the rest; of everything, it is refused.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)
-        return _given(frame, release.encoder.restrict(shared))
+        return frame[shared]
     if release.feature_names is None:
         names = [name for name in frame.columns if name != arguments.label]
     else:

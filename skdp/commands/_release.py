@@ -1,48 +1,46 @@
-"""``skdp release``: a release of noisy statistics, of whole records or persons."""
+"""``skdp release``: a release of noisy statistics, of whole records or people."""
 
+import argparse
+import secrets
 from math import inf
 from pathlib import Path
 
-from skdp.commands._arguments import add_label, add_output, between
-from skdp.commands._files import check_output
-from skdp.commands._labels import class_labels
-from skdp.commands._screen import note, tell
-from skdp.commands._tables import by_schema, check_columns, read_table
-from skdp.commands._words import is_empty, noisy_counts, separation
+from skdp.commands._tables import check_columns, check_output, read_table
 from skdp.privacy import PrivacyLedger
+from skdp.release import results
 from skdp.source import DPStatisticsSource
-from skdp.tabular import Schema
+from skdp.tabular import Schema, missing_values
 
 NAME = "release"
-HELP = """Make a release of private rows: noisy sums that protect whole records, or persons.
+HELP = """Make a release of private rows: noisy sums that protect whole records, or people.
 
 example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Rows of no listed class are left out without a word, and a cell that
-is no number, or no category, counts as missing: a word would tell about rows. For the same
+The schema must be public. Rows of no listed class are left out silently, and a cell that
+is no number, or no category, counts as missing: a warning would leak information. For the same
 reason nothing of the rows, nor how many there are, is shown. Only the .skdp file may leave."""
 
 
 def add_arguments(parser):
     """Add what the command takes."""
     parser.add_argument("table", metavar="TABLE", help="private rows (.csv or .parquet)")
-    add_label(parser, "column with the labels", required=True)
+    parser.add_label("column with the labels", required=True)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
     parser.add_argument(
         "--epsilon",
         required=True,
         metavar="NUMBER",
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
-        help="privacy loss of a record, or person; smaller is more private",
+        help="privacy loss of a record, or of a person; smaller is more private",
     )
     small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
     parser.add_argument(
         "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
     )
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects persons"
+        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
     )
     ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
     ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
@@ -55,11 +53,33 @@ def add_arguments(parser):
     ledger.add_argument(
         "--budget-delta", metavar="NUMBER", type=small, help="largest total delta; likewise"
     )
-    add_output(parser, "the release", ".skdp")
+    parser.add_output("the release", ".skdp")
 
 
-def run(arguments):
-    """Check everything that can be checked; charge the ledger; draw noise; write the release."""
+def between(low, high, remedy):
+    """Return a type of arguments: a number between two others, these excluded.
+
+    Examples
+    --------
+    >>> between(0, 1, "use 1e-5")("1e-5")
+    1e-05
+    """
+
+    def number(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            above = f"above {low:g}" + ("" if high == inf else f" and below {high:g}")
+            raise argparse.ArgumentTypeError(f"must be a number {above}, got {text!r}; {remedy}")
+        return value
+
+    return number
+
+
+def run(arguments, note):
+    """Check all that can be checked; charge the ledger; draw noise; write the release."""
     stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
     if stated and arguments.ledger is None:
         raise ValueError(
@@ -82,21 +102,40 @@ def run(arguments):
         note("adding noise to sums over the rows")
         source.fit(frame, labels, groups=groups)
     else:
-        _charge(arguments, source, frame, labels, groups)
-    release = source.release_
-    release.save(target)
-    tell(f"Wrote {str(target)!r}: {release!r}.")
-    tell("\n".join(noisy_counts(release) + separation(release)))
-    if is_empty(release):
-        tell(
+        _charge(arguments, source, frame, labels, groups, note)
+    said = _result(source.release_, target)
+    _save(source.release_, target, arguments.force)
+    return said
+
+
+def _result(release, target):
+    """Return what to say of a release."""
+    lines = [f"Wrote {str(target)!r}: {release!r}.", *results(release)]
+    if release.linear is not None and not release.linear.tells_classes_apart:
+        lines.append(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
-            "hand it out.\nLook whether labels are spelt as the classes of the schema are; if so, "
-            "there are too few rows for this epsilon."
+            "hand it out.\nCheck that labels are spelled like the classes of the schema; if they "
+            "are, there are too few\nrows for this epsilon."
         )
-    tell(
+    lines.append(
         f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
-        "here.\nRead what it guarantees: skdp describe " + target.name
+        f"here.\nRead what it guarantees: skdp describe {target.name}"
     )
+    return "\n".join(lines)
+
+
+def _save(release, target, force):
+    """Write a release; under another name where a file of its name appeared meanwhile."""
+    try:
+        release.save(target, overwrite=force)
+    except FileExistsError:
+        # Its budget is spent, and nothing gives that back.
+        other = target.with_stem(f"{target.stem}-{secrets.token_hex(4)}")
+        release.save(other, overwrite=False)
+        raise ValueError(
+            f"--output {str(target)!r} was written by somebody else meanwhile, and stays as it "
+            f"is. The release, which is charged, was saved as {str(other)!r}."
+        ) from None
 
 
 def _schema(arguments):
@@ -122,25 +161,25 @@ def _schema(arguments):
 
 
 def _rows(arguments, schema):
-    """Return the columns of the schema, labels and, where persons are protected, ids."""
+    """Return the columns of the schema, labels and, where people are protected, ids."""
     frame = read_table(arguments.table)
     asked = {"--label": arguments.label, "--group": arguments.group}
     for argument, name in asked.items():
         check_columns(frame, [name] if name else [], arguments.table, argument)
     check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
-    labels, _ = class_labels(frame[arguments.label], schema.classes)
+    columns, labels = frame[list(schema.names)], frame[arguments.label]
     if arguments.group is None:
-        return by_schema(frame, schema), labels, None
+        return columns, labels, None
     groups = frame[arguments.group]
-    if (groups.isna() | groups.isin([""])).any():
+    if missing_values(groups).any():
         raise ValueError(
             f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
             "such rows out."
         )
-    return by_schema(frame, schema), labels, groups
+    return columns, labels, groups
 
 
-def _charge(arguments, source, frame, labels, groups):
+def _charge(arguments, source, frame, labels, groups, note):
     """Enter the release in the ledger, then make it."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
     if None in limits.values() and not Path(arguments.ledger).exists():

@@ -1,10 +1,8 @@
 """``skdp schema``: a draft of the public schema, from rows that are no secret."""
 
-from skdp.commands._arguments import add_label, add_output
-from skdp.commands._files import check_output, written_whole
-from skdp.commands._screen import note, tell
-from skdp.commands._tables import check_columns, inferred, read_table
+from skdp.commands._tables import check_columns, check_output, inferred, read_table
 from skdp.tabular import CategoryColumn, schema_from
+from skdp.utils._files import write_whole
 
 NAME = "schema"
 HELP = """Draft a schema from rows that are public, or the target's own.
@@ -13,7 +11,7 @@ example:
   skdp schema draft.csv --public --label outcome -o schema.json
 
 Bounds and categories of private rows are private: never draft from these. Read the draft,
-widen its bounds to what instruments and code books allow, and delete what identifies persons."""
+widen its bounds to what instruments and code books allow, and delete what identifies people."""
 # Categories of a column above which it may well hold names or ids (rule of thumb).
 _MANY = 50
 
@@ -24,12 +22,12 @@ def add_arguments(parser):
     parser.add_argument(
         "--public", action="store_true", help="say that these rows are public, or the target's own"
     )
-    add_label(parser, "column with the labels, whose values become the list of classes")
-    add_output(parser, "the schema", ".json")
+    parser.add_label("column with the labels, whose values become the list of classes")
+    parser.add_output("the schema", ".json")
 
 
-def run(arguments):
-    """Draft a schema, and write it."""
+def run(arguments, note):
+    """Draft a schema, write it, and return what to say of it."""
     if not arguments.public:
         raise ValueError(
             f"--public is missing. A schema tells the bounds and categories of the rows in "
@@ -47,9 +45,6 @@ def run(arguments):
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
     schema = schema_from(inferred(frame), public=True, label=arguments.label)
-    with written_whole(target) as draft:
-        draft.write_text(schema.to_json() + "\n", encoding="utf-8")
-    tell(schema.summary())
     for column in schema.columns:
         if isinstance(column, CategoryColumn) and len(column.categories) > _MANY:
             note(
@@ -58,7 +53,10 @@ def run(arguments):
             )
     if not label:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
-    tell(
-        f"Wrote {str(target)!r}, a draft. Read it: widen bounds, mark logarithmic scales and "
-        "ordered\ncategories, and delete columns that identify persons."
+    text = schema.to_json() + "\n"
+    with write_whole(target, overwrite=arguments.force) as file:
+        file.write(text.encode())
+    return (
+        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
+        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )

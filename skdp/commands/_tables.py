@@ -1,24 +1,23 @@
-"""Tables of CSV and Parquet files, in and out.
+"""Tables of CSV and Parquet files, in and out, and where output may go.
 
-A CSV file has text only. What a cell means is decided by the public schema and by that cell
-alone, never by other cells: pandas would take a column of whole numbers for another one where a
-single row holds text. No message repeats anything of the file, its header included: in a file
-without a header the first record is in its place.
+Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
+message repeats anything of the file, its header included: in a file without a header the first
+record is in its place.
 """
 
 import csv
 import importlib
+import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from skdp.commands._files import written_whole
-from skdp.tabular import NumericColumn
+from skdp.tabular import canonical, missing_values, numbers
+from skdp.utils._files import PRIVATE, write_whole
 
 TABLES = (".csv", ".parquet")
-# What stands for a missing value in tables, besides an empty cell, unless it is a category.
-_MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"})
+# With what text begins that spreadsheets take for a formula, which may run anything.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_table(path):
@@ -67,13 +66,83 @@ def check_ending(path):
             ) from None
 
 
-def write_table(frame, path):
-    """Write a table to a CSV or Parquet file, whole or not at all."""
-    with written_whole(path) as draft:
+def write_table(frame, path, *, overwrite):
+    """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    path : Path
+
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Returns
+    -------
+    escaped : bool
+        Whether text of a CSV file got an apostrophe in front, as it began like a formula.
+    """
+    with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if path.suffix.lower() == ".parquet":
-            frame.to_parquet(draft, engine="pyarrow", index=False)
-        else:
-            frame.to_csv(draft, index=False, encoding="utf-8")
+            frame.to_parquet(file, engine="pyarrow", index=False)
+            return False
+        escaped = frame.rename(columns=_escaped).map(_escaped)
+        text = escaped.to_csv(index=False)
+        if "\r" in text:  # which only quotation marks keep from ending the line
+            text = escaped.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
+        file.write(text.encode())
+    return not (escaped.equals(frame) and escaped.columns.equals(frame.columns))
+
+
+def _escaped(value):
+    """Return a value, with an apostrophe where it is text that looks like a formula."""
+    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    return f"'{value}" if formula and not isinstance(canonical(value), float) else value
+
+
+def check_output(path, endings, *, force, inputs):
+    """Return where a command is to write; refuses before any work is done or budget spent.
+
+    Parameters
+    ----------
+    path : str
+        As given by ``--output``.
+
+    endings : tuple of str
+        Of which it must have one.
+
+    force : bool
+        Whether a file that is there may be replaced.
+
+    inputs : list of str
+        What the command reads; never replaced.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, its value and the remedy.
+    """
+    target = Path(path)
+    named = f"--output {str(path)!r}"
+    if target.suffix.lower() not in endings:
+        raise ValueError(f"{named} must end in {' or '.join(endings)}. Choose such a name.")
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{named}: there is no folder {str(folder)!r}. Make it first.")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{named}: nothing may be written to {str(folder)!r}. Choose another.")
+    if target.is_dir():
+        raise ValueError(f"{named} is a folder. Name a file.")
+    if target.resolve() in [Path(each).resolve() for each in inputs]:
+        raise ValueError(f"{named} is also a file that is read. Choose another name.")
+    if target.exists() and not force:
+        raise ValueError(f"{named} is there already. Choose another name, or add --force.")
+    return target
 
 
 def check_columns(frame, names, path, where):
@@ -103,52 +172,6 @@ def check_columns(frame, names, path, where):
         raise ValueError(f"{path!r} has {_listed(twice)} more than once. Leave one of each.")
 
 
-def by_schema(frame, schema):
-    """Return the columns of a schema, numbers among them as numbers.
-
-    What is no number becomes missing, as for :class:`skdp.TabularEncoder`, which goes on to
-    compare categories.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        With these columns.
-
-    schema : Schema
-
-    Returns
-    -------
-    columns : DataFrame
-    """
-    columns = {}
-    for column in schema.columns:
-        values = frame[column.name]
-        columns[column.name] = (
-            numbers(values) if isinstance(column, NumericColumn) else values.array
-        )
-    return pd.DataFrame(columns)
-
-
-def numbers(values):
-    """Return a column as floats, NaN where a cell is no number; dates stay what they are.
-
-    Examples
-    --------
-    >>> numbers(pd.Series(["1.5", "", "many"], dtype=object)).tolist()
-    [1.5, nan, nan]
-    """
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return values.to_numpy(dtype=float, na_value=np.nan)
-    if values.dtype != object:
-        return values.array
-    return np.array([_number(value) for value in values], dtype=float)
-
-
-def missing_cells(values):
-    """Return which cells are empty, or text that stands for a missing value."""
-    return (values.isna() | values.isin(_MISSING)).to_numpy(dtype=bool)
-
-
 def inferred(frame):
     """Return a public table with columns of numbers where all cells are numbers.
 
@@ -173,24 +196,17 @@ def inferred(frame):
 
 
 def _inferred(values):
-    values = values.astype(object).mask(missing_cells(values), None)
+    values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
-    # Whole numbers stay whole beside missing ones: a class is 1, not 1.0.
+    # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
     found = pd.Series(numbers(values), index=values.index).convert_dtypes()
-    if not present.any() or found[present].isna().any() or _are_booleans(values[present]):
+    if not present.any() or found[present].isna().any() or _are_truths(values[present]):
         return values
     return found
 
 
-def _are_booleans(values):
-    return all(isinstance(value, bool | np.bool_) for value in values)
-
-
-def _number(value):
-    try:
-        return np.nan if pd.isna(value) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
+def _are_truths(values):
+    return values.astype(str).str.lower().isin(["true", "false"]).any()
 
 
 def _read_csv(path):

@@ -1,12 +1,13 @@
-"""MNIST and USPS, from a local folder or downloaded."""
+"""Handwritten digits: MNIST and USPS, local or downloaded, and two embedded domains."""
 
-import os
 import zipfile
-from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import fetch_openml
+from scipy.ndimage import gaussian_filter, rotate, zoom
+from sklearn.datasets import fetch_openml, load_digits
 from sklearn.utils import Bunch
+
+from skdp.datasets._base import local_file, missing_file
 
 _SUBSETS = ("train", "test", "all")
 # Number of training digits, which both public copies list first.
@@ -35,8 +36,14 @@ def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
     Returns
     -------
     mnist : :class:`~sklearn.utils.Bunch`
-        With ``data`` of shape (n_samples, 784), float32 pixels in [0, 1], ``target`` of
-        shape (n_samples,), digits 0…9, and ``DESCR``.
+        Dictionary-like, with
+
+        data : ndarray of shape (n_samples, 784)
+            Pixels in [0, 1], float32.
+        target : ndarray of shape (n_samples,)
+            Digits 0…9.
+        DESCR : str
+            What this is, and where it is from.
 
     Raises
     ------
@@ -77,8 +84,14 @@ def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
     Returns
     -------
     usps : :class:`~sklearn.utils.Bunch`
-        With ``data`` of shape (n_samples, 256), float32 pixels in [0, 1], ``target`` of
-        shape (n_samples,), digits 0…9, and ``DESCR``.
+        Dictionary-like, with
+
+        data : ndarray of shape (n_samples, 256)
+            Pixels in [0, 1], float32.
+        target : ndarray of shape (n_samples,)
+            Digits 0…9.
+        DESCR : str
+            What this is, and where it is from.
 
     Raises
     ------
@@ -96,6 +109,56 @@ def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
     (2007, 256)
     """
     return _load("usps", "USPS", subset, data_home, return_X_y)
+
+
+def load_digits_domains():
+    """Load two related domains of handwritten digits; needs no network and no files.
+
+    The source is one half of scikit-learn's digits as they are (8 × 8 pixels). The target
+    is the *other* half rotated by 15°, slightly blurred, and reduced to 7 × 7 pixels, so that
+    the two differ in distribution and in number of features, and share no digit.
+
+    Returns
+    -------
+    domains : :class:`~sklearn.utils.Bunch`
+        Dictionary-like, with
+
+        source : ndarray of shape (899, 64)
+            Pixels in [0, 1], float64.
+        source_target : ndarray of shape (899,)
+            Digits 0…9.
+        target : ndarray of shape (898, 49)
+            Pixels in [0, 1], float64.
+        target_target : ndarray of shape (898,)
+            Digits 0…9.
+        DESCR : str
+            What this is.
+
+    See Also
+    --------
+    fetch_mnist, fetch_usps : Two domains of real size.
+
+    Examples
+    --------
+    >>> from skdp.datasets import load_digits_domains
+    >>> domains = load_digits_domains()
+    >>> domains.source.shape, domains.target.shape
+    ((899, 64), (898, 49))
+    """
+    digits = load_digits()
+    images = digits.images / 16.0
+    # Every other digit: the writers of the original file are spread over both halves.
+    source, target = images[0::2], images[1::2]
+    moved = rotate(target, 15, axes=(2, 1), reshape=False, order=1)
+    blurred = gaussian_filter(moved, sigma=(0, 0.4, 0.4))
+    small = np.clip(zoom(blurred, (1, 7 / 8, 7 / 8), order=1), 0.0, 1.0)
+    return Bunch(
+        source=source.reshape(len(source), -1),
+        source_target=digits.target[0::2],
+        target=small.reshape(len(small), -1),
+        target_target=digits.target[1::2],
+        DESCR=load_digits_domains.__doc__,
+    )
 
 
 def _load(name, public_name, subset, data_home, return_X_y):
@@ -138,43 +201,17 @@ def _scaled(X, rows):
     return (X.astype(np.float32) - np.float32(low)) / np.float32(high - low)
 
 
-def local_file(file_name):
-    """Return the path of a file in the folder that SKDP_DATA names.
-
-    Parameters
-    ----------
-    file_name : str
-        Such as ``"mnist.npz"``.
-
-    Returns
-    -------
-    path : pathlib.Path or None
-        None where no folder is named, or the file is not in it.
-
-    Examples
-    --------
-    >>> local_file("no such file") is None
-    True
-    """
-    folder = os.environ.get("SKDP_DATA")
-    if not folder:
-        return None
-    path = Path(folder) / file_name
-    return path if path.is_file() else None
-
-
 def _download(name, public_name, data_home):
     try:
         X, y = fetch_openml(
             public_name, version="active", as_frame=False, return_X_y=True, data_home=data_home
         )
     except OSError as error:
-        raise OSError(
-            f"Could not download {public_name!r} from OpenML ({error}), and SKDP_DATA="
-            f"{os.environ.get('SKDP_DATA')!r} names no folder with {name}.npz. Connect to "
-            f"the network, or set the environment variable SKDP_DATA to a folder that holds "
-            f"{name}.npz with arrays {', '.join(_ARRAYS)}; "
-            "skdp.datasets.load_digits_domains() needs neither."
-        ) from error
+        remedy = (
+            f" with arrays {', '.join(_ARRAYS)}, or connect to the network: {public_name!r} could "
+            f"not be downloaded from OpenML ({error}); "
+            "skdp.datasets.load_digits_domains() needs neither"
+        )
+        raise missing_file(f"{name}.npz", remedy) from error
     y = y.astype(np.int64)
     return X, y - y.min()  # the public USPS calls its digits 1…10

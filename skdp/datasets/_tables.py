@@ -1,18 +1,25 @@
-"""Medical and economic tables of mixed columns, each split into a source and a target."""
+"""Tables: mixed columns split into a source and a target, and recordings of thirty people."""
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch, check_random_state
 
-from skdp.datasets._digits import local_file
+from skdp.datasets._base import local_file, missing_file
 
+# Files that come with the package.
+_EMBEDDED = Path(__file__).parent / "data"
 _NAMES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 # Which rows are the source's: so many at random, or those with a value in a column.
 _RANDOM_SOURCES = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
 _SOURCE_VALUES = {"flchain": ("sex", "F"), "actg175": ("race", 0)}
+# Made from the raw signals of the UCI archive.
+_ACTIVITY_FILE = "uci_har_features_derived.npz"
+# In the order of the labels 0…5.
+_ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
 
 def load_table(name, *, random_state=None):
@@ -39,9 +46,21 @@ def load_table(name, *, random_state=None):
     Returns
     -------
     table : :class:`~sklearn.utils.Bunch`
-        With ``data``, a DataFrame of n rows, ``target`` of shape (n,), ``schema``, a mapping for
-        :class:`~skdp.TabularEncoder` with the classes, and the row numbers ``source``,
-        ``learning``, ``labelled`` (some of ``learning``) and ``test``; ``DESCR``.
+        Dictionary-like, with
+
+        data : DataFrame of shape (n_samples, n_features)
+            The columns, missing values among them.
+        target : ndarray of shape (n_samples,)
+            The outcome.
+        schema : dict
+            What is public about the columns and the classes, for :class:`~skdp.TabularEncoder`.
+        source : ndarray of shape (n_source,)
+            Positions of the source's rows.
+        learning, labelled, test : ndarray
+            Positions of the target's rows: to learn from, those of them with a label, and to be
+            predicted.
+        DESCR : str
+            What this is.
 
     Raises
     ------
@@ -64,29 +83,113 @@ def load_table(name, *, random_state=None):
     """
     if name not in _NAMES:
         raise ValueError(f"The 'name' parameter of load_table is {name!r}; use one of {_NAMES}.")
-    return scenario(name, _file, random_state)
+    return _scenario(name, _file, random_state)
 
 
-def scenario(name, find, random_state):
-    """Return a table with its scenario of transfer.
+def load_adult(*, random_state=None):
+    """Load UCI Adult, 32,561 people and whether they earn more than 50,000 dollars a year.
+
+    Thirteen mixed columns of the census of 1994: five numbers, two of which range over decades,
+    and eight categories, with missing values in three. 24 % earn more. The table comes with the
+    package; it is the training set of Becker and Kohavi (1996), used under CC BY 4.0, without the
+    column ``fnlwgt``, and with missing values left empty.
+
+    The scenario is that of two organisations: 20,000 rows at random are the source's. In a
+    random order, 2,000 of the others are for the target to learn from, the first ten of each
+    class among them with their labels, and the rest are to be predicted.
 
     Parameters
     ----------
-    name : str
-        The table.
-
-    find : callable
-        Returns the path of ``"<name>.csv.gz"``, the rows, or of ``"schemas.json"``, what is public
-        about them.
-
-    random_state : int, RandomState instance or None
-        Draws the target's order, and the source where that is random.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows of the source, and the order of the target's.
 
     Returns
     -------
-    table : :class:`~sklearn.utils.Bunch`
-        See :func:`load_table`.
+    adult : :class:`~sklearn.utils.Bunch`
+        As of :func:`load_table`, with 32,561 rows of 13 columns and the outcomes "<=50K" and
+        ">50K".
+
+    See Also
+    --------
+    load_table : This table and five others, from files.
+
+    References
+    ----------
+    Becker, B. and Kohavi, R., "Adult", UCI Machine Learning Repository, 1996,
+    https://doi.org/10.24432/C5XW20. Licence: CC BY 4.0,
+    https://creativecommons.org/licenses/by/4.0/.
+
+    Examples
+    --------
+    >>> from skdp.datasets import load_adult
+    >>> adult = load_adult(random_state=0)
+    >>> len(adult.source), len(adult.learning), len(adult.labelled), len(adult.test)
+    (20000, 2000, 20, 10561)
+    >>> print(*adult.data.loc[0, ["age", "workclass", "capital-gain"]], adult.target[0])
+    39 State-gov 2174 <=50K
+    >>> adult.schema["columns"]["age"]
+    {'type': 'numeric', 'low': 17, 'high': 90}
     """
+    return _scenario("adult", _EMBEDDED.joinpath, random_state)
+
+
+def load_human_activity():
+    """Load human-activity data of thirty people, natural participants of distributed learning.
+
+    Statistics of windows of 2.56 s of accelerometer and gyroscope signals, derived from
+    "Human Activity Recognition Using Smartphones" (UCI), whose raw signals and subject
+    numbers are public. They are read from ``uci_har_features_derived.npz`` in the folder
+    that the environment variable ``SKDP_DATA`` names; there is no download, since no
+    public mirror that scikit-learn can reach carries the subject numbers.
+
+    Returns
+    -------
+    activity : :class:`~sklearn.utils.Bunch`
+        Dictionary-like, with
+
+        data : ndarray of shape (10299, 296)
+            Statistics of windows, float32 and unscaled.
+        target : ndarray of shape (10299,)
+            Activities 0…5.
+        target_names : list of str
+            What the activities are called.
+        groups : ndarray of shape (10299,)
+            The number of the person of each row.
+        feature_names : list of str
+            Names of the columns.
+        DESCR : str
+            What this is.
+
+    Raises
+    ------
+    OSError
+        When the file is not there.
+
+    Examples
+    --------
+    >>> from skdp.datasets import load_human_activity
+    >>> activity = load_human_activity()  # doctest: +SKIP
+    >>> len(set(activity.groups))  # doctest: +SKIP
+    30
+    """
+    path = local_file(_ACTIVITY_FILE)
+    if path is None:
+        raise missing_file(_ACTIVITY_FILE, "; skdp.datasets.load_digits_domains() needs no files")
+    with np.load(path, allow_pickle=False) as arrays:
+        return Bunch(
+            data=np.concatenate([arrays["X_train"], arrays["X_test"]]),
+            target=np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64),
+            target_names=list(_ACTIVITIES),
+            groups=np.concatenate([arrays["subject_train"], arrays["subject_test"]]).astype(
+                np.int64
+            ),
+            feature_names=arrays["feature_names"].tolist(),
+            DESCR=load_human_activity.__doc__,
+        )
+
+
+def _scenario(name, find, random_state):
+    """Return a table with its scenario of transfer; ``find`` gives the paths of its files."""
     rng = check_random_state(random_state)
     about = json.loads(find("schemas.json").read_text(encoding="utf-8"))[name]
     frame = pd.read_csv(find(f"{name}.csv.gz"))
@@ -122,9 +225,5 @@ def _file(name):
     """Return the path of a file of the tables, or raise OSError."""
     path = local_file(os.path.join("tabular", name))
     if path is None:
-        raise OSError(
-            f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} names no folder with tabular/{name}. Set "
-            "the environment variable SKDP_DATA to a folder that holds it; "
-            "skdp.datasets.load_adult() needs no files."
-        )
+        raise missing_file(f"tabular/{name}", "; skdp.datasets.load_adult() needs no files")
     return path

@@ -4,12 +4,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.fuzzy._model import fit_layers, propagate
+from skdp.fuzzy._model import FuzzyLayer, fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.membership import BaseAutoencoder, check_codes, error_sums
-from skdp.utils._clusters import check_points, resolve_count
+from skdp.membership import BaseAutoencoder, check_codes, error_sums, stored_error_sums
+from skdp.utils._kernel_regression import check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
+from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_magnitude
 
 
@@ -184,6 +185,38 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self._layers = [layer.astype(dtype) for layer in layers]
         return self
 
+    def _to_arrays(self):
+        """Return all that predictions need, under the names that a file has."""
+        coefs = {f"coef{depth}": layer.coef for depth, layer in enumerate(self._layers)}
+        return {
+            "components": self.components_,
+            "centres": self._layers[0].centres,
+            "weights": self._layers[0].weights,
+            "precisions": self.precisions_,
+            "error_sums": self.training_error_sums_,
+            "n_iter": np.array(self.n_iter_),
+            **coefs,
+        }
+
+    def _from_arrays(self, arrays, key, dtype):
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
+        components = stored_array(arrays, f"{key}components", dtype, (None, None))
+        n, p = components.shape
+        centres = stored_array(arrays, f"{key}centres", dtype, (None, n))
+        weights = stored_array(arrays, f"{key}weights", dtype, (n,))
+        require(weights.min() >= 0, f"{key}weights")
+        precisions = stored_array(arrays, f"{key}precisions", np.float64, (None,))
+        require(precisions.min() > 0, f"{key}precisions")
+        n_iter = arrays[f"{key}n_iter"]
+        require(n_iter.shape == () and n_iter.dtype.kind == "i", f"{key}n_iter")
+        layers = []
+        for depth, precision in enumerate(precisions):
+            coef = stored_array(arrays, f"{key}coef{depth}", dtype, (len(centres), p))
+            layers.append(FuzzyLayer(centres, weights, "gaussian", coef, float(precision)))
+        self.n_iter_ = int(n_iter)
+        self.training_error_sums_ = stored_error_sums(arrays, key)
+        return self._assemble(components, layers, dtype)
+
     def membership(self, X):
         """Return the degree to which each row belongs to the fuzzy set.
 
@@ -250,16 +283,3 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 def error_membership(errors, n_features):
     """Return exp(−error / (2p)), SERUMS D3.1 (2019), equation (2.162)."""
     return np.exp(-0.5 * errors / n_features)
-
-
-def make_fuzzy_autoencoder(estimator, seed):
-    """Return an unfitted autoencoder with the parameters of a classifier."""
-    return DeepFuzzyAutoencoder(
-        estimator.n_components,
-        estimator.n_inducing,
-        max_layers=estimator.max_layers,
-        membership_function=estimator.membership_function,
-        tol=estimator.tol,
-        max_iter=estimator.max_iter,
-        random_state=seed,
-    )

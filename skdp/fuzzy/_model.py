@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.utils._clusters import kmeans_centres
-from skdp.utils._kernels import inverse_squared_range, log_kernel
-from skdp.utils._regression import DiagonalRegression
+from skdp.utils._kernel_regression import (
+    DiagonalRegression,
+    inverse_squared_range,
+    kmeans_centres,
+    log_kernel,
+)
 
 # Precision of the prior of the consequents, hardly informative: SERUMS D3.1 (2019),
 # Algorithm 1, step 10.

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.utils._clusters import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context

@@ -1,4 +1,4 @@
-"""CDMMA, the conditionally deep membership-mapping autoencoder."""
+"""CDMMA, the conditionally deep membership-mapping autoencoder, and its wide form."""
 
 from numbers import Integral
 
@@ -6,12 +6,19 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.membership._errors import error_sums
-from skdp.membership._layer import fit_layer
-from skdp.membership._reconstruction import BaseAutoencoder, check_codes, nearest, take_output
-from skdp.utils._clusters import resolve_count
+from skdp.membership._autoencoder import (
+    BaseAutoencoder,
+    check_codes,
+    fit_autoencoders,
+    nearest,
+    take_output,
+)
+from skdp.membership._errors import error_sums, stored_error_sums
+from skdp.membership._layer import Layer, fit_layer
+from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_magnitude
 
 # Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
@@ -19,7 +26,75 @@ from skdp.utils._validation import check_magnitude
 _NU = 2.1
 
 
-class CDMMA(BaseAutoencoder):
+class _DeepAutoencoder(BaseAutoencoder):
+    """What CDMMA and WideCDMMA share: predictions by one CDMMA for each subset of the rows."""
+
+    _parameter_constraints: dict = {
+        **BaseAutoencoder._parameter_constraints,
+        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"gamma", "empirical"})],
+    }
+
+    def layer_outputs(self, X):
+        """Return the output of every layer; of several subsets, of that which wins the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to reconstruct.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_layers, n_samples, n_features)
+            From the least abstract layer to the most.
+        """
+
+        def by_subset(Y):
+            for autoencoder in self._subsets():
+                pairs = list(autoencoder._propagate(Y))
+                outputs = np.stack([output for _, output in pairs], axis=1)
+                yield outputs, nearest(pairs, Y, take_output)[1]
+
+        def compute(Y):
+            return nearest(by_subset(Y), Y, lambda outputs, _: outputs)[1]
+
+        extra = 4 * self.n_layers * self.n_features_in_
+        return self._map_rows(compute, X, extra).swapaxes(0, 1)
+
+    def candidates(self, Y):
+        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Yields
+        ------
+        code : ndarray of shape (n_rows, n_coordinates)
+            What a layer reads.
+
+        reconstruction : ndarray of shape (n_rows, n_features)
+            What it makes of it.
+        """
+        for autoencoder in self._subsets():
+            yield from autoencoder._propagate(Y)
+
+    def values_per_row(self):
+        """Return how many numbers :meth:`candidates` holds at once for each row.
+
+        Returns
+        -------
+        n_values : int
+            By which predictions size their blocks.
+        """
+        return max(
+            4 * self.n_features_in_ + 2 * a.n_inducing_.max() + 4 * a.n_components_
+            for a in self._subsets()
+        )
+
+
+class CDMMA(_DeepAutoencoder):
     r"""Conditionally deep membership-mapping autoencoder.
 
     Layer l projects the output of the layer before it on the first
@@ -113,12 +188,6 @@ class CDMMA(BaseAutoencoder):
     True
     """
 
-    _parameter_constraints: dict = {
-        **BaseAutoencoder._parameter_constraints,
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "inference": [StrOptions({"gamma", "empirical"})],
-    }
-
     def __init__(
         self,
         n_components=20,
@@ -195,26 +264,6 @@ class CDMMA(BaseAutoencoder):
         self._layers = [layer.astype(dtype) for layer in layers]
         return self
 
-    def layer_outputs(self, X):
-        """Return the output of every layer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to reconstruct.
-
-        Returns
-        -------
-        outputs : ndarray of shape (n_layers, n_samples, n_features)
-            From the least abstract layer to the most.
-        """
-
-        def compute(Y):
-            return np.stack([output for _, output in self.candidates(Y)], axis=1)
-
-        extra = 2 * self.n_layers * self.n_features_in_
-        return self._map_rows(compute, X, extra).swapaxes(0, 1)
-
     def inverse_transform(self, X):
         """Decode codes.
 
@@ -245,35 +294,184 @@ class CDMMA(BaseAutoencoder):
             decoded[rows] = layer.predict(codes[rows, : layer.inducing_points.shape[1]])
         return decoded
 
-    def candidates(self, Y):
-        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+    def _subsets(self):
+        return [self]
 
-        Parameters
-        ----------
-        Y : ndarray of shape (n_rows, n_features)
-            Validated rows, in the dtype in which to compute.
-
-        Yields
-        ------
-        code : ndarray of shape (n_rows, n_coordinates)
-            What a layer reads.
-
-        reconstruction : ndarray of shape (n_rows, n_features)
-            What it makes of it.
-        """
+    def _propagate(self, Y):
+        """Yield what each layer reads of validated rows, and its output."""
         output = Y
         for layer in self._layers:
-            n_components = layer.inducing_points.shape[1]
-            code = output @ self.components_[:n_components].T
+            code = output @ self.components_[: layer.inducing_points.shape[1]].T
             output = layer.predict(code)
             yield code, output
 
-    def values_per_row(self):
-        """Return how many numbers :meth:`candidates` holds at once for each row.
+    def _to_arrays(self):
+        """Return all that predictions need, under the names that a file has."""
+        arrays = {
+            "components": self.components_,
+            "error_sums": self.training_error_sums_,
+            "layers": np.array(
+                [[each.scale, each.precision, each.n_iter] for each in self._layers]
+            ),
+        }
+        for depth, layer in enumerate(self._layers):
+            arrays[f"inducing_points{depth}"] = layer.inducing_points
+            arrays[f"weights{depth}"] = layer.weights
+            arrays[f"coef{depth}"] = layer.coef
+        return arrays
+
+    def _from_arrays(self, arrays, key, dtype):
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
+        components = stored_array(arrays, f"{key}components", dtype, (None, None))
+        n, p = components.shape
+        require(n <= min(self.n_components, p), f"{key}components")
+        numbers = stored_array(arrays, f"{key}layers", np.float64, (self.n_layers, 3))
+        layers = []
+        for depth, (scale, precision, n_iter) in enumerate(numbers):
+            # A scale may be zero: Π(1 + w·s)^−½ underflows where inputs hardly vary, and the
+            # coefficients hold the product already.
+            require(scale >= 0 and precision > 0, f"{key}layers")
+            require(n_iter >= 0 and n_iter == int(n_iter), f"{key}layers")
+            width = max(n - depth, 1)
+            points = stored_array(arrays, f"{key}inducing_points{depth}", dtype, (None, width))
+            weights = stored_array(arrays, f"{key}weights{depth}", dtype, (width,))
+            require(weights.min() >= 0, f"{key}weights{depth}")
+            coef = stored_array(arrays, f"{key}coef{depth}", dtype, (len(points), p))
+            layers.append(
+                Layer(points, weights, coef, float(scale), float(precision), int(n_iter))
+            )
+        self.training_error_sums_ = stored_error_sums(arrays, key)
+        return self._assemble(components, layers, dtype)
+
+
+class WideCDMMA(_DeepAutoencoder):
+    """Wide conditionally deep membership-mapping autoencoder, for large data.
+
+    k-means splits the rows into ⌈N / subset_size⌉ subsets, each subset gets a
+    :class:`CDMMA` of its own, and the output is the nearest reconstruction among them.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Size of the first layer's code in each subset.
+
+    n_inducing : int or float, default=0.5
+        Inducing points of each layer: a count, or a fraction of the subset's rows in
+        (0, 1]. Never more than the subset's distinct rows.
+
+    n_layers : int, default=5
+        Depth of each autoencoder.
+
+    inference : {"gamma", "empirical"}, default="gamma"
+        Inference of the mappings, see :class:`CDMMA`.
+
+    subset_size : int, default=1000
+        Rows for which one autoencoder is meant.
+
+    n_jobs : int or None, default=None
+        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
+        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        For k-means. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    autoencoders_ : list of CDMMA
+        One for each subset.
+
+    dtype_ : dtype
+        Floating dtype in which it computes, that of the training rows.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    CDMMA : One autoencoder for all rows.
+    WideCDMMAClassifier : One wide autoencoder for each class.
+
+    Notes
+    -----
+    The code of a row is in the principal coordinates of the subset that won it, so codes
+    of different rows need not be comparable, and there is no ``inverse_transform``: a code
+    does not tell which subset wrote it.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Definition 19 and Algorithm 3. SERUMS D3.3 (2022), Definition 13 and
+    Algorithm 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import WideCDMMA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> autoencoder = WideCDMMA(n_layers=2, subset_size=500, random_state=0).fit(X / 16)
+    >>> len(autoencoder.autoencoders_)
+    4
+    >>> autoencoder.reconstruct(X / 16).shape
+    (1797, 64)
+    """
+
+    _parameter_constraints: dict = {
+        **_DeepAutoencoder._parameter_constraints,
+        "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_components=20,
+        n_inducing=0.5,
+        n_layers=5,
+        *,
+        inference="gamma",
+        subset_size=1000,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.inference = inference
+        self.subset_size = subset_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Partition the rows and learn an autoencoder for each subset.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+
+        y : None
+            Ignored, present for API consistency.
 
         Returns
         -------
-        n_values : int
-            By which predictions size their blocks.
+        self : object
+            The fitted autoencoder.
         """
-        return 4 * self.n_features_in_ + 2 * self.n_inducing_.max() + 4 * self.n_components_
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        [autoencoders] = fit_autoencoders(self, CDMMA, [X])
+        return self._assemble(autoencoders)
+
+    def _assemble(self, autoencoders):
+        """Take the autoencoders of the subsets, fitted or loaded, as this one."""
+        self.autoencoders_ = autoencoders
+        self.n_features_in_ = autoencoders[0].n_features_in_
+        self.dtype_ = autoencoders[0].dtype_
+        self._n_features_out = max(a.n_components_ for a in autoencoders)
+        return self
+
+    def _subsets(self):
+        return self.autoencoders_

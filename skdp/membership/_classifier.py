@@ -2,12 +2,192 @@
 
 from numbers import Integral
 
-from skdp.membership._cdmma import CDMMA
-from skdp.membership._errors import group_temperature
-from skdp.membership._fitting import fit_autoencoders
-from skdp.membership._nearest_class import ReconstructionClassifier
-from skdp.membership._wide import WideCDMMA, make_cdmma
-from skdp.utils._sklearn import Interval
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
+from skdp.membership._cdmma import CDMMA, WideCDMMA
+from skdp.membership._errors import fit_error_scales, group_errors, group_temperature
+from skdp.utils._private_data import validate_private_data
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
+
+_NO_SCALES = (
+    "This %(name)s was fitted with error_scale='shared' and has no scales of each class; call "
+    "'fit' again with error_scale='own'."
+)
+
+
+def validate_training(classifier, X, y, *, min_classes=2, private=False):
+    """Check training rows and labels, and set what follows from them alone.
+
+    Parameters
+    ----------
+    classifier : ReconstructionClassifier
+        Gets ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_``.
+
+    X : array-like of shape (n_samples, n_features)
+        Training rows.
+
+    y : array-like of shape (n_samples,)
+        Class labels.
+
+    min_classes : int, default=2
+        How many classes there must be.
+
+    private : bool, default=False
+        Whether noise is to be added: then types are refused that would be rounded.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        In single or double precision.
+
+    class_indices : ndarray of shape (n_samples,)
+        Position of the label of each row in ``classes_``.
+
+    Raises
+    ------
+    ValueError
+        When X or y are no such arrays, or there are fewer classes.
+
+    Examples
+    --------
+    >>> from skdp import CDMMAClassifier
+    >>> from skdp.membership import validate_training
+    >>> classifier = CDMMAClassifier()
+    >>> X, class_indices = validate_training(classifier, [[0.0], [1.0]], ["b", "a"])
+    >>> class_indices.tolist(), classifier.dtype_
+    ([1, 0], dtype('float64'))
+    """
+    validate = validate_private_data if private else validate_data
+    X, y = validate(classifier, X, y, dtype=[np.float64, np.float32])
+    check_classification_targets(y)
+    classifier.classes_, class_indices = np.unique(y, return_inverse=True)
+    if len(classifier.classes_) < min_classes:
+        raise ValueError(
+            f"The 'y' parameter of {type(classifier).__name__}.fit must hold at least two "
+            f"classes, got one class: {classifier.classes_[0]!r}. Add rows of another class, "
+            "or use WideCDMMA to model a single one."
+        )
+    classifier.dtype_ = X.dtype
+    return X, class_indices
+
+
+class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
+    """What the classifiers share; a subclass says how a class is modelled.
+
+    A subclass defines ``fit`` and ``autoencoders_by_class``, and has the parameters ``n_jobs``,
+    ``verbose``, ``random_state`` and ``error_scale``.
+    """
+
+    _parameter_constraints: dict = {
+        "error_scale": [StrOptions({"shared", "own"})],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def reconstruction_errors(self, X):
+        """Return the squared distance of each row from its reconstruction by each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples, n_classes)
+            In squared units of X, summed over features.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        return group_errors(self.autoencoders_by_class(), X, dtype=self.dtype_, n_jobs=self.n_jobs)
+
+    def decision_function(self, X):
+        """Return the score of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Minus the squared reconstruction error of each class, or with ``error_scale="own"``
+            its log-probability up to a constant. With two classes, the score of
+            ``classes_[1]`` less that of ``classes_[0]``, as scikit-learn has it.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X):
+        """Return the class with the highest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
+            the most probable one.
+        """
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X):
+        """Return class probabilities.
+
+        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is taken
+        to be Gaussian in k directions of variance v each, so that its squared norm has mean kv
+        and variance 2kv²; both are matched to the errors of the training rows, which gives
+        T = 2v = variance/mean. All classes count as equally frequent. With
+        ``error_scale="own"``, the probabilities learned out of fold, class frequencies
+        included. Both order classes as :meth:`predict` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one.
+        """
+        weights = np.exp(self.log_odds(X))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def log_odds(self, X):
+        """Return by how much each class is less probable than the best one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (n_samples, n_classes)
+            Logarithms of ratios of probabilities, at most 0; finite also where
+            :meth:`predict_proba` is zero by rounding.
+        """
+        scores = self._scores(X).astype(np.float64)
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores / self.temperature_ if self.error_scale == "shared" else scores
+
+    def _scores(self, X):
+        """Return a score of each class, the higher the better, (n_samples, n_classes)."""
+        errors = self.reconstruction_errors(X)
+        if self.error_scale == "shared":
+            return -errors
+        check_is_fitted(self, "error_scales_", msg=_NO_SCALES)
+        return self.error_scales_.scores(errors)
 
 
 class CDMMAClassifier(ReconstructionClassifier):
@@ -78,7 +258,7 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes that lie on separate low-dimensional manifolds: pictures, sensors. Where
+    It suits classes that lie on separate low-dimensional manifolds: images, sensors. Where
     classes overlap, as in most tables, a row is reconstructed about equally well by all of
     them, and the nearest one says little: use :class:`~sklearn.linear_model.LogisticRegression`
     or trees there, and ``error_scale="own"`` where this model has to be used. On 2,000
@@ -88,7 +268,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     .046) and leave the accuracy as it is, unless training rows are perturbed much more than
     queries: with ε = 1 it falls from .82 to .78.
 
-    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
+    For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
     inputs known up to a variance of 0.01: scale X to about unit range.
 
@@ -114,6 +294,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         **ReconstructionClassifier._parameter_constraints,
         **CDMMA._parameter_constraints,
     }
+    subset_size = None  # one autoencoder for each class
 
     def __init__(
         self,
@@ -136,9 +317,39 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit_autoencoders(self, sets):
-        groups = fit_autoencoders(self, make_cdmma, sets, None, self.verbose)
-        return [autoencoder for [autoencoder] in groups]
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn an autoencoder for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, class_indices = validate_training(self, X, y)
+        sets = [X[class_indices == k] for k in range(len(self.classes_))]
+        self._assemble(fit_autoencoders(self, CDMMA, sets))
+        if self.error_scale == "own":
+            self.error_scales_ = fit_error_scales(self, X, class_indices)
+        return self
+
+    def _assemble(self, groups):
+        """Take the autoencoders of each class, fitted or loaded, as this classifier."""
+        self.autoencoders_ = [self._of_class(group) for group in groups]
+        self.temperature_ = group_temperature(groups)
+        return self
+
+    def _of_class(self, group):
+        [autoencoder] = group
+        return autoencoder
 
     def autoencoders_by_class(self):
         """Return the fitted autoencoders of each class, in one list for each.
@@ -148,10 +359,10 @@ class CDMMAClassifier(ReconstructionClassifier):
         groups : list of list of CDMMA
             In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
         """
-        return [[autoencoder] for autoencoder in self.autoencoders_]
+        return [autoencoder._subsets() for autoencoder in self.autoencoders_]
 
 
-class WideCDMMAClassifier(ReconstructionClassifier):
+class WideCDMMAClassifier(CDMMAClassifier):
     r"""Classify by the class whose wide autoencoder reconstructs a row best.
 
     Each class gets a :class:`WideCDMMA`: k-means splits its rows into ⌈N / subset_size⌉
@@ -225,10 +436,10 @@ class WideCDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
+    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
     classes that overlap, as in most tables; see the notes of :class:`CDMMAClassifier`.
 
-    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
+    For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
     assume inputs known up to a variance of 0.01: scale X to about unit range. float32 data
     are predicted in float32, twice as fast as float64.
@@ -279,34 +490,5 @@ class WideCDMMAClassifier(ReconstructionClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _fit_autoencoders(self, sets):
-        groups = fit_autoencoders(self, make_cdmma, sets, self.subset_size, self.verbose)
-        return [self._make_wide(group) for group in groups]
-
-    def _make_wide(self, autoencoders):
-        """Take the fitted or loaded autoencoders of a class as one wide autoencoder."""
-        return WideCDMMA(
-            self.n_components,
-            self.n_inducing,
-            self.n_layers,
-            inference=self.inference,
-            subset_size=self.subset_size,
-        )._assemble(autoencoders)
-
-    def _assemble(self, classes, autoencoders):
-        """Take one fitted or loaded autoencoder a class as this classifier."""
-        self.classes_, self.autoencoders_ = classes, autoencoders
-        self.n_features_in_ = autoencoders[0].n_features_in_
-        self.dtype_ = autoencoders[0].dtype_
-        self.temperature_ = group_temperature(self.autoencoders_by_class())
-        return self
-
-    def autoencoders_by_class(self):
-        """Return the fitted autoencoders of each class, in one list for each.
-
-        Returns
-        -------
-        groups : list of list of CDMMA
-            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
-        """
-        return [autoencoder.autoencoders_ for autoencoder in self.autoencoders_]
+    def _of_class(self, group):
+        return with_parameters_of(self, WideCDMMA)._assemble(group)

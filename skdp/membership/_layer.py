@@ -1,14 +1,26 @@
-"""Learning one membership-mapping: inducing points, kernel, inference, coefficients."""
+r"""Learning one membership-mapping: inducing points, kernel, inference, coefficients.
+
+With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. Where an
+input is known up to a Gaussian error of variance s, the kernel and the product of two
+kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations (154) and
+(155); s = 0 gives Ψ = K_xa and Φ = K_xaᵀK_xa, the inference of SERUMS D3.3 (2022).
+
+Both papers estimate :math:`α = (Φ + τK + K/β)^{-1} Ψ^T Y` and alternate it with an update
+of the precision β. In the generalised eigenbasis of (Φ, K) every quantity that the
+iteration needs is a sum of M terms, so a step costs O(M) instead of a factorisation.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import digamma
 
-from skdp.membership._inference import empirical_precision, gamma_precision
-from skdp.membership._kernels import averaged_products, averaged_scale, averaged_weights
-from skdp.utils._clusters import kmeans_centres
-from skdp.utils._kernels import inverse_squared_range, squared_exponential
-from skdp.utils._regression import DiagonalRegression
+from skdp.utils._kernel_regression import (
+    DiagonalRegression,
+    inverse_squared_range,
+    kmeans_centres,
+    squared_exponential,
+)
 
 # Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
 # value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.
@@ -18,6 +30,140 @@ _KEPT_FRACTION = 0.9
 # Excess N − Tr(K⁻¹Φ), as a fraction of N, below which it counts as zero. The difference of
 # two numbers of size N is exact to about N·1e-16; this rule of thumb leaves four digits.
 _NEGLIGIBLE_EXCESS = 1e-12
+
+
+def averaged_scale(weights, variance):
+    """Return Π_k (1 + w_k s)^−½, the factor by which averaging lowers the kernel."""
+    return np.exp(-0.5 * np.log1p(weights * variance).sum())
+
+
+def averaged_weights(weights, variance):
+    """Return w_k / (1 + w_k s), the weights of the averaged kernel."""
+    return weights / (1.0 + weights * variance)
+
+
+def averaged_products(x, centres, weights, variance):
+    r"""Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a').
+
+    Kumar and Moser, equation (155), sums N exponentials for each pair of centres. Since
+    :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorises
+    into one matrix product of exponentials of the pairs (x, a) and a correction for each
+    pair (a, a').
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, n_components)
+        Inputs.
+
+    centres : ndarray of shape (n_centres, n_components)
+        Points a.
+
+    weights : ndarray of shape (n_components,)
+        Weights w of the kernel.
+
+    variance : float
+        Variance s of the inputs.
+
+    Returns
+    -------
+    products : ndarray of shape (n_centres, n_centres)
+        Symmetric, positive semi-definite.
+    """
+    doubled = averaged_weights(weights, 2.0 * variance)
+    kernel = squared_exponential(x, centres, doubled)
+    products = kernel.T @ kernel
+    if variance:
+        products *= squared_exponential(centres, centres, 0.5 * (weights - doubled))
+        products *= averaged_scale(weights, 2.0 * variance)
+    return products
+
+
+def gamma_precision(regression, tau, *, tol, max_iter):
+    """Iterate Kumar and Moser, equations (67)–(77), to their fixed point.
+
+    Parameters
+    ----------
+    regression : DiagonalRegression
+        The layer.
+
+    tau : float
+        Smoothing τ.
+
+    tol : float
+        Relative change of β at which to stop.
+
+    max_iter : int
+        Most iterations.
+
+    Returns
+    -------
+    precision : float
+        β.
+
+    n_iter : int
+        Iterations done.
+    """
+    half = 0.5 * regression.n_values
+    ratio_tau = ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
+    a_s, b_s = 2.0, 2.0
+    precision = 1.0
+    n_iter, change = 0, np.inf
+    while n_iter < max_iter and change > tol:
+        n_iter += 1
+        error = regression.squared_error(tau + 1.0 / precision, smoothing=tau)
+        ratio_tau = (1.0 + half) / (1.0 + 0.5 * ratio_z * error)
+        a_z = 1.0 + half + ratio_r
+        b_z = ratio_r * a_s / b_s + 0.5 * ratio_tau * error
+        ratio_z = a_z / b_z
+        b_r = a_s / b_s * ratio_z - digamma(a_s) + np.log(b_s) - digamma(a_z) + np.log(b_z)
+        ratio_r = 1.0 / b_r
+        a_s = 1.0 + ratio_r
+        b_s = 1.0 + ratio_r * ratio_z
+        previous, precision = precision, min(ratio_tau * ratio_z, regression.max_precision)
+        change = abs(precision / previous - 1.0)
+    return precision, n_iter
+
+
+def empirical_precision(regression, tau, scale, *, tol, max_iter):
+    """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58), to their fixed point.
+
+    β is the inverse of the mean squared residual.
+
+    Parameters
+    ----------
+    regression : DiagonalRegression
+        The layer, with a kernel of unit variance.
+
+    tau : float
+        Smoothing τ(M, 1).
+
+    scale : float
+        Kernel variance σ². Scaling K and Ψ by σ² and Φ by σ⁴ is the same as dividing 1/β
+        by σ², so it enters here and nowhere else.
+
+    tol : float
+        Relative change of β at which to stop.
+
+    max_iter : int
+        Most iterations.
+
+    Returns
+    -------
+    precision : float
+        β.
+
+    n_iter : int
+        Iterations done.
+    """
+    precision = 1.0
+    n_iter, change = 0, np.inf
+    while n_iter < max_iter and change > tol:
+        n_iter += 1
+        error = regression.squared_error(tau + 1.0 / (scale * precision))
+        error = max(error, regression.n_values / regression.max_precision)
+        previous, precision = precision, regression.n_values / error
+        change = abs(precision / previous - 1.0)
+    return precision, n_iter
 
 
 @dataclass(frozen=True)

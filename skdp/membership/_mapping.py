@@ -1,6 +1,5 @@
 """The membership-mapping as a multi-output regressor."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,10 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
-from skdp.utils._clusters import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude
+from skdp.utils._warnings import warn
 
 
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -185,11 +185,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random_state=check_random_state(self.random_state),
         )
         if layer.n_iter == self.max_iter:
-            warnings.warn(
+            warn(
                 f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
                 f"settled to tol={self.tol}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.inducing_points_ = layer.inducing_points
         self.dual_coef_ = layer.coef / layer.scale

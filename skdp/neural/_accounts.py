@@ -1,10 +1,13 @@
-"""One training, counted as its paper counts it, as composition demands, and for one row."""
+"""One training, counted as its paper counts it, as composition demands, and for one row.
 
-from dataclasses import asdict, dataclass, fields
+This module and ``_polynomials`` need no PyTorch.
+"""
 
-import pandas as pd
+from dataclasses import asdict, dataclass
+from math import inf, isinf
+from numbers import Real
 
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class PrivacyAccount:
     reason : str
         Why it holds, or why not.
 
+    Raises
+    ------
+    ValueError
+        When it is no account that there can be: no text where a text belongs, ε negative or NaN,
+        δ outside [0, 1], or a guarantee without a finite ε that is said to hold.
+
     Examples
     --------
     >>> from skdp.neural import PrivacyAccount
@@ -42,8 +51,18 @@ class PrivacyAccount:
     holds: bool
     reason: str
 
-    def guarantee(self, n_features, mechanism, relation="replace-one", besides=""):
-        """Return this account as a guarantee for one labelled record.
+    def __post_init__(self):
+        texts = all(isinstance(t, str) for t in (self.counting, self.protects, self.reason))
+        numbers = all(isinstance(n, Real) and n >= 0 for n in (self.epsilon, self.delta))
+        sound = texts and numbers and self.delta <= 1 and isinstance(self.holds, bool)
+        if not sound or (self.holds and isinf(self.epsilon)):
+            raise ValueError(
+                "A PrivacyAccount must have texts, an 'epsilon' of at least 0 and a 'delta' in "
+                f"[0, 1], and may hold for a finite 'epsilon' alone, got {asdict(self)}."
+            )
+
+    def guarantee(self, n_features, mechanism, relation="replace-one", also_excludes=""):
+        """Return this account as a guarantee for one labelled record: ε = ∞ unless it holds.
 
         Parameters
         ----------
@@ -56,7 +75,7 @@ class PrivacyAccount:
         relation : {"replace-one", "add/remove"}, default="replace-one"
             How neighbours differ.
 
-        besides : str, default=""
+        also_excludes : str, default=""
             What else is excluded.
 
         Returns
@@ -65,35 +84,12 @@ class PrivacyAccount:
         """
         return PrivacyGuarantee(
             mechanism=mechanism,
-            epsilon=self.epsilon,
-            delta=self.delta,
+            mechanisms=(Mechanism("any", self.epsilon if self.holds else inf, self.delta),),
             sensitivity=None,
             n_features=n_features,
             covers="the trained network, and whatever is computed from it",
-            excludes=f"the number of rows, the list of classes, rows given to predict{besides}",
+            excludes="the number of rows, the list of classes, rows given to predict"
+            + also_excludes,
             unit="labelled record",
             relation=relation,
         )
-
-
-def accounts_frame(accounts):
-    """Return accounts as a table.
-
-    Parameters
-    ----------
-    accounts : iterable of PrivacyAccount
-
-    Returns
-    -------
-    frame : DataFrame
-        One row for each account.
-
-    Examples
-    --------
-    >>> from skdp.neural._accounts import PrivacyAccount, accounts_frame
-    >>> account = PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "perturbed once")
-    >>> accounts_frame([account])["epsilon"].tolist()
-    [4.0]
-    """
-    columns = [field.name for field in fields(PrivacyAccount)]
-    return pd.DataFrame([asdict(account) for account in accounts], columns=columns)

@@ -1,5 +1,6 @@
 """Networks on perturbed inputs and labels: the adaptive Laplace mechanism, and two baselines."""
 
+import warnings
 from copy import deepcopy
 from numbers import Real
 
@@ -8,18 +9,28 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._base import PrivateNetworkClassifier
-from skdp.neural._dpsgd import train_dpsgd
-from skdp.neural._losses import label_coefficients, taylor_loss, taylor_probabilities
-from skdp.neural._network import Network
-from skdp.neural._perturbation import Perturbation
-from skdp.neural._relevance import budget_shares, relevance_cost
-from skdp.neural._training import Progress, calibrate, train
-from skdp.utils._random import draw_seeds
+from skdp.neural._base import TOLERANCE, PrivateNetworkClassifier
+from skdp.neural._network import Network, relevances
+from skdp.neural._training import (
+    GRID,
+    Perturbation,
+    Progress,
+    calibrate,
+    label_coefficients,
+    perturb_rows,
+    taylor_loss,
+    taylor_probabilities,
+    train,
+)
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-_SUMS = "sums over one batch of inputs and of coefficients"
-_ROW = "a labelled record"
+# Least share of a column in the budget, in units of an even one. Noise that is a thousand times
+# as large leaves nothing of a column, and farther out single precision would end.
+_LEAST_SHARE = 1e-3
+# Rows whose relevances are computed at once, and those whose gradients are held at once with
+# mechanism="dpsgd" (rules of thumb; the latter are half a gigabyte for the paper's network).
+_RELEVANCE_CHUNK, _GRADIENT_CHUNK = 1000, 512
 
 
 class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
@@ -46,7 +57,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     true guarantee, but far more than the paper's ε, and more noise than a network learns from
     where it is small. With ``noise_per="batch"`` one draw is shared by the rows of a batch, as the
     equations (19)-(21) of the paper have it; then the difference of two rows has no noise at all,
-    normalisation over the batch removes the noise, and **nothing is guaranteed for a row**.
+    normalization over the batch removes the noise, and **nothing is guaranteed for a row**.
     ``guarantee_`` and :meth:`accounts` say so, and a :class:`~skdp.PrivacyLeakWarning` does. For a
     guarantee for records at a small ε use ``mechanism="dpsgd"`` or
     :class:`~skdp.DPStatisticsSource`.
@@ -88,7 +99,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     normalization : {"response", "batch"}, default="response"
         That of the paper, which for convolutions is across maps (equation (22)) and for dense
-        layers the range over a batch; or centring of each unit over the batch, which learns much
+        layers the range over a batch; or centering of each unit over the batch, which learns much
         faster.
 
     batch_size : int, default=1800
@@ -190,9 +201,9 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     }
     _saved = (
         *PrivateNetworkClassifier._saved,
-        *("delta", "mechanism", "noise_per", "budget_split", "normalization", "batch_size"),
+        *("delta", "mechanism", "budget_split", "normalization", "batch_size"),
     )
-    _kept = (*PrivateNetworkClassifier._kept, "mechanism", "normalization")
+    _architectural = (*PrivateNetworkClassifier._architectural, "mechanism", "normalization")
 
     def __init__(
         self,
@@ -250,20 +261,26 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         return Network(architecture, "none" if by_row else self.normalization)
 
     def _probabilities(self, scores):
-        if self._made_of["mechanism"] == "dpsgd":
+        if self._fitted_with["mechanism"] == "dpsgd":
             return scores.softmax(dim=1)
         return taylor_probabilities(scores)
 
-    def _describe(self):
+    def _describe_mechanism(self):
         if self.mechanism == "dpsgd":
             return {"mechanism": "DP-SGD", "relation": "add/remove"}
-        given = self.mechanism == "adaptive" and isinstance(
-            self.pretrained, PrivateNetworkClassifier
-        )
+        given = isinstance(self.pretrained, PrivateNetworkClassifier)
+        also = ", and what the pretrained network was trained on"
         return {
             "mechanism": f"the {self.mechanism} Laplace mechanism per {self.noise_per}",
-            "besides": ", and what the pretrained network was trained on" if given else "",
+            "also_excludes": also if given and self.mechanism == "adaptive" else "",
         }
+
+    def _accounts_agree(self, *accounts):
+        if self.mechanism != "dpsgd":
+            return super()._accounts_agree(*accounts)
+        [account] = accounts
+        within = account.epsilon <= self.epsilon * (1 + TOLERANCE)
+        return within and account.delta == self.delta
 
     def _train(self, network, rows, labels, random_state):
         if self.mechanism == "dpsgd":
@@ -272,12 +289,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         spent, shares = 0.0, getattr(self, "budget_shares_", None)
         if self.mechanism == "identical":
             shares = np.ones(rows.shape[1])
-        elif shares is None:  # a network that goes on keeps its shares
-            shares, spent = self._find_shares(network, rows, labels, budgets, random_state)
+        elif shares is None:  # a warm start keeps its shares
+            shares, spent = self._find_shares(network, rows, labels, budgets[0], random_state)
         perturbation = self._perturbation(network.architecture, shares, len(rows), budgets[1:])
-        self._descend(network, rows, labels, perturbation, random_state, "network")
+        self._train_perturbed(network, rows, labels, perturbation, random_state, "network")
         self.budget_shares_ = shares
-        return self._count(spent + perturbation.row_epsilon, budgets)
+        return self._make_accounts(spent + perturbation.row_epsilon, budgets)
 
     def _budgets(self):
         """Return ε₁, ε₂ and ε₃."""
@@ -305,26 +322,25 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             per_row=self.noise_per == "row",
         )
 
-    def _find_shares(self, network, rows, labels, budgets, random_state):
+    def _find_shares(self, network, rows, labels, epsilon, random_state):
         """Return the shares of columns, and what they cost one row."""
-        epsilon, source = budgets[0], self._noise_source(random_state)
+        source = self._noise_source(random_state)
         if isinstance(self.pretrained, PrivateNetworkClassifier):
             check_is_fitted(self.pretrained, "network_")
             self._check_pretrained(rows.shape[1])
             relevant = deepcopy(self.pretrained.network_).to(rows)
-            return budget_shares(relevant, rows, epsilon, source), relevance_cost(rows, epsilon)
-        relevant = deepcopy(network)
+            return budget_shares(relevant, rows, epsilon, source)
         if self.pretrained == "private":
-            split, spent = (np.inf, np.inf), np.inf
+            split = np.inf, np.inf
         else:
-            epsilon, spent = epsilon / 2, 0.0
+            epsilon = epsilon / 2
             _, inputs, loss = self.budget_split
             split = epsilon * np.array([inputs, loss]) / (inputs + loss)
-        even = np.ones(rows.shape[1])
+        relevant, even = deepcopy(network), np.ones(rows.shape[1])
         perturbation = self._perturbation(network.architecture, even, len(rows), split)
-        self._descend(relevant, rows, labels, perturbation, random_state, "relevance")
-        shares = budget_shares(relevant, rows, epsilon, source)
-        return shares, relevance_cost(rows, epsilon) + (spent or perturbation.row_epsilon)
+        self._train_perturbed(relevant, rows, labels, perturbation, random_state, "relevance")
+        shares, spent = budget_shares(relevant, rows, epsilon, source)
+        return shares, spent + perturbation.row_epsilon
 
     def _check_pretrained(self, n_features):
         if not isinstance(self.pretrained.network_, Network):
@@ -340,11 +356,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
                 "same ones."
             )
 
-    def _descend(self, network, rows, labels, perturbation, random_state, label):
-        """Minimise the perturbed loss on perturbed rows."""
+    def _train_perturbed(self, network, rows, labels, perturbation, random_state, label):
+        """Minimize the perturbed loss on perturbed rows."""
         coefficients = label_coefficients(labels, network.architecture.n_classes).to(rows)
         generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
-        take = perturbation.of_all_rows(rows, coefficients, self._noise_source(random_state))
+        take = perturbation.perturb(rows, coefficients, self._noise_source(random_state))
 
         def loss_of(trained, positions):
             some_rows, some_coefficients = take(positions)
@@ -366,27 +382,76 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         calibrate(network, take(positions)[0] if perturbation.per_row else rows[positions])
 
     def _train_dpsgd(self, network, rows, labels, random_state):
+        """Train by DP-SGD (Abadi et al., 2016), and return the account of Opacus."""
         if not (np.isfinite(self.epsilon) and self.delta > 0):
             raise ValueError(
                 "mechanism='dpsgd' needs a finite 'epsilon' and a 'delta' above 0, got epsilon="
                 f"{self.epsilon} and delta={self.delta}: its noise is Gaussian. Use "
                 "mechanism='identical' with epsilon=np.inf to train without noise."
             )
-        return train_dpsgd(
-            network,
-            rows,
-            torch.as_tensor(labels, device=rows.device),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            batch_size=self.batch_size,
-            n_epochs=self.n_epochs,
-            learning_rate=self.learning_rate,
-            max_grad_norm=self.max_grad_norm,
-            generator=torch.Generator().manual_seed(int(draw_seeds(random_state))),
-            progress=Progress(self.verbose, self.n_epochs, "DP-SGD"),
+        try:
+            from opacus import PrivacyEngine
+            from opacus.utils.batch_memory_manager import BatchMemoryManager
+        except ImportError as error:
+            raise ImportError(
+                "mechanism='dpsgd' needs Opacus, which is not installed here. Install it with "
+                "pip install 'skdp[neural]'."
+            ) from error
+        progress = Progress(self.verbose, self.n_epochs, "DP-SGD")
+        generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
+        # Opacus leaves the gradients of single rows on the parameters that it trains, which go
+        # into every pickle: those of a copy, which is thrown away.
+        trained = deepcopy(network).train()
+        with warnings.catch_warnings():
+            # Of its default generator and of hooks: said in the Notes of the class.
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)  # log(0) in its accountant, by design
+            engine = PrivacyEngine()
+            model, optimizer, loader = self._make_private(engine, trained, rows, labels, generator)
+            settings = {"max_physical_batch_size": _GRADIENT_CHUNK, "optimizer": optimizer}
+            for epoch in range(self.n_epochs):
+                with BatchMemoryManager(data_loader=loader, **settings) as batches:
+                    for some_rows, some_labels in batches:
+                        optimizer.zero_grad()
+                        torch.nn.functional.cross_entropy(model(some_rows), some_labels).backward()
+                        optimizer.step()
+                progress(epoch + 1)
+            spent = engine.get_epsilon(self.delta)
+        network.load_state_dict(trained.state_dict())
+        network.eval()
+        return PrivacyAccount(
+            counting="composition",
+            protects="one labelled record, added or removed",
+            epsilon=float(spent),
+            delta=float(self.delta),
+            holds=True,
+            reason="each row's gradient is clipped, and noise is added to their sum at every step",
         )
 
-    def _count(self, row_epsilon, budgets):
+    def _make_private(self, engine, network, rows, labels, generator):
+        """Return model, optimizer and loader of Opacus, with the noise that the budget needs."""
+        data = torch.utils.data.TensorDataset(rows, torch.as_tensor(labels, device=rows.device))
+        size = min(self.batch_size, len(rows))
+        # The generator of the noise has to be where the gradients are.
+        seed = torch.randint(2**62, (), generator=generator).item()
+        try:
+            return engine.make_private_with_epsilon(
+                module=network,
+                optimizer=torch.optim.Adam(network.parameters(), lr=self.learning_rate),
+                data_loader=torch.utils.data.DataLoader(data, size, generator=generator),
+                target_epsilon=self.epsilon,
+                target_delta=self.delta,
+                epochs=self.n_epochs,
+                max_grad_norm=self.max_grad_norm,
+                noise_generator=torch.Generator(rows.device).manual_seed(seed),
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"No noise reaches epsilon={self.epsilon:g} at delta={self.delta:g} in "
+                f"{self.n_epochs} epochs: use a larger 'epsilon' or fewer 'n_epochs'."
+            ) from error
+
+    def _make_accounts(self, row_epsilon, budgets):
         """Return the accounts of one training; the last is that of one labelled record."""
         relevance, inputs, loss = budgets
         if self.noise_per == "row":
@@ -401,8 +466,52 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             why = "no noise was added"
         epochs = relevance + self.n_epochs * (inputs + loss)
         holds = bool(np.isfinite(row_epsilon))
+        sums = "sums over one batch of inputs and of coefficients"
         return [
-            PrivacyAccount("as the paper counts", _SUMS, self.epsilon, 0.0, False, claim),
-            PrivacyAccount("composed over epochs", _SUMS, epochs, 0.0, False, claim),
-            PrivacyAccount("one row", _ROW, row_epsilon, 0.0, holds, why),
+            PrivacyAccount("as the paper counts", sums, self.epsilon, 0.0, False, claim),
+            PrivacyAccount("composed over epochs", sums, epochs, 0.0, False, claim),
+            PrivacyAccount("one row", "a labelled record", row_epsilon, 0.0, holds, why),
         ]
+
+
+def budget_shares(network, rows, epsilon, random_state):
+    r"""Return how the budget of the inputs is divided between columns, from private relevances.
+
+    The relevances are averaged over rows, with Laplace noise of scale 2d / (nε) on each (equation
+    (12)), and
+
+    .. math:: β_j = d\,|\bar R_j| / \sum_i |\bar R_i|
+
+    (equation (16)). As relevances are in [0, 1], one row moves their average by d/n at most, half
+    of what the noise is for: this is ε/2-private for one row, if the network is public.
+
+    Parameters
+    ----------
+    network : Network
+        Not trained on the rows, or privately.
+
+    rows : Tensor of shape (n_samples, n_features)
+        Private rows in [0, 1].
+
+    epsilon : float
+        Budget ε₁; infinite for no noise.
+
+    random_state : RandomState or None
+        Source of randomness; None for a cryptographic one.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_features,)
+        β, positive, of mean one.
+
+    spent : float
+        ε/2, and what rounding to the grid of the noise adds.
+    """
+    parts = rows.split(_RELEVANCE_CHUNK)
+    total = sum(relevances(network, part).double().sum(dim=0) for part in parts)
+    n, d = rows.shape
+    mean = (total / n)[None].cpu()
+    scale = 2 * d / (n * epsilon)
+    noisy = perturb_rows(mean, np.full(d, scale), random_state).abs().numpy()[0]
+    shares = np.maximum(noisy / noisy.mean(), _LEAST_SHARE) if noisy.any() else np.ones(d)
+    return shares / shares.mean(), epsilon / 2 + d * GRID

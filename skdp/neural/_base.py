@@ -1,42 +1,57 @@
-"""What all private networks share: validation, prediction, long training, files."""
+"""What all private networks share: validation, prediction, warm starts, files."""
 
 from copy import deepcopy
+from dataclasses import asdict, fields
+from math import prod
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.neural._accounts import accounts_frame
-from skdp.neural._exchange import read_network, write_network
+from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
 from skdp.neural._training import find_device
-from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn
-from skdp.privacy import PrivacyGuarantee
+from skdp.noise import Bounds, PrivateRandomness, check_bounds
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
-from skdp.utils._random import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._storage import (
+    load_arrays,
+    require,
+    restore_feature_names,
+    save_arrays,
+    stored_array,
+    stored_labels,
+    well_formed,
+)
 from skdp.utils._validation import forget_fit
+from skdp.utils._warnings import warn
 
 # What an accountant may overspend by its search, relatively (that of Opacus: an ε of 0.01).
-_ROUNDING = 0.05
+TOLERANCE = 0.05
 # Rows that pass through the network at once in prediction (rule of thumb).
-_PREDICTED_AT_ONCE = 2000
+_PREDICTION_CHUNK = 2000
+# What the keys of a network's arrays in a file start with.
+_PREFIX = "network/"
 
 
 class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
     """Base of the classifiers of this package.
 
     A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
-    ``_describe()``, the name and relation of its guarantee, and ``_train(network, rows, labels,
-    random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the last one is
-    that of one labelled record.
+    ``_describe_mechanism()``, arguments of :meth:`PrivacyAccount.guarantee`, and ``_train(network,
+    rows, labels, random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the
+    last one is that of one labelled record.
     """
 
     epsilon: float
+    noise_per: str
     classes_: np.ndarray
     bounds_: np.ndarray
     network_: torch.nn.Module
@@ -59,9 +74,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "random_state": ["random_state"],
     }
     # Parameters that decide what was fitted, saved with it.
-    _saved: tuple = ("epsilon", "image_shape", "hidden_layer_sizes", "kernel_size")
-    # Those of which the network is made: one that goes on is as it is.
-    _kept: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
+    _saved: tuple = ("epsilon", "noise_per", "image_shape", "hidden_layer_sizes", "kernel_size")
+    # Those of them that decide the layers: a warm start cannot change them.
+    _architectural: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -86,26 +101,26 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             When rows, labels, bounds or layers do not fit together, or a network that goes on has
             other layers.
         """
-        goes_on = self.warm_start and hasattr(self, "network_")
-        if goes_on:
-            self._check_kept()
+        resumed = self.warm_start and hasattr(self, "network_")
+        if resumed:
+            self._check_same_layers()
         else:
             forget_fit(self)
-        X, y = validate_private_data(self, X, y, reset=not goes_on)
+        X, y = validate_private_data(self, X, y, reset=not resumed)
         check_classification_targets(y)
-        classes = self.classes_ if goes_on else self._find_classes(y)
+        classes = self.classes_ if resumed else self._find_classes(y)
         if not np.isin(y, classes).all():
             raise ValueError(
                 f"y holds labels that are none of the classes of {type(self).__name__}. Name "
                 "them in its 'classes' parameter before the first fit."
             )
-        bounds = self.bounds_ if goes_on else self._find_bounds(X)
-        architecture = self._architecture(X.shape[1], len(classes))
+        bounds = self.bounds_ if resumed else self._find_bounds(X)
+        architecture = self._make_architecture(X.shape[1], len(classes))
         self._warn_of_seed()
         # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
         fresh = np.random.RandomState() if self.random_state is None else self.random_state
         random_state = check_random_state(fresh)
-        if goes_on:
+        if resumed:
             # A copy: whatever fails below must leave a network that its guarantee_ covers.
             network = deepcopy(self.network_).float()
         else:
@@ -120,46 +135,81 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_ = network.cpu().double().eval()
         self.network_.zero_grad()  # gradients of rows are no part of it
         self.classes_, self.bounds_ = classes, bounds
-        self._remember_kept()
-        guarantee = accounts[-1].guarantee(X.shape[1], **self._describe())
-        self.guarantee_ = self.guarantee_ + guarantee if goes_on else guarantee
-        self.accounts_ = [*self.accounts_, *accounts] if goes_on else accounts
-        self._warn_of(accounts[-1])
+        self._fitted_with = self._saved_parameters()
+        guarantee = accounts[-1].guarantee(X.shape[1], **self._describe_mechanism())
+        self.guarantee_ = self.guarantee_ + guarantee if resumed else guarantee
+        self.accounts_ = [*self.accounts_, *accounts] if resumed else accounts
+        self._warn_of_weak_guarantee(accounts[-1])
         return self
 
     def _noise_source(self, random_state):
         """Return the source of noise: None is a cryptographic one there, and no generator."""
         return None if self.random_state is None else random_state
 
-    def _remember_kept(self):
-        self._made_of = self._what_is_kept()
-
-    def _what_is_kept(self):
-        values = {name: getattr(self, name) for name in self._kept}
+    def _saved_parameters(self):
+        values = {name: getattr(self, name) for name in self._saved}
         return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
-    def _check_kept(self):
+    def _check_same_layers(self):
         """Raise ValueError where the fitted network is not of the present parameters."""
-        for name, value in self._what_is_kept().items():
-            former = self._made_of[name]
-            if value != former:
+        present = self._saved_parameters()
+        for name in self._architectural:
+            if present[name] != self._fitted_with[name]:
                 raise ValueError(
                     f"{type(self).__name__}(warm_start=True) goes on with a network of {name}="
-                    f"{former!r}, got {value!r}. Keep it, or set warm_start=False."
+                    f"{self._fitted_with[name]!r}, got {present[name]!r}. Keep it, or set "
+                    "warm_start=False."
                 )
 
-    def _architecture(self, n_features, n_classes):
+    def _check_guarantee(self):
+        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
+
+        A file may state anything. The last account of each fit is that of one labelled record.
+        """
+        fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
+        require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
+        last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
+        require(self._accounts_agree(*last_fit), "accounts and parameters")
+        described = self._describe_mechanism()
+        first, *rest = (each.guarantee(self.n_features_in_, **described) for each in fits)
+        expected = sum(rest, first)
+        for name in (field.name for field in fields(PrivacyGuarantee)):
+            found, derived = getattr(self.guarantee_, name), getattr(expected, name)
+            # Texts say what each of several fits was, and exclude what each was given.
+            several = name in ("mechanism", "excludes")
+            same = derived in found if several else derived == found
+            require(same, f"accounts and {name} of the guarantee")
+
+    def _accounts_agree(self, paper, composed, row):
+        """Return whether the accounts of one fit are such as its parameters give."""
+        protected = self.noise_per == "row" and np.isfinite(self.epsilon)
+        return paper.epsilon == self.epsilon and (protected or not row.holds)
+
+    def _make_architecture(self, n_features, n_classes):
+        """Return what the network is made of, or raise ValueError where it does not fit."""
+        name = type(self).__name__
         shape = None if self.image_shape is None else tuple(self.image_shape)
         sizes = tuple(self.hidden_layer_sizes)
-        if not sizes or not all(isinstance(n, Integral) and int(n) > 0 for n in sizes):
+        if not sizes or not all(map(_is_positive_integer, sizes)):
             raise ValueError(
-                f"The 'hidden_layer_sizes' parameter of {type(self).__name__} must be a tuple of "
-                f"positive whole numbers, got {sizes!r}. The last is that of a dense layer."
+                f"The 'hidden_layer_sizes' parameter of {name} must be a tuple of positive whole "
+                f"numbers, got {sizes!r}. The last is that of a dense layer."
             )
+        if shape is not None:
+            whole = all(map(_is_positive_integer, shape))
+            if not whole or len(shape) not in (2, 3) or prod(shape) != n_features:
+                raise ValueError(
+                    f"The 'image_shape' parameter of {name} must be (height, width) or (channels, "
+                    f"height, width) of {n_features} values in all, got {shape!r}. Use the shape "
+                    "that the rows had before they were flattened, or None."
+                )
+            if self.kernel_size % 2 == 0:
+                raise ValueError(
+                    f"The 'kernel_size' parameter of {name} must be odd, got {self.kernel_size}. "
+                    f"Use {self.kernel_size + 1}."
+                )
         sizes = tuple(map(int, sizes))
-        architecture = Architecture(n_features, n_classes, shape, sizes, int(self.kernel_size))
-        architecture.check(self)
-        return architecture
+        return Architecture(n_features, n_classes, shape, sizes, int(self.kernel_size))
 
     def _find_classes(self, y):
         classes = np.unique(y if self.classes is None else np.asarray(self.classes))
@@ -184,19 +234,21 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             warn(
                 f"{type(self).__name__}(random_state={self.random_state}): whoever guesses this "
                 "seed can recompute the noise and remove it. Use random_state=None for anything "
-                "that leaves your hands."
+                "that leaves your hands.",
+                PrivacyLeakWarning,
             )
 
-    def _warn_of(self, account):
+    def _warn_of_weak_guarantee(self, account):
         """Warn where a row has less than the budget says."""
         name = f"{type(self).__name__}(epsilon={self.epsilon:g})"
         if not np.isfinite(account.epsilon):
-            warn(f"{name} guarantees nothing for one row: {account.reason}.")
-        elif account.epsilon > self.epsilon * (1 + _ROUNDING):
+            warn(f"{name} guarantees nothing for one row: {account.reason}.", PrivacyLeakWarning)
+        elif account.epsilon > self.epsilon * (1 + TOLERANCE):
             warn(
                 f"{name} is {account.epsilon:.4g}-private for one labelled record, not "
                 f"{self.epsilon:g}-private: the papers' budget is for sums over a batch. See "
-                "guarantee_ and accounts()."
+                "guarantee_ and accounts().",
+                PrivacyLeakWarning,
             )
 
     @torch.no_grad()
@@ -206,7 +258,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         rows = self._to_unit(X, self.bounds_)
         device = find_device(self.device)
         network = self.network_.to(device)
-        parts = [network(part.to(device)).cpu() for part in rows.split(_PREDICTED_AT_ONCE)]
+        parts = [network(part.to(device)).cpu() for part in rows.split(_PREDICTION_CHUNK)]
         self.network_.cpu()
         return torch.cat(parts)
 
@@ -250,7 +302,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             each call of :meth:`fit` with ``warm_start``.
         """
         check_is_fitted(self, "accounts_")
-        return accounts_frame(self.accounts_)
+        columns = [field.name for field in fields(PrivacyAccount)]
+        return pd.DataFrame([asdict(account) for account in self.accounts_], columns=columns)
 
     def save(self, path):
         """Write the fitted network to a file of arrays and text, without code.
@@ -261,7 +314,19 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             Where to.
         """
         check_is_fitted(self, "network_")
-        write_network(self, path)
+        parameters = self._fitted_with.items()  # whatever was set since
+        header = {
+            "parameters": {k: list(v) if isinstance(v, tuple) else v for k, v in parameters},
+            "classes": self.classes_.tolist(),
+            "n_features": int(self.n_features_in_),
+            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
+            "guarantee": asdict(self.guarantee_),
+            "accounts": [asdict(account) for account in self.accounts_],
+        }
+        state = self.network_.state_dict()
+        arrays = {f"{_PREFIX}{key}": value.numpy() for key, value in state.items()}
+        arrays["bounds"] = self.bounds_
+        save_arrays(path, type(self).__name__, header, arrays)
 
     @classmethod
     def load(cls, path):
@@ -282,7 +347,40 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ValueError
             When the file is truncated, altered, or holds something else.
         """
-        return read_network(cls, path)
+        header, arrays = load_arrays(path, cls.__name__)
+        with well_formed(path, cls.__name__):
+            parameters = header["parameters"]
+            require(set(parameters) == set(cls._saved), "parameters")
+            classifier = cls(**parameters)
+            classifier._validate_params()
+            classifier._restore(header, arrays)
+            classifier._check_guarantee()
+        return classifier
+
+    def _restore(self, header, arrays):
+        """Set what :meth:`fit` would have set to what was read from a file."""
+        p, classes = header["n_features"], stored_labels(header["classes"])
+        require(type(p) is int and p > 0, "n_features")
+        require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
+        self.n_features_in_ = p
+        restore_feature_names(self, header["feature_names"])
+        bounds = stored_array(arrays, "bounds", np.float64, (2, p))
+        require((bounds[0] < bounds[1]).all(), "bounds")
+        architecture = self._make_architecture(p, len(classes))
+        # A small file must not make a network of gigabytes: one without memory says what it takes.
+        with torch.device("meta"):
+            shapes = self._make_network(architecture).state_dict()
+        state = {
+            key: stored_array(arrays, f"{_PREFIX}{key}", np.float64, tuple(value.shape))
+            for key, value in shapes.items()
+        }
+        network = self._make_network(architecture).double()
+        network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
+        self.guarantee_ = PrivacyGuarantee(**header["guarantee"])
+        self.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
+        self.network_, self.bounds_ = network.eval(), np.array(bounds)
+        self.classes_ = classes
+        self._fitted_with = self._saved_parameters()
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")
@@ -291,3 +389,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # at the default ε, few rows teach nothing
         return tags
+
+
+def _is_positive_integer(value):
+    return isinstance(value, Integral) and int(value) > 0

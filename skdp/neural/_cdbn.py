@@ -1,25 +1,26 @@
 """The private convolutional deep belief network of Phan, Wu and Dou."""
 
-from functools import partial
 from math import inf
 from numbers import Integral, Real
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._base import PrivateNetworkClassifier
 from skdp.neural._belief_network import BeliefNetwork, train_classifier, train_layers
-from skdp.neural._losses import label_coefficients, taylor_probabilities
-from skdp.neural._perturbation import Perturbation
 from skdp.neural._polynomials import APPROXIMATIONS
-from skdp.neural._training import Progress
-from skdp.utils._random import draw_seeds
+from skdp.neural._training import (
+    Perturbation,
+    Progress,
+    label_coefficients,
+    taylor_probabilities,
+)
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
 
-class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
+class PrivateCDBNClassifier(PrivateNetworkClassifier):
     r"""Classify by convolutional RBMs, trained on a polynomial energy with noise.
 
     The pCDBN of Phan, Wu and Dou (2017). Layers of convolutional restricted Boltzmann machines
@@ -159,7 +160,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
       first layer's coefficients is then of scale 15, and they are at most 1/2: what MNIST gains
       by the energy layers is 95.8 % against 94.7 % with ``pretrain_epochs=0`` (one seed).
     - Δ_C = d + d²/4 for d hidden units counts the quadratic coefficients, which depend on no
-      label, and one output; it is kept. Hidden units are standardised over the batch and cut at
+      label, and one output; it is kept. Hidden units are standardized over the batch and cut at
       0 and 1, which couples the rows of a batch.
 
     References
@@ -193,11 +194,8 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         "pretrain_epochs": [Interval(Integral, 0, None, closed="left")],
         "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
-    _kept = (*PrivateNetworkClassifier._kept, "approximation", "degree")
-    _saved = (
-        *PrivateNetworkClassifier._saved,
-        *("noise_per", "budget_split", "approximation", "degree"),
-    )
+    _architectural = (*PrivateNetworkClassifier._architectural, "approximation", "degree")
+    _saved = (*PrivateNetworkClassifier._saved, "budget_split", "approximation", "degree")
 
     def __init__(
         self,
@@ -248,11 +246,12 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
     def _probabilities(self, scores):
         return taylor_probabilities(scores)
 
-    def _describe(self):
+    def _describe_mechanism(self):
         if np.isinf(self.epsilon):
             return {"mechanism": "a belief network without noise"}
-        where = "each row, once," if self.noise_per == "row" else "the sums over each batch"
-        return {"mechanism": f"Laplace noise on {where}".rstrip(",")}
+        if self.noise_per == "row":
+            return {"mechanism": "Laplace noise on each row, once"}
+        return {"mechanism": "Laplace noise on the sums over each batch"}
 
     def _train(self, network, rows, labels, random_state):
         size = min(self.batch_size, len(rows))
@@ -263,37 +262,39 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         columns = np.full(rows.shape[1] if per_row else 1, scales[0] * per_row)
         perturbation = Perturbation(columns, float(scales[-1]), per_row)
         generator = torch.Generator().manual_seed(draw_seeds(random_state))
-        shared = {"batch_size": size, "generator": generator}
         if per_row:
-            take = perturbation.of_all_rows(rows, coefficients, source)
-            rows, coefficients = take(slice(None))
+            rows, coefficients = perturbation.perturb(rows, coefficients, source)(slice(None))
             rows = rows.clamp(0, 1)  # as visible units are; it costs nothing, and helps at small ε
         features = train_layers(
             network,
             rows,
             np.zeros(len(network.layers)) if per_row else scales[:-1],
+            batch_size=size,
             n_epochs=self.pretrain_epochs,
             learning_rate=self.pretrain_learning_rate,
+            generator=generator,
             noise=np.random.default_rng(draw_seeds(random_state, 4)),
-            progress=lambda n: self._progress(self.pretrain_epochs, f"energy layer {n + 1}"),
-            **shared,
+            progress=lambda n: Progress(
+                self.verbose, self.pretrain_epochs, f"energy layer {n + 1}"
+            ),
         )
+
+        def take(positions):
+            return features[positions], coefficients[positions]
+
         if not per_row:
-            take = perturbation.of_all_rows(features, coefficients, source)
-        else:
-            take = partial(_take, features, coefficients)
-        tell = self._progress(self.n_epochs, "classifier")
+            take = perturbation.perturb(features, coefficients, source)
         train_classifier(
-            *(network, features, take),
+            network,
+            features,
+            take,
+            batch_size=size,
             n_epochs=self.n_epochs,
             learning_rate=self.learning_rate,
-            progress=tell,
-            **shared,
+            generator=generator,
+            progress=Progress(self.verbose, self.n_epochs, "classifier"),
         )
-        return self._count(network, perturbation)
-
-    def _progress(self, n_epochs, label):
-        return Progress(self.verbose, n_epochs, label)
+        return self._make_accounts(network, perturbation)
 
     def _budgets(self):
         """Return the part of ε of each energy layer and, last, of the loss."""
@@ -309,8 +310,8 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
             )
         return self.epsilon * split / split.sum()
 
-    def _architecture(self, n_features, n_classes):
-        architecture = super()._architecture(n_features, n_classes)
+    def _make_architecture(self, n_features, n_classes):
+        architecture = super()._make_architecture(n_features, n_classes)
         if len(architecture.hidden_layer_sizes) < 2:
             raise ValueError(
                 f"The 'hidden_layer_sizes' parameter of {type(self).__name__} must name at least "
@@ -318,15 +319,16 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
             )
         return architecture
 
-    def _count(self, network, perturbation):
-        """Return the accounts of one training: of the paper, by composition, of one row."""
+    def _make_accounts(self, network, perturbation):
+        """Return the accounts of one training; the last is that of one labelled record."""
         epsilon, row = float(self.epsilon), perturbation.row_epsilon
-        paper = PrivacyAccount(
-            *("as the paper counts", "sums over one batch", epsilon, 0.0, False),
+        counted = "as the paper counts", "sums over one batch"
+        claim = (
             "ε is meant for the coefficients summed over a batch, once, and for one group of "
-            "hidden units",
+            "hidden units"
         )
-        if perturbation.per_row and np.isfinite(row):
+        paper = PrivacyAccount(*counted, epsilon, 0.0, False, claim)
+        if np.isfinite(row):
             why = "Every value and label coefficient is perturbed once; training only reads those"
             return [
                 paper,
@@ -338,11 +340,11 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier, BaseEstimator):
         spent = float(np.dot(layers, groups)) * self.pretrain_epochs
         spent += float(loss) * network.scores.out_features * self.n_epochs
         why = "no noise is added" if np.isinf(epsilon) else "layers read exact rows"
+        read = "All groups and classes read each row, and every epoch reads it again; " + why
         return [
             paper,
             PrivacyAccount(
-                *("composed over epochs", "sums over all batches", spent, 0.0, False),
-                "All groups and classes read each row, and every epoch reads it again; " + why,
+                "composed over epochs", "sums over all batches", spent, 0.0, False, read
             ),
             PrivacyAccount("one row", "a labelled record", inf, 0.0, False, why),
         ]
@@ -352,7 +354,3 @@ def _sensitivities(network):
     """Return Δ of each energy layer and, last, of the loss: d + d²/4 for d hidden units."""
     d = network.hidden.out_features
     return np.array([*(layer.sensitivity() for layer in network.layers), d + d**2 / 4])
-
-
-def _take(features, coefficients, positions):
-    return features[positions], coefficients[positions]

@@ -1,19 +1,20 @@
-"""The network: convolutions or dense layers below, one dense layer and the scores above."""
+"""The network: its layers and their normalizations, and what each input matters for its scores."""
 
 from dataclasses import dataclass
 from math import ceil, prod
-from numbers import Integral
 
 import torch
 
-from skdp.neural._normalisation import (
-    BatchCentring,
-    RangeNormalisation,
-    ResponseNormalisation,
-)
-
 # Stride of the convolutions, which takes the place of pooling.
 _STRIDE = 2
+# Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
+# Krizhevsky, Sutskever and Hinton, 2012).
+_OFFSET, _WIDTH, _WEIGHT = 2.0, 5, 1e-4
+# Least range of a unit over a batch: where it is constant, it becomes zero and not undefined.
+_LEAST_RANGE = 1e-6
+# Stabilizer μ of equation (5): keeps the ratio of two affine transformations finite (Bach et al.,
+# 2015, use 0.01 on networks of such a size).
+_STABILIZER = 0.01
 
 
 @dataclass(frozen=True)
@@ -76,29 +77,129 @@ class Architecture:
             maps, sides = n_maps, [halved(side) for side in sides]
         return maps * prod(sides)
 
-    def _fits(self, shape):
-        whole = all(isinstance(n, Integral) and int(n) > 0 for n in shape)
-        return whole and len(shape) in (2, 3) and prod(shape) == self.n_features
-
-    def check(self, estimator):
-        """Raise ValueError where the image does not fit the rows."""
-        shape, name = self.image_shape, type(estimator).__name__
-        if shape is not None and not self._fits(shape):
-            raise ValueError(
-                f"The 'image_shape' parameter of {name} must be (height, width) or (channels, "
-                f"height, width) of {self.n_features} values in all, got {shape!r}. Use the shape "
-                "that the rows had before they were flattened, or None."
-            )
-        if shape is not None and self.kernel_size % 2 == 0:
-            raise ValueError(
-                f"The 'kernel_size' parameter of {name} must be odd, got {self.kernel_size}. Use "
-                f"{self.kernel_size + 1}."
-            )
-
 
 def halved(side):
     """Return the side of the maps that a convolution makes."""
     return ceil(side / _STRIDE)
+
+
+def response_scale(maps):
+    r"""Return the scale of each unit: a power of the squares of neighbouring maps.
+
+    .. math::
+       \Bigl(q + α \sum_{m=k-\lfloor l/2 \rfloor}^{k+\lfloor l/2 \rfloor} (h^m_{ij})^2\Bigr)^β,
+       \qquad q = 2,\ l = 5,\ α = 10^{-4},\ β = 0.75.
+
+    Parameters
+    ----------
+    maps : Tensor of shape (n_samples, n_maps, height, width)
+
+    Returns
+    -------
+    scale : Tensor of the same shape
+
+    Examples
+    --------
+    >>> import torch
+    >>> response_scale(torch.zeros(1, 3, 1, 1)).flatten().tolist()
+    [1.681..., 1.681..., 1.681...]
+    """
+    n, reach = maps.shape[1], _WIDTH // 2
+    distance = torch.arange(n)[:, None] - torch.arange(n)
+    near = (distance.abs() <= reach).to(maps)
+    # A 1 × 1 convolution sums neighbouring maps in one product.
+    squares = torch.nn.functional.conv2d(maps.square(), near[:, :, None, None])
+    root = (_OFFSET + _WEIGHT * squares).sqrt()
+    return root * root.sqrt()  # the power 3/4, in a third of the time
+
+
+class ResponseNormalization(torch.nn.Module):
+    r"""Divide each unit of a convolution by what its neighbours respond, at most to 1.
+
+    With h the unit after its rectifier and Z of :func:`response_scale`, it becomes
+    h / max(h, Z) (Phan et al., 2017, equation (22)), of each row by itself.
+
+    Examples
+    --------
+    >>> import torch
+    >>> ResponseNormalization()(torch.full((1, 1, 1, 2), 5.0)).flatten().tolist()
+    [1.0, 1.0]
+    """
+
+    def forward(self, maps):
+        """Return maps in [0, 1]."""
+        return maps / torch.maximum(maps, response_scale(maps))
+
+
+class RangeNormalization(torch.nn.Module):
+    r"""Bring each unit of a dense layer to [0, 1] by its range over a batch.
+
+    With χ and φ the least and greatest value of a unit over the batch, it becomes
+    (h − χ) / (φ − χ) (Phan et al., 2017, section III-B). What all rows of a batch have in common,
+    such as noise that is drawn once for all of them, cancels. Rows to predict are normalized one
+    by one, with the ranges of the last batch that was seen in training mode.
+
+    Parameters
+    ----------
+    n_units : int
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = RangeNormalization(1)
+    >>> layer(torch.tensor([[3.0], [4.0], [5.0]])).flatten().tolist()
+    [0.0, 0.5, 1.0]
+    >>> layer.eval()(torch.tensor([[4.5]])).item()
+    0.75
+    """
+
+    def __init__(self, n_units):
+        super().__init__()
+        self.register_buffer("low", torch.zeros(n_units))
+        self.register_buffer("high", torch.ones(n_units))
+
+    def forward(self, units):
+        """Return units in [0, 1]."""
+        low, high = self.low, self.high
+        if self.training:
+            low, high = units.amin(dim=0), units.amax(dim=0)
+            self.low.copy_(low.detach())
+            self.high.copy_(high.detach())
+        return ((units - low) / (high - low).clamp(min=_LEAST_RANGE)).clamp(0, 1)
+
+
+class BatchCentering(torch.nn.Module):
+    """Subtract from each unit its mean over a batch (Ioffe and Szegedy, 2015, without scales).
+
+    What all rows of a batch have in common cancels. Rows to predict are centered one by one, by
+    the means of the last batch that was seen in training mode.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the units of one row.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = BatchCentering((1,))
+    >>> layer(torch.tensor([[3.0], [5.0]])).flatten().tolist()
+    [-1.0, 1.0]
+    >>> layer.eval()(torch.tensor([[3.0]])).item()
+    -1.0
+    """
+
+    def __init__(self, shape):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(shape))
+
+    def forward(self, units):
+        """Return units whose mean over the batch is zero."""
+        if not self.training:
+            return units - self.mean
+        mean = units.mean(dim=0)
+        self.mean.copy_(mean.detach())
+        return units - mean
 
 
 class Network(torch.nn.Module):
@@ -109,8 +210,8 @@ class Network(torch.nn.Module):
     architecture : Architecture
 
     normalization : {"response", "batch", "none"}
-        What goes with each affine transformation: the rectifier and the paper's normalisation;
-        centring over the batch and the rectifier; or the rectifier alone, which lets each row be
+        What goes with each affine transformation: the rectifier and the paper's normalization;
+        centering over the batch and the rectifier; or the rectifier alone, which lets each row be
         by itself.
     """
 
@@ -121,9 +222,9 @@ class Network(torch.nn.Module):
         layers = _convolutions if architecture.image_shape else _dense_layers
         self.below = torch.nn.Sequential(*layers(architecture, below, normalization))
         self.hidden = torch.nn.Linear(architecture.n_below, n_hidden)
-        self.bounded = torch.nn.Sequential(*_bounding(n_hidden, normalization))
+        self.bounded = torch.nn.Sequential(*_hidden_normalization(n_hidden, normalization))
         self.scores = torch.nn.Linear(n_hidden, architecture.n_classes)
-        # The scores that minimise the loss where nothing is known of a row but the classes: a
+        # The scores that minimize the loss where nothing is known of a row but the classes: a
         # network that starts at zero takes several epochs to get there.
         torch.nn.init.constant_(self.scores.bias, 4 * (1 / architecture.n_classes - 0.5))
         self.to(memory_format=torch.channels_last)  # halves the time of convolutions
@@ -137,14 +238,14 @@ class Network(torch.nn.Module):
         return [*self.below, self.hidden, *self.bounded, self.scores]
 
 
-def _bounding(n_hidden, normalization):
-    """Yield what follows the last hidden layer."""
+def _hidden_normalization(n_hidden, normalization):
+    """Yield the layers that follow the last hidden one, and bound its units."""
     if normalization == "none":
         yield torch.nn.ReLU()
         return
-    yield RangeNormalisation(n_hidden)
+    yield RangeNormalization(n_hidden)
     if normalization == "batch":
-        yield BatchCentring((n_hidden,))
+        yield BatchCentering((n_hidden,))
 
 
 def _convolutions(architecture, sizes, normalization):
@@ -155,10 +256,10 @@ def _convolutions(architecture, sizes, normalization):
         yield torch.nn.Conv2d(maps, n_maps, size, _STRIDE, padding=size // 2)
         maps, sides = n_maps, [halved(side) for side in sides]
         if normalization == "batch":
-            yield BatchCentring((maps, *sides))
+            yield BatchCentering((maps, *sides))
         yield torch.nn.ReLU()
         if normalization == "response":
-            yield ResponseNormalisation()
+            yield ResponseNormalization()
     yield torch.nn.Flatten()
 
 
@@ -168,7 +269,63 @@ def _dense_layers(architecture, sizes, normalization):
         yield torch.nn.Linear(inputs, units)
         inputs = units
         if normalization == "batch":
-            yield BatchCentring((units,))
+            yield BatchCentering((units,))
         yield torch.nn.ReLU()
         if normalization == "response":
-            yield RangeNormalisation(units)
+            yield RangeNormalization(units)
+
+
+@torch.no_grad()
+def relevances(network, rows):
+    r"""Return the relevance of each column for the score of the predicted class, of each row.
+
+    The score is distributed over the units of each layer in turn, in proportion to what they
+    contribute to the affine transformation z of those above (Phan et al., 2017, equations
+    (4)-(8)),
+
+    .. math:: R_p = \sum_m \frac{x_p W_{pm}}{z_m ± μ} R_m,
+
+    and the relevances of a row are brought to [0, 1] by their range. Layers that rescale or
+    reshape pass relevance on.
+
+    Parameters
+    ----------
+    network : Network
+        Trained.
+
+    rows : Tensor of shape (n_samples, n_features)
+        In [0, 1].
+
+    Returns
+    -------
+    relevances : Tensor of shape (n_samples, n_features)
+        In [0, 1], least 0 and greatest 1 in each row that is not constant.
+    """
+    network.eval()
+    layers = network.layers()
+    inputs = [rows]
+    for layer in layers[:-1]:
+        inputs.append(layer(inputs[-1]))
+    scores = network.scores(inputs[-1])
+    best = scores.argmax(dim=1, keepdim=True)
+    relevance = torch.zeros_like(scores).scatter(1, best, scores.gather(1, best))
+    for layer, below in zip(reversed(layers), reversed(inputs), strict=True):
+        relevance = _propagate(layer, below, relevance)
+    low, high = relevance.aminmax(dim=1, keepdim=True)
+    unit = (relevance - low) / (high - low).clamp(min=torch.finfo(relevance.dtype).tiny)
+    # A row whose relevances overflow must count like any other: the noise is for [0, 1].
+    return unit.nan_to_num(0.0).clamp(0, 1)
+
+
+def _propagate(layer, below, relevance):
+    """Return the relevance of the inputs of one layer."""
+    if not isinstance(layer, torch.nn.Linear | torch.nn.Conv2d):
+        return relevance.reshape(below.shape)
+    with torch.enable_grad():
+        below = below.detach().requires_grad_()
+        above = layer(below)
+        signs = torch.where(above >= 0, 1.0, -1.0)
+        ratios = (relevance / (above + _STABILIZER * signs)).detach()
+        # The transposed layer applied to the ratios is the gradient of their product with z.
+        (gradient,) = torch.autograd.grad(above, below, ratios)
+    return (below * gradient).detach()

@@ -9,6 +9,8 @@ smoothstep polynomial, the distribution function of a Beta(4, 4) variable on [-1
 coefficients below are those of the paper's equations (9) to (11). Its "Taylor expansion of the
 sigmoid", x - x³/3 + 2x⁵/15, is that of tanh; here it is that of the sigmoid function,
 1/2 + tanh(x/2)/2.
+
+This module needs no PyTorch.
 """
 
 from math import factorial

@@ -1,15 +1,234 @@
-"""The training loop that all networks share."""
+"""Training on perturbed rows and labels: the noise, the polynomial loss, and the loop."""
 
 import time
 from copy import deepcopy
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 
+from skdp.noise import OptimalDPNoise, perturb_training_rows
+from skdp.utils._parallel import draw_seeds
+
+# By how much more two values may move apart when they are rounded to the grid of the noise, in
+# units of its scale (see skdp.noise).
+GRID = 2.0**-24
+# Largest scale of noise: beyond, single precision overflows in a network (rule of thumb).
+_LARGEST_SCALE = 1e30
+# Weight of the logistic function beside the probabilities that the loss estimates, which orders
+# classes whose scores are out of range (so small that it changes no probability to two decimals).
+_TIE_BREAKING = 1e-4
 # Weight of the past in the running average of the parameters: about the last twenty batches, over
 # which noise that is drawn for each batch averages out (rule of thumb).
 _DECAY = 0.95
 # Rows whose ranges and means are kept for prediction, at most (rule of thumb).
 CALIBRATION_ROWS = 6000
+
+
+def perturb_rows(rows, scales, random_state):
+    """Return a copy of rows with independent Laplace noise, by the exact sampler of skdp.noise.
+
+    Parameters
+    ----------
+    rows : Tensor of shape (n_samples, n_columns)
+        Private values.
+
+    scales : ndarray of shape (n_columns,)
+        Scale b of the noise of each column, infinite nowhere.
+
+    random_state : RandomState or None
+        Source of randomness; None for a cryptographic one.
+
+    Returns
+    -------
+    noisy : Tensor of shape (n_samples, n_columns)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> random_state = np.random.RandomState(0)
+    >>> noisy = perturb_rows(torch.zeros(2000, 2), np.array([1.0, 10.0]), random_state)
+    >>> noisy.abs().mean(dim=0).round().tolist()  # E|noise| = b
+    [1.0, 10.0]
+    """
+    if not scales.any():
+        return rows.clone()
+    # In units of its noise each column has noise of scale 1, whatever its values.
+    noise = OptimalDPNoise(1.0, 0.0, 1.0, random_state=random_state)
+    noisy, _ = perturb_training_rows(noise, rows.cpu().double().numpy() / scales)
+    return torch.from_numpy((noisy * scales).astype(np.float32)).to(rows)
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Noise of the inputs of the first layer and of the loss.
+
+    Parameters
+    ----------
+    input_scales : ndarray of shape (n_features,)
+        Scale of the noise of each column of the rows in [0, 1]; zero for none.
+
+    label_scale : float
+        Scale of the noise of each linear coefficient of the loss; zero for none.
+
+    per_row : bool
+        Whether every row gets noise of its own, once; otherwise each batch gets one draw, which
+        its rows share, each time that it is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.neural._training import Perturbation
+    >>> round(Perturbation(np.full(4, 2.0), 0.5, per_row=True).row_epsilon, 6)
+    6.0
+    """
+
+    input_scales: np.ndarray
+    label_scale: float
+    per_row: bool
+
+    def __post_init__(self):
+        if not max(np.max(self.input_scales), self.label_scale) < _LARGEST_SCALE:
+            raise ValueError(
+                "The 'epsilon' parameter is so small that its noise, of a scale above "
+                f"{_LARGEST_SCALE:g}, overflows single precision. Use a larger one."
+            )
+
+    @property
+    def row_epsilon(self):
+        r"""Privacy loss ε of one labelled record that is perturbed once.
+
+        Values of [0, 1] with noise of scale b_j lose 1/b_j, another label moves two coefficients
+        by 1:
+
+        .. math:: ε = \sum_j 1/b_j + 2/b_y,
+
+        and what rounding to the grid of the noise adds.
+        """
+        if not (self.per_row and self.label_scale and self.input_scales.all()):
+            return np.inf
+        moves = (1 / self.input_scales).sum() + 2 / self.label_scale
+        return float(moves + (len(self.input_scales) + 2) * GRID)
+
+    def perturb(self, rows, coefficients, random_state):
+        """Return a function that gives training the perturbed rows of a batch.
+
+        Parameters
+        ----------
+        rows : Tensor of shape (n_samples, n_features)
+            Private rows in [0, 1].
+
+        coefficients : Tensor of shape (n_samples, n_classes)
+            1/2 less the one-hot labels.
+
+        random_state : RandomState or None
+            Source of randomness; None for a fresh one, cryptographic where noise is per row.
+
+        Returns
+        -------
+        take : callable
+            ``take(positions)`` returns perturbed rows and coefficients.
+        """
+        label_scales = np.full(coefficients.shape[1], float(self.label_scale))
+        if self.per_row:
+            rows = perturb_rows(rows, self.input_scales, random_state)
+            coefficients = perturb_rows(coefficients, label_scales, random_state)
+            return lambda positions: (rows[positions], coefficients[positions])
+        seeds = None if random_state is None else draw_seeds(random_state, 4)
+        generator = np.random.default_rng(seeds)
+
+        def shared(scales, like):
+            return torch.from_numpy(generator.laplace(0, scales).astype(np.float32)).to(like)
+
+        def take(positions):
+            return (
+                rows[positions] + shared(self.input_scales, rows),
+                coefficients[positions] + shared(label_scales, coefficients),
+            )
+
+        return take
+
+
+def label_coefficients(labels, n_classes):
+    """Return the linear coefficients of each row: 1/2 less its one-hot label.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Class indices.
+
+    n_classes : int
+        Number M of classes.
+
+    Returns
+    -------
+    coefficients : Tensor of shape (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> label_coefficients([1], 3).tolist()
+    [[0.5, -0.5, 0.5]]
+    """
+    labels = torch.as_tensor(labels, dtype=torch.int64)
+    return 0.5 - torch.nn.functional.one_hot(labels, n_classes).float()
+
+
+def taylor_loss(scores, coefficients):
+    r"""Return the Taylor-expanded cross entropy, without its constant, averaged over rows.
+
+    With z the scores of the M classes and y the one-hot label (Phan et al., 2017, eq. 25),
+
+    .. math:: \sum_l \left[\log 2 + (\tfrac12 - y_l)\,z_l + \tfrac18 z_l^2\right].
+
+    Only the linear coefficients depend on private values, and need noise; the others are the same
+    for every row.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n_samples, n_classes)
+        Outputs z of a network.
+
+    coefficients : Tensor of shape (n_samples, n_classes)
+        1/2 - y, perturbed or not.
+
+    Returns
+    -------
+    loss : Tensor of shape ()
+
+    Examples
+    --------
+    >>> import torch
+    >>> taylor_loss(torch.tensor([[2.0, -2.0]]), label_coefficients([0], 2)).item()
+    -1.0
+    """
+    return (coefficients * scores + scores.square() / 8).sum(dim=1).mean()
+
+
+def taylor_probabilities(scores):
+    r"""Return the class probabilities of which scores minimize :func:`taylor_loss`.
+
+    Its minimum is at z = 4 (E[y] − 1/2), so that scores tell 1/2 + z/4 of each class; these are
+    cut at zero and normalized.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    probabilities : Tensor of shape (n_samples, n_classes)
+        In the order of the scores.
+
+    Examples
+    --------
+    >>> import torch
+    >>> [round(p, 3) for p in taylor_probabilities(torch.tensor([[1.0, -1.0]]))[0].tolist()]
+    [0.75, 0.25]
+    """
+    linear = (0.5 + scores / 4).clamp(min=0)
+    weights = linear + _TIE_BREAKING * torch.sigmoid(scores)
+    return weights / weights.sum(dim=1, keepdim=True)
 
 
 def find_device(device):
@@ -54,7 +273,7 @@ def batches(n, batch_size, generator):
 
 
 def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator, progress):
-    """Minimise a loss by Adam, and leave a running average of the parameters in the network.
+    """Minimize a loss by Adam, and leave a running average of the parameters in the network.
 
     Parameters
     ----------
@@ -80,12 +299,12 @@ def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator
         Is told the number of each epoch that is done. It gets no loss, which is private.
     """
     average, steps = deepcopy(network), 0
-    optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate)
+    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
     for epoch in range(n_epochs):
         for positions in batches(n, batch_size, generator):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss_of(network, positions).backward()
-            optimiser.step()
+            optimizer.step()
             steps += 1
             _average(average, network, max(1 - _DECAY, 1 / steps))
         progress(epoch + 1)
@@ -100,12 +319,12 @@ def _average(average, network, weight):
 
 @torch.no_grad()
 def calibrate(network, rows):
-    """Keep ranges and means that units have over some rows, for the normalisation of queries.
+    """Keep ranges and means that units have over some rows, for the normalization of queries.
 
     Parameters
     ----------
     network : Module
-        Its normalisations over a batch are changed.
+        Its normalizations over a batch are changed.
 
     rows : Tensor of shape (n_samples, n_features)
         Some of the rows of training.

@@ -7,7 +7,7 @@ from skdp.noise._distributions import (
     StaircaseDistribution,
 )
 from skdp.noise._gaussian import GaussianDPNoise
-from skdp.noise._leaks import PrivateRandomness, private_bits, warn, warn_of_no_noise
+from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.noise._optimal import OptimalDPNoise
 from skdp.noise._queries import GaussianQueries, Share
 from skdp.noise._random_bits import RandomBits
@@ -31,6 +31,5 @@ __all__ = [
     "check_bounds",
     "perturb_training_rows",
     "private_bits",
-    "warn",
     "warn_of_no_noise",
 ]

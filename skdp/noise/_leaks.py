@@ -1,29 +1,23 @@
 """Randomness that must not repeat, and warnings where it could be undone."""
 
 import hashlib
-import inspect
 import os
-import warnings
 import weakref
 from numbers import Integral
-from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skdp.noise._random_bits import RandomBits, draw_key
 from skdp.privacy import PrivacyLeakWarning
+from skdp.utils._warnings import warn
 
 # Attributes that hold randomness: the parameter, and what was fixed when the noise was fitted.
 _RANDOMNESS = ("random_state", "_random_state")
 # Keys drawn from generators that are remembered, as digests, so that one that comes again is
 # noticed (rule of thumb: some 10 MB).
 _N_REMEMBERED = 2**16
-# Frames of these packages are passed over when a warning looks for the user's line.
-_OWN_CODE = str(Path(__file__).parents[1]), str(Path(sklearn.__file__).parent)
-
 # Values that a draw may be expected to release exactly without a warning (rule of thumb: with a
 # tenth of one, nine of ten draws have none).
 _EXACT_VALUES = 0.1
@@ -94,7 +88,8 @@ def private_bits(estimator, random_state):
                 f"{type(estimator).__name__}(random_state=RandomState): these random bits were "
                 "drawn before. The generator is a copy of another one, as a parameter grid "
                 "makes, or has the same seed. Two outputs with the same noise differ by exactly "
-                "what their inputs do, which undoes the guarantee. Use random_state=None."
+                "what their inputs do, which undoes the guarantee. Use random_state=None.",
+                PrivacyLeakWarning,
             )
         _drawn[digest] = None
         if len(_drawn) > _N_REMEMBERED:
@@ -120,13 +115,15 @@ def warn_of_seeds(estimator, random_state):
             f"{name}(random_state={random_state}): whoever guesses this seed can "
             "recompute the noise and subtract it, and every transform adds the same noise, "
             "so that two outputs differ by exactly what their inputs do. Either undoes the "
-            "guarantee. Use random_state=None for anything that leaves your hands."
+            "guarantee. Use random_state=None for anything that leaves your hands.",
+            PrivacyLeakWarning,
         )
     elif random_state is not None and random_state is check_random_state(None):
         warn(
             f"{name}(random_state=NumPy's global generator): np.random.seed anywhere fixes this "
             "noise, and whatever else was drawn from it and published tells its state. Either "
-            "undoes the guarantee. Use random_state=None, which is not that generator here."
+            "undoes the guarantee. Use random_state=None, which is not that generator here.",
+            PrivacyLeakWarning,
         )
 
 
@@ -135,7 +132,8 @@ def warn_of_no_noise(estimator, epsilon):
     if np.isinf(epsilon):
         warn(
             f"{type(estimator).__name__}(epsilon=inf) adds no noise: what it returns is the data "
-            "itself. Use a finite epsilon for anything that leaves your hands."
+            "itself. Use a finite epsilon for anything that leaves your hands.",
+            PrivacyLeakWarning,
         )
 
 
@@ -162,7 +160,8 @@ def warn_of_exact_values(noise, delta, n_values):
             f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are expected "
             "to leave without noise, and among data on a coarse grid, such as pixels, whoever "
             f"gets them can tell which. Use delta=0, with {1 / (1 - delta):.6g} times the noise, "
-            "or one far below 1 over the public number of values."
+            "or one far below 1 over the public number of values.",
+            PrivacyLeakWarning,
         )
 
 
@@ -173,7 +172,8 @@ def warn_of_learned_bounds(estimator):
             f"{type(estimator).__name__}(bounds={estimator.bounds!r}) learns the bounds from the "
             "rows that it is to protect: the least and greatest value of each feature leave "
             "unprotected, and the guarantee holds only for data sets with the same bounds. Pass "
-            "what is publicly known, such as bounds=(0, 255)."
+            "what is publicly known, such as bounds=(0, 255).",
+            PrivacyLeakWarning,
         )
 
 
@@ -215,13 +215,6 @@ def warn_of_training_rows(noise, X):
             f"{type(noise).__name__}(perturb='fit').transform was given the rows that it was "
             "fitted on, and returns them as they are, without noise: only fit_transform "
             "perturbs. Use what fit_transform returned, or perturb='always', for anything that "
-            "leaves your hands."
+            "leaves your hands.",
+            PrivacyLeakWarning,
         )
-
-
-def warn(message):
-    """Warn of a leak, at the line outside skdp and scikit-learn that led here."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_CODE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, PrivacyLeakWarning, stacklevel=level + 1)

@@ -1,8 +1,6 @@
 """Who signs: Ed25519 keys with names."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -10,6 +8,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
+
+from skdp.utils._files import PRIVATE, write_whole
 
 # Bytes of a signature.
 SIGNATURE_BYTES = 64
@@ -179,7 +179,8 @@ class Identity:
         path : str or path-like
             A file that does not exist yet.
         """
-        write_private(path, _MAGIC + _raw_private(self._key) + self.name.encode())
+        with write_whole(path, overwrite=False, mode=PRIVATE) as file:
+            file.write(_MAGIC + _raw_private(self._key) + self.name.encode())
 
     @classmethod
     def load(cls, path):
@@ -211,22 +212,6 @@ class Identity:
                 f"{str(path)!r} holds no identity: it is truncated, or another file. Load what "
                 "Identity.save wrote."
             ) from error
-
-
-def write_private(path, content):
-    """Write bytes to a new file that only this user may read.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Must not exist: what is there is never mixed with or replaced by a key.
-
-    content : bytes
-        The key.
-    """
-    descriptor = os.open(Path(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
 
 
 def _raw_private(key):

@@ -10,6 +10,7 @@ import struct
 from typing import NamedTuple
 
 from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
+from skdp.utils._files import to_json
 
 _MAGIC = b"skdp-sec"
 _VERSION = 1
@@ -78,7 +79,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
         "query_ids": list(query_ids),
         "lengths": [len(part) for part in parts],
     }
-    text = json.dumps(header, sort_keys=True).encode()
+    text = to_json(header)
     if len(text) > _MOST_HEADER:
         raise ValueError(
             f"A message of {len(header['query_ids'])} queries has a header of {len(text)} bytes, "

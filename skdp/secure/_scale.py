@@ -1,10 +1,11 @@
 """Scores of classes as whole numbers of 8 bits on a public scale, and how they are combined."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+
+from skdp.utils._warnings import warn
 
 # Largest dissimilarity: 8 bits, what the encrypted comparison is built for.
 LARGEST = 255
@@ -83,11 +84,9 @@ class ScoreScale:
         clipped = np.clip(scores, self.low, self.high)
         half_a_step = (self.high - self.low) / LARGEST / 2
         if (np.abs(scores - clipped) > half_a_step).any():
-            warnings.warn(
+            warn(
                 "Some scores lie beyond the public scale and were clipped to its ends. Agree on a "
                 "wider scale for the next session, from public rows.",
-                UserWarning,
-                stacklevel=2,
             )
         share = (clipped - self.low) / (self.high - self.low)
         if self.larger_is_likelier:

@@ -1,16 +1,15 @@
 """What all parties agree on, in one public file."""
 
-import hashlib
 import json
 import secrets
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
+from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
@@ -142,7 +141,7 @@ class Session:
     @property
     def digest(self):
         """SHA-256 of all of it, hexadecimal."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+        return checksum(self._content())
 
     def parties(self, role):
         """Return who has a role.
@@ -169,8 +168,10 @@ class Session:
         content : bytes
             JSON.
         """
-        content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
-        return json.dumps(content, sort_keys=True).encode()
+        return to_json(self._content())
+
+    def _content(self):
+        return {"format": _FORMAT, "version": _VERSION, **asdict(self)}
 
     @classmethod
     def from_bytes(cls, content):
@@ -216,7 +217,8 @@ class Session:
         path : str or path-like
             Where to write.
         """
-        Path(path).write_bytes(self.to_bytes())
+        with write_whole(path) as file:
+            file.write(self.to_bytes())
 
     @classmethod
     def load(cls, path, digest=None):

@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from numbers import Real
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import is_numeric_dtype
+
+from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
 
 # A value of 1 % of the upper bound is half way up a logarithmic scale that starts at zero,
 # roughly. Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic
@@ -17,9 +16,8 @@ from pandas.api.types import is_numeric_dtype
 _LOG_RESOLUTION = 100.0
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
-# What text that is the same truth value may be written as.
-_TRUTHS = {"true": "True", "false": "False"}
-_SAME = {"True": "1", "False": "0", "1": "True", "0": "False"}
+# What stands for a missing value: the middle of the scale, wherever the rows may lie.
+_MIDDLE = 0.5
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
@@ -43,8 +41,8 @@ class NumericColumn:
         Whether the scale is logarithmic, which needs low >= 0.
 
     missing : bool, default=False
-        Whether values may be missing, which is then told by an indicator. Without it, a
-        missing value is encoded as 0.5 like the middle of the scale.
+        Whether values may be missing, which an indicator then says. Without it, a missing
+        value is encoded as 0.5, like the middle of the scale.
 
     Raises
     ------
@@ -103,7 +101,7 @@ class NumericColumn:
         Parameters
         ----------
         values : array-like of shape (n_samples,)
-            What is no number, nor text that is one, counts as missing.
+            What is no number, truth value, or text that is one, counts as missing.
 
         Returns
         -------
@@ -116,12 +114,7 @@ class NumericColumn:
         >>> NumericColumn("age", 0, 110).numbers(["64", "64 years", 130])
         array([ 64.,  nan, 130.])
         """
-        values = pd.Series(values)
-        if is_numeric_dtype(values.dtype):
-            with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
-                return values.to_numpy(dtype=float, na_value=np.nan)
-        # One by one: pandas would choose a type for all rows that no row chose.
-        return np.array([_as_float(value) for value in values], dtype=float)
+        return numbers(values)
 
     def positions(self, values):
         """Return values as positions on the scale.
@@ -144,6 +137,21 @@ class NumericColumn:
             return np.clip(np.log(clipped / self.low) / np.log(self.high / self.low), 0.0, 1.0)
         share = np.clip(clipped / self.high, 0.0, 1.0)
         return np.log1p(_LOG_RESOLUTION * share) / np.log1p(_LOG_RESOLUTION)
+
+    def encode(self, values):
+        """Return encoded columns: positions on the scale, and which values are missing.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            Of any type.
+
+        Returns
+        -------
+        block : ndarray of shape (n_samples, n_encoded)
+            In [0, 1]; 0.5 stands for the position of a missing value.
+        """
+        return _on_scale(self.positions(values), self.missing)
 
     def decode(self, block):
         """Return valid values for encoded rows.
@@ -174,9 +182,9 @@ class NumericColumn:
 class CategoryColumn:
     """A column of categories that are public.
 
-    Values are compared as text, each by itself: the whole numbers 1 and 1.0 are the category "1".
-    What is no category counts as one that is the same number or truth value, for programs write
-    them in different ways: the text "1.0" and True as "1", "TRUE" and 1 as "True".
+    Values are compared one by one, in a form that does not depend on the type that a program
+    gives their column: 7, 7.0, "7" and "007" are the same category, and so are 1, True and
+    "TRUE"; see the guide, :doc:`/tables`. Text that is no number is compared as it is.
     Three or more categories become one indicator each; two become one binary column; ordered ones
     become one column, rank/(number of categories − 1).
 
@@ -187,6 +195,7 @@ class CategoryColumn:
 
     categories : tuple of str
         At least two different ones, in their order. Numbers and booleans are turned into text.
+        Two spellings of one number, or a mark of missing values such as "NA", are refused.
 
     ordered : bool, default=False
         Whether the order means something.
@@ -228,6 +237,9 @@ class CategoryColumn:
         few = len(categories) < 2
         remedy = "list two or more, or leave the column out"
         _require(not few, self.name, f"has {len(categories)} categories", remedy)
+        remedy = "spell them differently in schema and table, as 'code 007' or 'none'"
+        fault = ambiguity(categories)
+        _require(fault is None, self.name, fault, remedy)
 
     @property
     def is_one_hot(self):
@@ -271,16 +283,8 @@ class CategoryColumn:
             From 0. What is missing or no category has the number that follows the last one if
             values may be missing, and −1 otherwise.
         """
-        values = pd.Series(values)
-        known = {category: code for code, category in enumerate(self.categories)}
-        other = len(known) if self.missing else -1
-        if values.dtype == object:
-            # One by one: True and 1, of one column, are the same number and other categories.
-            return np.array([_looked_up(known, value, other) for value in values])
-        numbers, uniques = pd.factorize(values)
-        # A missing value has the number −1, which picks the last entry.
-        table = [_looked_up(known, unique, other) for unique in uniques]
-        return np.array([*table, other])[numbers]
+        other = len(self.categories) if self.missing else -1
+        return Vocabulary(self.categories).codes(values, other)
 
     def positions(self, values):
         """Return values as positions on the scale of ranks.
@@ -297,6 +301,27 @@ class CategoryColumn:
         """
         codes, last = self.codes(values), len(self.categories) - 1
         return np.where((codes < 0) | (codes > last), np.nan, codes / last)
+
+    def encode(self, values):
+        """Return encoded columns: an indicator for each category, or a scale of ranks.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            Of any type.
+
+        Returns
+        -------
+        block : ndarray of shape (n_samples, n_encoded)
+            In [0, 1]; a missing value is 0.5 on the scale of ranks.
+        """
+        if not self.is_one_hot:
+            return _on_scale(self.positions(values), self.missing)
+        codes = self.codes(values)
+        rows = np.flatnonzero(codes >= 0)
+        block = np.zeros((len(codes), len(self.kinds)))
+        block[rows, codes[rows]] = 1.0
+        return block
 
     def decode(self, block):
         """Return valid values for encoded rows.
@@ -413,57 +438,29 @@ def _check_flags(column, *flags):
 def _finite(name, bound, value):
     number = np.nan
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
-        # A whole number of Python may be beyond all floats.
-        with suppress(OverflowError):
-            number = float(value)
+        number = as_number(value)
     fault = f"has a bound {bound!r} that is not finite"
     _require(np.isfinite(number), name, fault, "write a finite number")
     return number
 
 
 def _category(name, value):
-    text = _as_text(value) if isinstance(value, str | np.bool_ | Real) else None
+    text = None
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    elif isinstance(value, np.bool_):
+        value = bool(value)
+    if isinstance(value, str | Real):
+        with suppress(ValueError):  # Python turns no whole number of many digits into text
+            text = str(value)
     fault = "has a category that is no text or number, or too long or empty"
     remedy = f"list text of 1 to {_MAX_TEXT} characters, and use 'missing' for missing values"
-    _require(is_text(text) and text != "nan", name, fault, remedy)
+    _require(is_text(text), name, fault, remedy)
     return text
 
 
-def _as_float(value):
-    """Return a value as a float, NaN if it is no number."""
-    if isinstance(value, str | Real | Decimal | np.bool_):
-        with suppress(ValueError, OverflowError):
-            return float(value)
-    return np.nan
-
-
-def _looked_up(known, value, other):
-    """Return what is known of a value, however it is written."""
-    text = _as_text(value)
-    if text is None:
-        return other
-    return next((known[spelt] for spelt in _spellings(text) if spelt in known), other)
-
-
-def _spellings(text):
-    """Yield a text, and others that are the same number or truth value."""
-    yield text
-    number = _as_float(text)
-    text = _as_text(number) if np.isfinite(number) else _TRUTHS.get(text.lower(), text)
-    yield text
-    yield _SAME.get(text, text)
-
-
-def _as_text(value):
-    """Return a value as the text that categories are compared by; None for missing ones."""
-    if isinstance(value, str):
-        return str(value)
-    if value is None or value is pd.NA or value is pd.NaT:
-        return None
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    with suppress(ValueError):  # Python turns no whole number of many digits into text
-        return str(value)
-    return None
+def _on_scale(positions, missing):
+    """Return positions, NaN where missing, as a block; with an indicator where there is one."""
+    unknown = np.isnan(positions)
+    positions = np.where(unknown, _MIDDLE, positions)
+    return np.column_stack([positions, unknown] if missing else [positions])

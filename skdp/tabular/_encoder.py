@@ -1,27 +1,20 @@
 """Rows of mixed columns as numbers in [0, 1], by a public schema alone."""
 
 import os
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._elements import as_elements, check_table
+from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
-
-# What stands for a missing value: the middle of the scale, wherever the rows may lie.
-_MIDDLE = 0.5
+from skdp.utils._warnings import warn
 
 
 class TabularEncoder(TransformerMixin, BaseEstimator):
@@ -65,9 +58,6 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Number of elements of an encoded row that the change of one value moves at most: 2 with
         indicators, otherwise 1. An element-wise guarantee for the encoded rows covers one value of
         the frame only through as many elements.
-
-    transformer_ : ColumnTransformer
-        scikit-learn's transformers, which were fitted to a row made up from the schema.
 
     n_features_in_ : int
         Number of columns of the schema.
@@ -132,7 +122,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             schema = Schema(tuple(NumericColumn(name, 0.0, 1.0) for name in columns))
         else:
             schema = as_schema(self.schema)
-            _selected(X, schema)
+            _columns(X, schema)
             self.n_features_in_ = len(schema.columns)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
         self.schema_ = schema
@@ -141,7 +131,6 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         self.column_origins_ = np.array(origins, dtype=object)
         self.row_norm_bound_ = float(np.sqrt(sum(c.squared_norm_bound for c in schema.columns)))
         self.elements_per_change_ = 1 + any(c.missing or c.is_one_hot for c in schema.columns)
-        self.transformer_ = _fitted_transformer(schema)
         return self
 
     def transform(self, X):
@@ -165,10 +154,9 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if self.schema is None:
             X = _validated(self, X, reset=False)
-        frame = _selected(X, self.schema_)
-        single = all(dtype == np.float32 for dtype in frame.dtypes)
-        encoded = self.transformer_.transform(frame)[:, _encoded_order(self.schema_)]
-        return encoded.astype(np.float32 if single else np.float64)
+        columns = _columns(X, self.schema_)
+        single = all(getattr(values, "dtype", None) == np.float32 for values in columns)
+        return _encoded(columns, self.schema_).astype(np.float32 if single else np.float64)
 
     def inverse_transform(self, X):
         """Turn encoded rows, or synthetic ones like them, into values that the schema allows.
@@ -250,67 +238,50 @@ def fitted_encoder(schema):
     return TabularEncoder(schema).fit(pd.DataFrame(columns=list(schema.names)))
 
 
-def _positions(frame, columns):
-    """Return the positions of all columns on their scales, (n_samples, n_columns)."""
-    return np.column_stack([column.positions(frame[column.name]) for column in columns])
+def encode_table(schema, X):
+    """Return rows encoded by a schema; of each row nothing but itself and the schema decides.
 
+    As :meth:`TabularEncoder.transform`, but whatever the types of the columns are, and whatever
+    output scikit-learn is configured to return.
 
-def _codes(frame, columns):
-    """Return the numbers of the categories of all columns, (n_samples, n_columns)."""
-    return np.column_stack([column.codes(frame[column.name]) for column in columns])
+    Parameters
+    ----------
+    schema : Schema
 
+    X : DataFrame, or array-like of shape (n_samples, n_features)
+        There may be no rows.
 
-def _blocks(schema):
-    """Return the columns of the three blocks: positions, indicators of missing values, one-hot."""
-    scaled = [column for column in schema.columns if not column.is_one_hot]
-    one_hot = [column for column in schema.columns if column.is_one_hot]
-    return scaled, [column for column in scaled if column.missing], one_hot
+    Returns
+    -------
+    encoded : ndarray of shape (n_samples, n_encoded)
+        Of float64.
 
-
-def _fitted_transformer(schema):
-    """Return scikit-learn's transformers, fitted to a row made up from the schema.
-
-    What they would learn from the private rows in ``fit``, as which columns have missing values,
-    they cannot learn from this one.
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.tabular import as_schema, encode_table
+    >>> schema = as_schema({"age": {"type": "numeric", "low": 20, "high": 100}})
+    >>> encode_table(schema, pd.DataFrame({"age": ["60", "old"]}))
+    array([[0.5],
+           [0.5]])
     """
-    scaled, may_miss, one_hot = _blocks(schema)
-    categories = [np.arange(c.kinds[0]) for c in one_hot]
-    steps = [
-        (_positions, scaled, SimpleImputer(strategy="constant", fill_value=_MIDDLE)),
-        (_positions, may_miss, MissingIndicator(features="all")),
-        (_codes, one_hot, OneHotEncoder(categories=categories, handle_unknown="ignore")),
-    ]
-    transformer = ColumnTransformer(
-        [
-            (
-                type(step).__name__,
-                make_pipeline(FunctionTransformer(function, kw_args={"columns": columns}), step),
-                [column.name for column in columns],
-            )
-            for function, columns, step in steps
-            if columns
-        ],
-        sparse_threshold=0.0,
-    ).set_output(transform="default")
-    first = {
-        c.name: [c.categories[0] if isinstance(c, CategoryColumn) else c.low]
-        for c in schema.columns
-    }
-    return transformer.fit(pd.DataFrame(first))
+    return _encoded(_columns(X, schema), schema)
 
 
-def _encoded_order(schema):
-    """Return where the blocks have the encoded columns, in the order of the schema."""
-    scaled, may_miss, one_hot = _blocks(schema)
-    names = [column.encoded_names[0] for column in scaled]
-    names += [column.encoded_names[1] for column in may_miss]
-    names += [name for column in one_hot for name in column.encoded_names]
-    position = {name: index for index, name in enumerate(names)}
-    return [position[name] for name in schema.encoded_names]
+def _encoded(columns, schema):
+    """Return columns, in the order of a schema, as it encodes them."""
+    # Filled column by column.
+    encoded = np.empty((len(columns[0]), len(schema.encoded_names)), order="F")
+    start = 0
+    for column, values in zip(schema.columns, columns, strict=True):
+        stop = start + len(column.kinds)
+        encoded[:, start:stop] = column.encode(values)
+        start = stop
+    return encoded
 
 
-def _selected(X, schema):
-    """Return the columns of the schema, in its order, as a DataFrame with an index of its own."""
+def _columns(X, schema):
+    """Return the columns of the schema, in its order, with the types that they have."""
     if not hasattr(X, "columns"):
         return _named(X, schema)
     given = list(X.columns)
@@ -325,16 +296,11 @@ def _selected(X, schema):
         raise ValueError(f"X has the columns {_listed(twice)} more than once. Leave one of each.")
     extra = [name for name in given if name not in set(schema.names)]
     if extra:
-        warnings.warn(
-            f"X has columns that the schema does not describe, {_listed(extra)}; left out.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn(f"X has columns that the schema does not describe, {_listed(extra)}; left out.")
     # By no method of pandas alone, so that a frame of polars or any other library serves.
-    columns = {name: as_elements(X[name]) for name in schema.names}
-    _refuse_others(name for name in schema.names if _is_other(X[name]))
-    # With their dtypes: of objects pandas would make times where all are, which one row decides.
-    return pd.DataFrame({name: pd.Series(v, dtype=v.dtype) for name, v in columns.items()})
+    columns = [X[name] for name in schema.names]
+    _refuse_others(n for n, values in zip(schema.names, columns, strict=True) if _is_other(values))
+    return columns
 
 
 def _is_other(column):
@@ -353,7 +319,7 @@ def _refuse_others(columns):
 
 
 def _named(X, schema):
-    """Return an array as a DataFrame with the names of the schema."""
+    """Return the columns of an array, which are those of the schema."""
     if not all(isinstance(column, NumericColumn) for column in schema.columns):
         raise ValueError(
             "X must be a DataFrame with named columns, because the schema has categories. Pass "
@@ -371,7 +337,7 @@ def _named(X, schema):
             f"{len(schema.columns)} features as input. Pass the columns of the schema."
         )
     _refuse_others(schema.names if X.dtype.kind in "mM" else ())
-    return pd.DataFrame(X, columns=list(schema.names), dtype=X.dtype)
+    return list(X.T)
 
 
 def _validated(encoder, X, reset=True):

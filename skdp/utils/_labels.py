@@ -1,11 +1,7 @@
-"""Which labels stand for an unlabelled row: one rule for release, target and splitter."""
+"""Labels: marks of unlabelled rows, by one rule, and folds."""
 
 import numpy as np
 from sklearn.utils import column_or_1d
-
-# Characters that an array of labels from a file may take: it gives every label as many as the
-# longest one has.
-_MOST_CHARACTERS = 2**20
 
 
 def unlabelled_rows(y, marker="auto", classes=None):
@@ -97,32 +93,9 @@ def scorable_labels(y, where, marker, classes):
     return natural_labels(y)
 
 
-def stored_labels(labels):
-    """Return labels that were read from a file as an array.
-
-    Parameters
-    ----------
-    labels : list
-        Numbers, or text.
-
-    Returns
-    -------
-    array : ndarray of shape (n_labels,)
-
-    Raises
-    ------
-    ValueError
-        When it is no list, or would take far more memory than the labels do.
-
-    Examples
-    --------
-    >>> from skdp.utils._labels import stored_labels
-    >>> stored_labels(["ant", "bee"])
-    array(['ant', 'bee'], dtype='<U3')
-    """
-    if not isinstance(labels, list):
-        raise ValueError("labels do not fit: they are no list")
-    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
-    if longest * len(labels) > _MOST_CHARACTERS:
-        raise ValueError("labels do not fit: they are too long")
-    return np.array(labels)
+def stratified_folds(labels, n_folds, random_state):
+    """Return a fold for each row, such that the rows of a class are spread over all folds."""
+    order = np.lexsort((random_state.uniform(size=len(labels)), labels))
+    folds = np.empty(len(labels), dtype=int)
+    folds[order] = np.arange(len(labels)) % n_folds
+    return folds

@@ -18,6 +18,8 @@ from threadpoolctl import ThreadpoolController
 _WORKSPACE_BYTES = 16 * 2**20
 # Rows beyond which a larger block makes matrix products no faster. A rule of thumb.
 _MAX_ROWS = 512
+# scikit-learn draws the seeds of its own parallel estimators below the same bound.
+_SEED_BOUND = np.iinfo(np.int32).max
 
 
 @cache
@@ -122,3 +124,22 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
         # The blocks share `out`, so this pool must be threads whatever the user configured.
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(block) for block in blocks[1:])
     return out
+
+
+def draw_seeds(random_state, size=None):
+    """Return integer seeds, drawn before anything runs in parallel.
+
+    Parameters
+    ----------
+    random_state : RandomState
+        Where they come from.
+
+    size : int or None, default=None
+        How many; None draws a single one.
+
+    Returns
+    -------
+    seeds : int or ndarray of shape (size,)
+        Non-negative, below 2³¹ − 1.
+    """
+    return random_state.randint(_SEED_BOUND, size=size)

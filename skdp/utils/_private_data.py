@@ -1,4 +1,4 @@
-"""Validation of private rows: no rounding that moves neighbours apart, no value in an error."""
+"""Private rows: each read by itself, without rounding, and refused without a value shown."""
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,105 @@ _FLOAT_BYTES, _INTEGER_BYTES = 8, 4
 # What an array or a column of objects may hold: each of these is a float64 number, or a whole
 # one that is clipped to those.
 _SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np.integer, np.bool_)
+
+
+def as_elements(values):
+    """Return a column as an array in which each element is what it is by itself.
+
+    A list that holds one text would become an array of text, and whole numbers beside one
+    missing value would become floats: a row would change all others. Only arrays whose dtype is
+    given keep it; all else becomes an array of objects.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    elements : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        When it is no sequence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.utils._private_data import as_elements
+    >>> as_elements([0, 1, "x"]).tolist()
+    [0, 1, 'x']
+    >>> as_elements(pd.Series([2**53 + 1, None], dtype="Int64")).tolist()
+    [9007199254740993, <NA>]
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return np.asarray(values)
+    if dtype is not None and hasattr(values, "astype"):  # of pandas, with a mask or categories
+        return np.asarray(values.astype(object), dtype=object)
+    for method in ("to_list", "tolist"):
+        if hasattr(values, method):
+            return _objects(getattr(values, method)())
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise ValueError("A column must be an array or a list.")
+    return _objects(list(values))
+
+
+def _objects(values):
+    elements = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # at once, sequences would become rows
+        elements[i] = value
+    return elements
+
+
+def check_table(X, min_samples=1):
+    """Raise ValueError where X has not the shape of a table of real numbers.
+
+    scikit-learn's own errors say how many rows there are, and print complex numbers and columns
+    that are no tables. These say neither.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    min_samples : int, default=1
+    """
+    shape, dtypes = _shape_and_types(X)
+    if shape is None:
+        raise ValueError(
+            "Input X has rows of different lengths. Reshape your data: one row for each sample, "
+            "one column for each feature."
+        )
+    if any(getattr(dtype, "kind", "O") == "c" for dtype in dtypes):
+        raise ValueError("Complex data not supported: input X must hold real numbers.")
+    if len(shape) != 2:
+        kind = "scalar" if len(shape) == 0 else f"{len(shape)}D"
+        raise ValueError(
+            f"Expected 2D array, got {kind} array instead. Reshape your data: one row for each "
+            "sample, one column for each feature."
+        )
+    if shape[1] == 0:
+        # In scikit-learn's words, without the number of rows.
+        raise ValueError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    if shape[0] < min_samples:
+        raise ValueError(
+            f"Input X has no rows, while a minimum of {min_samples} sample is needed."
+        )
+
+
+def _shape_and_types(X):
+    if hasattr(X, "shape"):
+        frame = hasattr(X, "dtypes") and len(X.shape) == 2
+        return tuple(X.shape), list(X.dtypes) if frame else [getattr(X, "dtype", None)]
+    try:
+        array = np.asarray(X)
+    except Exception:  # whatever X raises, its message is not for others
+        return None, []
+    return array.shape, [array.dtype]
 
 
 def validate_private_data(estimator, X, *y, **settings):
@@ -87,7 +186,12 @@ def _is_exact(X):
     if hasattr(X, "iloc") and hasattr(X, "dtypes") and X.ndim == 2:
         columns = [X.iloc[:, i] for i in range(X.shape[1])]
         return np.array([_type_is_exact(column.dtype, column) for column in columns], dtype=bool)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except Exception:  # whatever X raises, its message is not for others
+        array = None
+    if array is None:
+        raise ValueError("Input X cannot be read as an array. Pass an array, or a DataFrame.")
     if array.ndim != 2:
         kind = "scalar" if array.ndim == 0 else f"{array.ndim}D"
         raise ValueError(

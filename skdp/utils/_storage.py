@@ -1,39 +1,51 @@
 """Files that carry a model from its owner to others: arrays and a JSON header, no code.
 
-Arrays hold numbers and text, so that loading cannot run anything, and are stored as they are;
-reading takes the memory of the file's own size, and at most 2 MiB and about as much again for
-the text. The header names the format, its version and
-the kind of model, and holds a SHA-256 over itself and over every array: a truncated or altered
-file is refused. The checksum finds accidents; it is not a signature, and whoever can rewrite
-the file can rewrite it too.
+The arrays hold numbers and text, so that loading cannot run anything, and lie in a zip archive of
+which no byte is trusted. Nothing is allocated that the file does not hold: members are stored,
+never compressed, lie apart from each other within the file, and each has just the bytes that its
+header says; reading takes the memory of the file's own size, and at most 2 MiB and about as much
+again for the text.
+
+The header names the format, its version and the kind of model, and holds a SHA-256 over itself and
+over every array: a truncated or altered file is refused. The checksum detects accidents only: it
+is no signature, and can be rewritten with the file.
 """
 
-import hashlib
 import json
 import os
-import secrets
+import struct
+import zipfile
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from skdp.utils._archive import read_archive, write_archive
+from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp"
-_VERSION = 5
-# Whoever made a release cannot make it again without spending its ε again.
-_READABLE = (4, 5)
-# What kinds of model were called in format 4.
-_FORMER_KINDS = {"DPSource": "Release"}
+_VERSION = 1
 # Size of a header, at most: these bytes and this fraction of the file. Text that was parsed takes
 # up to thirty times its size in memory.
 _HEADER_BYTES = 2**16
 _HEADER_FRACTION = 32
-# Bytes of an array that are hashed at once; an array in another order is copied block by block.
-_HASHED_AT_ONCE = 2**20
+# Fixed part of the header in front of each member, with the lengths of its two variable parts.
+_LOCAL_HEADER = struct.Struct("<4s22x2H")
+_SIGNATURE = b"PK\x03\x04"
+# End of the directory at the end of the file: number of members, and length of a comment.
+_DIRECTORY_END = struct.Struct("<4s6xH8xH")
+# Bytes of an array of one number with all headers, at least.
+_SMALLEST_MEMBER = 200
+# Readers of the header of an array, by version of NumPy's format.
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+# Characters that an array of labels from a file may take: it gives every label as many as the
+# longest one has.
+_MOST_CHARACTERS = 2**20
 
 
-def save_arrays(path, kind, header, arrays):
+def save_arrays(path, kind, header, arrays, *, overwrite=True):
     """Write arrays and a header to one file.
 
     Parameters
@@ -49,21 +61,15 @@ def save_arrays(path, kind, header, arrays):
 
     arrays : dict of str to ndarray
         Of any dtype but object.
+
+    overwrite : bool, default=True
+        Whether a file that is there may be replaced.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
-    header["sha256"] = _digest(header, arrays)
-    text = np.frombuffer(_to_json(header), dtype=np.uint8)
-    # Whoever has mapped the old file into memory keeps it, and a failure leaves it as it was.
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            write_archive(file, {"header": text, **arrays})
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    header["sha256"] = checksum(header, arrays)
+    text = np.frombuffer(to_json(header), dtype=np.uint8)
+    with write_whole(path, overwrite=overwrite) as file:
+        np.savez(file, header=text, **arrays)
 
 
 def load_arrays(path, kind, mmap_mode=None):
@@ -83,7 +89,7 @@ def load_arrays(path, kind, mmap_mode=None):
     Returns
     -------
     header : dict
-        As it was passed to :func:`save_arrays`, with the ``version`` of the format.
+        As it was passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
 
     arrays : dict of str to ndarray
         Likewise.
@@ -107,23 +113,19 @@ def load_arrays(path, kind, mmap_mode=None):
             header = json.loads(text.tobytes())
             intact = header.get("format") == _FORMAT
             version, found = int(header["version"]), header["kind"]
-            checksum = header.pop("sha256")
-            sound = checksum == _digest(header, arrays)
+            sound = header.pop("sha256") == checksum(header, arrays)
         except (
             Exception
         ) as error:  # a file that nobody vouches for can make parsers raise anything
             raise ValueError(foreign) from error
     if not intact:
         raise ValueError(foreign)
-    if version not in _READABLE:
-        remedy = "Update skdp." if version > _VERSION else "Ask its owner to write it anew."
+    if version != _VERSION:
         raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads "
-            f"{' and '.join(map(str, _READABLE))}. {remedy}"
+            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. Update skdp."
         )
     if not sound:
         raise ValueError(foreign)
-    found = _FORMER_KINDS.get(found, found)
     if found != kind:
         raise ValueError(
             f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."
@@ -165,63 +167,183 @@ def require(condition, what):
         raise ValueError(f"{what} do not fit")
 
 
-def stored_estimator(cls, header, saved):
-    """Return an unfitted estimator of stored parameters, and what else its header holds.
+def stored_array(arrays, key, dtype, shape):
+    """Return an array that was read from a file, checked.
 
     Parameters
     ----------
-    cls : type
-        Of the estimator.
+    arrays : dict of str to ndarray
+        What was read.
 
-    header : dict
-        With ``parameters``, ``dtype`` and ``n_parts``.
+    key : str
+        Name of the array.
 
-    saved : collection of str
-        Names of the parameters.
+    dtype : dtype
+        What it must be of.
+
+    shape : tuple of int or None
+        What it must have; None stands for any length but zero.
 
     Returns
     -------
-    estimator : object
-        Its parameters are such as it takes.
+    array : ndarray
+        Finite.
 
-    dtype : dtype
-        float32 or float64.
-
-    counts : list of int
-        ``n_parts``, all positive.
+    Raises
+    ------
+    ValueError
+        When there is no such array.
     """
-    parameters = header["parameters"]
-    require(set(parameters) == set(saved), "parameters")
-    estimator = cls(**parameters)
-    estimator._validate_params()
-    require(isinstance(header["dtype"], str), "dtype")
-    dtype = np.dtype(header["dtype"])
-    require(dtype in (np.float32, np.float64), "dtype")
-    counts = header["n_parts"]
-    require(all(type(count) is int and count > 0 for count in counts), "n_parts")
-    return estimator, dtype, counts
+    array = arrays.get(key)
+    if (
+        not isinstance(array, np.ndarray)
+        or array.dtype != dtype
+        or array.ndim != len(shape)
+        or not array.size
+        or any(want not in (None, n) for n, want in zip(array.shape, shape, strict=True))
+        or not np.isfinite(array).all()
+    ):
+        lengths = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(
+            f"array {key!r} is not one of finite {np.dtype(dtype)} numbers of shape ({lengths})"
+        )
+    return array
 
 
-def _to_json(header):
-    # NumPy's integers are numbers too, but JSON does not know them.
-    return json.dumps(header, sort_keys=True, default=lambda number: number.item()).encode()
+def stored_labels(labels):
+    """Return labels that were read from a file as an array.
+
+    Parameters
+    ----------
+    labels : list
+        Numbers, or text.
+
+    Returns
+    -------
+    array : ndarray of shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        When it is no list of finite numbers or of text, or would take far more memory than the
+        labels do.
+
+    Examples
+    --------
+    >>> from skdp.utils._storage import stored_labels
+    >>> stored_labels(["ant", "bee"])
+    array(['ant', 'bee'], dtype='<U3')
+    """
+    require(isinstance(labels, list) and len({type(label) for label in labels}) == 1, "labels")
+    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+    require(longest * len(labels) <= _MOST_CHARACTERS, "lengths of labels")
+    array = np.array(labels)
+    require(array.ndim == 1 and array.dtype.kind in "biufU", "labels")
+    require(array.dtype.kind != "f" or np.isfinite(array).all(), "labels")
+    return array
 
 
-def _digest(header, arrays):
-    digest = hashlib.sha256(_to_json(header))
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        for block in _blocks(array):
-            digest.update(np.ascontiguousarray(block).view(np.uint8).data)
-    return digest.hexdigest()
+def restore_feature_names(estimator, names):
+    """Set the names of columns that were read from a file, where there are any.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``n_features_in_``.
+
+    names : list of str
+        One for each column, or none.
+
+    Raises
+    ------
+    ValueError
+        When it is no such list.
+    """
+    fit = isinstance(names, list) and len(names) in (0, estimator.n_features_in_)
+    require(fit and all(isinstance(name, str) for name in names), "feature_names")
+    if names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _blocks(array):
-    """Yield an array in pieces along its first axis, in the order of C."""
-    if array.ndim < 2 or array.flags.c_contiguous:
-        yield array.reshape(-1)
-        return
-    n_rows = max(1, _HASHED_AT_ONCE * len(array) // max(array.nbytes, 1))
-    for start in range(0, len(array), n_rows):
-        yield array[start : start + n_rows]
+def read_archive(file, mmap_mode=None):
+    """Read all arrays of an archive.
+
+    Parameters
+    ----------
+    file : file object
+        Binary, open for reading, of a file in a file system.
+
+    mmap_mode : {"r"} or None, default=None
+        Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+
+    Raises
+    ------
+    Exception
+        Of nearly any kind where the file is no such archive; callers say what that means.
+    """
+    size = os.fstat(file.fileno()).st_size
+    members = _stored_members(file, size)
+    return {
+        name: _read_array(file, start, end, mmap_mode) for name, (start, end) in members.items()
+    }
+
+
+def _check_number_of_members(file, size):
+    """Refuse a directory of more members than the file has room for, before it is read."""
+    file.seek(max(0, size - _DIRECTORY_END.size))
+    signature, n_members, n_comment = _DIRECTORY_END.unpack(file.read(_DIRECTORY_END.size))
+    if signature != b"PK\x05\x06" or n_comment or n_members > 1 + size // _SMALLEST_MEMBER:
+        raise ValueError("the directory of the archive is none of arrays")
+
+
+def _stored_members(file, size):
+    """Return where each member begins and ends, checked against the file and each other."""
+    members: dict = {}
+    occupied = []
+    _check_number_of_members(file, size)
+    for info in zipfile.ZipFile(file).infolist():
+        stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
+        if not stored or info.file_size != info.compress_size:
+            raise ValueError(f"member {info.filename!r} is compressed or encrypted")
+        file.seek(info.header_offset)
+        signature, n_name, n_extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        start = info.header_offset + _LOCAL_HEADER.size + n_name + n_extra
+        name, ending = os.path.splitext(info.filename)
+        if signature != _SIGNATURE or ending != ".npy" or name in members:
+            raise ValueError(f"member {info.filename!r} is no array, or there twice")
+        members[name] = start, start + info.file_size
+        occupied.append((info.header_offset, start + info.file_size))
+    occupied.sort()
+    ends = [0, *(end for _, end in occupied)]
+    if ends[-1] > size or any(here < end for (here, _), end in zip(occupied, ends, strict=False)):
+        raise ValueError("members overlap, or lie beyond the end of the file")
+    return members
+
+
+def _read_array(file, start, end, mmap_mode):
+    """Return the array between two positions."""
+    file.seek(start)
+    version = np.lib.format.read_magic(file)
+    shape, fortran_order, dtype = _HEADER_READERS[version](file)
+    if dtype.kind not in "biufcU":
+        raise ValueError(f"an array of {dtype} holds no numbers and no text")
+    n_bytes, count = dtype.itemsize, 1
+    order: Literal["C", "F"] = "F" if fortran_order else "C"
+    for length in shape:
+        count *= int(length)
+    offset = file.tell()
+    if min(shape, default=0) < 0 or n_bytes * count != end - offset:
+        raise ValueError("an array does not fill its member")
+    if mmap_mode is not None and count:
+        return np.memmap(file, dtype, mmap_mode, offset, shape, order)
+    # Not fromfile, which reads files in a file system alone and at a position of its own.
+    flat = np.empty(count, dtype)
+    if file.readinto(flat.view(np.uint8).data) != n_bytes * count:
+        raise ValueError("the file ends early")
+    array = flat.reshape(shape, order=order)
+    array.flags.writeable = False
+    return array

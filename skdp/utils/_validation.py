@@ -1,12 +1,14 @@
-"""Checks of values that several subpackages make."""
+"""Checks of values that several subpackages make, and text that is safe to show."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
 # within double precision, and squares within single precision.
-_SMALLEST = 1e-12
-_LARGEST = 1e12
+SMALLEST = 1e-12
+LARGEST = 1e12
 
 
 def check_magnitude(values, name):
@@ -15,10 +17,10 @@ def check_magnitude(values, name):
     Squares, products and inverse squares of the values must stay within floating point.
     """
     largest = np.abs(values).max()
-    if largest and not _SMALLEST < largest < _LARGEST:
+    if largest and not SMALLEST < largest < LARGEST:
         raise ValueError(
-            f"Input {name} must have its largest magnitude between {_SMALLEST:g} and "
-            f"{_LARGEST:g}, got {largest:g}. Scale it to about unit range."
+            f"Input {name} must have its largest magnitude between {SMALLEST:g} and "
+            f"{LARGEST:g}, got {largest:g}. Scale it to about unit range."
         )
 
 
@@ -28,44 +30,66 @@ def forget_fit(estimator):
         delattr(estimator, name)
 
 
-def stored_array(arrays, key, dtype, shape):
-    """Return an array that was read from a file, checked.
+def checked_subset(caller, names, known):
+    """Return chosen names as a tuple.
 
     Parameters
     ----------
-    arrays : dict of str to ndarray
-        What was read.
+    caller : str
+        Whose parameter ``names`` is, for the messages.
 
-    key : str
-        Name of the array.
+    names : iterable of str
+        One name or more, each once.
 
-    dtype : dtype
-        What it must be of.
-
-    shape : tuple of int or None
-        What it must have; None stands for any length but zero.
+    known : sequence of str
+        Of which they are.
 
     Returns
     -------
-    array : ndarray
-        Finite.
+    names : tuple of str
 
     Raises
     ------
     ValueError
-        When there is no such array.
+        Naming those that are unknown or repeated.
+
+    Examples
+    --------
+    >>> from skdp.utils._validation import checked_subset
+    >>> checked_subset("f", ["b", "a"], ["a", "b", "c"])
+    ('b', 'a')
     """
-    array = arrays.get(key)
-    if (
-        not isinstance(array, np.ndarray)
-        or array.dtype != dtype
-        or array.ndim != len(shape)
-        or not array.size
-        or any(want not in (None, n) for n, want in zip(array.shape, shape, strict=True))
-        or not np.isfinite(array).all()
-    ):
-        lengths = ", ".join("any" if n is None else str(n) for n in shape)
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise ValueError(
-            f"array {key!r} is not one of finite {np.dtype(dtype)} numbers of shape ({lengths})"
+            f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
+            f"Pass [{names!r:.100}]."
         )
-    return array
+    chosen = tuple(names)
+    if not chosen:
+        raise ValueError(
+            f"The 'names' parameter of {caller} is empty. Name one column or more that remains."
+        )
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise ValueError(
+            f"The 'names' parameter of {caller} has unknown columns, {unknown!r:.300}. Use some "
+            f"of {list(known)!r:.1000}."
+        )
+    twice = [name for name in dict.fromkeys(chosen) if chosen.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"The 'names' parameter of {caller} has the columns {twice!r:.300} more than once. "
+            "Name each column once."
+        )
+    return chosen
+
+
+def inline(text):
+    r"""Return untrusted text as one line without control characters.
+
+    Examples
+    --------
+    >>> print(inline("one line\n\x1b[2Jtwo"))
+    one line\n\x1b[2Jtwo
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

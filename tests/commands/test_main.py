@@ -1,5 +1,7 @@
 import importlib.metadata
+import io
 import os
+import stat
 import subprocess
 import sys
 import warnings
@@ -8,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import skdp
-from skdp.commands import _describe, main
+from skdp import Release
+from skdp.commands import _describe, _predict, _release, _schema, main
+from skdp.privacy import PrivacyLedger
 
 COMMANDS = ("schema", "release", "describe", "predict")
 
@@ -61,7 +65,7 @@ def test_what_is_not_understood_has_exit_code_2(run, arguments, message):
     ],
 )
 def test_faults_are_one_line_and_exit_code_1(run, monkeypatch, error, message):
-    def fails(arguments):
+    def fails(arguments, note):
         raise error
 
     monkeypatch.setattr(_describe, "run", fails)
@@ -73,12 +77,97 @@ def test_faults_are_one_line_and_exit_code_1(run, monkeypatch, error, message):
 
 
 def test_warnings_are_one_line_and_those_for_programmers_none(run, monkeypatch):
-    def warns(arguments):
+    def warns(arguments, note):
         warnings.warn("mind this", UserWarning, stacklevel=1)
         warnings.warn("of NumPy", RuntimeWarning, stacklevel=1)
+        return "done"
 
     monkeypatch.setattr(_describe, "run", warns)
-    assert run("describe", "x.skdp") == (0, "", "skdp: warning: mind this\n")
+    assert run("describe", "x.skdp") == (0, "done\n", "skdp: warning: mind this\n")
+
+
+def test_control_characters_have_no_effect(run, monkeypatch):
+    def says(arguments, note):
+        note("a\x07b")
+        return "first\nsecond\x1b[2J\r"
+
+    monkeypatch.setattr(_describe, "run", says)
+    code, out, err = run("describe", "x.skdp")
+    assert code == 0
+    assert out == "first\nsecond\\x1b[2J\\r\n"
+    assert err == "skdp: a\\x07b\n"
+
+
+def test_a_screen_without_the_letters_gets_escapes(monkeypatch):
+    monkeypatch.setattr(_describe, "run", lambda arguments, note: "köln")
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", screen)
+    assert main(["describe", "x.skdp"]) == 0
+    assert screen.buffer.getvalue() == b"k\\xf6ln\n"
+
+
+def _broken(kind):
+    """Return a stream that nothing can be written to."""
+    if kind == "never opened":
+        return None
+    if kind == "full":
+        if not Path("/dev/full").exists():
+            pytest.skip("there is no /dev/full")
+        return open("/dev/full", "w")
+    if kind == "closed":
+        stream = io.StringIO()
+        stream.close()
+        return stream
+    read, write = os.pipe()
+    os.close(read)
+    return os.fdopen(write, "w")
+
+
+@pytest.mark.parametrize("kind", ["never opened", "full", "closed", "a pipe nobody reads"])
+@pytest.mark.parametrize("both", [False, True])
+def test_once_a_file_is_written_nothing_returns_1(
+    folder, run, release_command, monkeypatch, capsys, kind, both
+):
+    """And a command that writes no file, but to stdout alone, has failed then."""
+    limits = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
+    commands = {
+        "drawn.json": (
+            "schema",
+            "draft.csv",
+            "--public",
+            "--label",
+            "outcome",
+            "-o",
+            "drawn.json",
+        ),
+        "hospital.skdp": (*release_command, *limits),
+        "p.csv": ("predict", "hospital.skdp", "target.csv", "-o", "p.csv"),
+        None: ("describe", "hospital.skdp"),
+    }
+    for output, command in commands.items():
+        with monkeypatch.context() as patch:
+            streams = [_broken(kind) for _ in range(1 + both)]
+            for name, stream in zip(("stdout", "stderr"), streams, strict=False):
+                patch.setattr(sys, name, stream)
+            code = main([str(argument) for argument in command])
+            for stream in filter(None, streams):
+                stream.close()
+        assert code == (output is None)
+        assert output is None or Path(output).stat().st_size > 0
+    if not both:
+        assert "could not be written to stdout, which is closed or full" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&-", "2> /dev/full", "| true"])
+def test_a_process_ends_with_its_own_code(folder, redirection):
+    """Not with 120, which Python returns where a buffer is left that cannot be written."""
+    if "/dev/full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    command = f"{sys.executable} -m skdp schema draft.csv --public -o x.json {redirection}"
+    env = {**os.environ, "PYTHONPATH": str(Path(skdp.__file__).parents[1])}
+    script = f"set -o pipefail; {command}"
+    assert subprocess.run(["bash", "-c", script], env=env, check=False).returncode == 0
+    assert Path("x.json").exists()
 
 
 def test_python_m_skdp_is_the_command(tmp_path):
@@ -97,3 +186,59 @@ def test_the_installed_command_is_main():
         pytest.skip("skdp is not installed with its command")
     [script] = scripts
     assert script.load() is main
+
+
+@pytest.mark.parametrize("output", ["drawn.json", "hospital.skdp", "p.csv"])
+def test_a_file_that_appears_meanwhile_is_left_as_it_is(
+    folder, run, release_command, monkeypatch, output
+):
+    """Unless --force allows to replace it; and a release that is charged is not lost."""
+    run(*release_command)
+    Path("hospital.skdp").rename("source.skdp")
+    limits = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
+    module, name, command = {
+        "drawn.json": (_schema, "schema_from", ("schema", "draft.csv", "--public", "-o", output)),
+        "hospital.skdp": (_release, "results", (*release_command, *limits)),
+        "p.csv": (_predict, "write_table", ("predict", "source.skdp", "target.csv", "-o", output)),
+    }[output]
+    original = getattr(module, name)
+
+    def meanwhile(*args, **settings):
+        Path(output).write_text("of somebody else")
+        return original(*args, **settings)
+
+    monkeypatch.setattr(module, name, meanwhile)
+    code, out, err = run(*command)
+    assert (code, out) == (1, "")
+    assert Path(output).read_text() == "of somebody else"
+    saved = list(folder.glob("hospital-*.skdp"))
+    assert len(saved) == (output == "hospital.skdp")
+    if saved:
+        assert f"saved as '{saved[0].name}'" in err
+        [(_, guarantee)] = PrivacyLedger.open("budget.json").entries
+        assert Release.load(saved[0]).guarantee == guarantee
+    else:
+        assert f"{output}': There is such a file already" in err
+    code, _, err = run(*command, "--force")
+    assert code == 0, err
+    assert Path(output).read_bytes() != b"of somebody else"
+    assert not list(folder.glob(".*"))
+
+
+def test_permissions_of_what_is_written(folder, run, release_command):
+    previous = os.umask(0o022)
+    try:
+        commands = {
+            "drawn.json": ("schema", "draft.csv", "--public", "-o", "drawn.json"),
+            "hospital.skdp": release_command,
+            "p.csv": ("predict", "hospital.skdp", "target.csv", "-o", "p.csv"),
+        }
+        for output, command in commands.items():
+            assert run(*command)[0] == 0
+            mode = stat.S_IMODE(Path(output).stat().st_mode)
+            assert mode == (0o600 if output == "p.csv" else 0o644)
+            Path(output).chmod(0o640)
+            assert run(*command, "--force")[0] == 0
+            assert stat.S_IMODE(Path(output).stat().st_mode) == 0o640
+    finally:
+        os.umask(previous)

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from skdp import Schema, TabularEncoder
-from skdp.commands._tables import by_schema, inferred, numbers, read_table
+from skdp.commands._tables import check_output, inferred, read_table, write_table
+from skdp.tabular import numbers
 
 SCHEMA = Schema.from_mapping(
     {
@@ -20,7 +21,7 @@ def write(path, text):
 
 
 def encoded(table):
-    return TabularEncoder(SCHEMA).fit_transform(by_schema(table, SCHEMA))
+    return TabularEncoder(SCHEMA).fit_transform(table)
 
 
 def test_cells_are_text_whatever_stands_around_them(tmp_path):
@@ -96,3 +97,42 @@ def test_no_message_repeats_what_a_parquet_file_calls_its_rows(tmp_path):
     with pytest.raises(ValueError, match=r"is no intact Parquet file") as error:
         read_table(path)
     assert "'x'" not in str(error.value)
+
+
+def test_outputs_that_are_refused(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    there = tmp_path / "there.csv"
+    there.touch()
+    refused = {"folder.csv": "is a folder", "there.csv": "is there already", "x.txt": "must end"}
+    for name, message in refused.items():
+        with pytest.raises(ValueError, match=message):
+            check_output(str(tmp_path / name), (".csv",), force=False, inputs=[])
+    assert check_output(str(there), (".csv",), force=True, inputs=[]) == there
+    (tmp_path / "link.csv").symlink_to(there)
+    with pytest.raises(ValueError, match="is also a file that is read"):
+        check_output(str(tmp_path / "link.csv"), (".csv",), force=True, inputs=[str(there)])
+
+
+FORMULAS = ['=HYPERLINK("http://x")', "@SUM(A1)", "+cmd|x", "-2+3", "\tx", "\rx"]
+HARMLESS = ["-1", "+1.5", "died", "a=b", "", "-inf", " =1"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_no_text_becomes_a_formula(tmp_path, ending):
+    path = tmp_path / f"t.{ending}"
+    frame = pd.DataFrame({"class": FORMULAS + HARMLESS, "x": -1.5, "n": -1})
+    assert write_table(frame, path, overwrite=False) == (ending == "csv")
+    if ending == "parquet":
+        pd.testing.assert_frame_equal(pd.read_parquet(path), frame, check_dtype=False)
+        return
+    written = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert written["class"].tolist() == [f"'{text}" for text in FORMULAS] + HARMLESS
+    assert set(written["x"]) == {"-1.5"}
+    assert set(written["n"]) == {"-1"}
+    assert not write_table(frame.iloc[len(FORMULAS) :], path, overwrite=True)
+
+
+def test_names_of_columns_are_no_formulas_either(tmp_path):
+    frame = pd.DataFrame({"=x": [1], "y": ["z"]})
+    assert write_table(frame, tmp_path / "t.csv", overwrite=False)
+    assert (tmp_path / "t.csv").read_text() == "'=x,y\n1,z\n"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp.datasets import _adult, load_adult, load_table
+from skdp.datasets import _tables, load_adult, load_table
 
 SCENARIO = {"label": "y", "columns": {"x": {}}, "labels_per_class": 2, "target_rows": 10}
 
@@ -122,7 +122,7 @@ def test_adult_is_the_table_of_the_files():
 
 
 def test_embedded_data_are_small_and_attributed():
-    folder = Path(_adult.__file__).parent / "data"
+    folder = Path(_tables.__file__).parent / "data"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 300_000
     for text in (load_adult.__doc__, (folder / "README.md").read_text()):
         assert "CC BY 4.0" in text

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
 from skdp.fuzzy._model import normalised_memberships
-from skdp.utils._kernels import inverse_squared_range
+from skdp.utils._kernel_regression import inverse_squared_range
 
 N_ITER = 30
 exactly = {"tol": 0.0, "max_iter": N_ITER}

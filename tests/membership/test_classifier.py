@@ -1,12 +1,17 @@
+"""Classifiers by nearest reconstruction."""
+
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skdp import CDMMA, CDMMAClassifier, OptimalDPNoise, WideCDMMAClassifier
+from skdp.membership import validate_training
 
 CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
 
@@ -153,3 +158,92 @@ def test_small_integer_types(split):
     expected = WideCDMMAClassifier(subset_size=60, **settings).fit(X, y).predict(X_test)
     model = WideCDMMAClassifier(subset_size=np.uint8(60), **settings).fit(X, y)
     assert_array_equal(model.predict(X_test), expected)
+
+
+CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
+
+
+def test_two_classes_give_one_column(split):
+    X, X_test, y, _ = split
+    two = y < 2
+    classifier = CDMMAClassifier(random_state=0).fit(X[two], np.array(["a", "b"])[y[two]])
+    errors = classifier.reconstruction_errors(X_test)
+    assert_allclose(classifier.decision_function(X_test), errors[:, 0] - errors[:, 1])
+    second = classifier.decision_function(X_test) > 0
+    assert_array_equal(classifier.predict(X_test) == "b", second)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_probabilities(cls, split):
+    X, X_test, y, y_test = split
+    classifier = cls(random_state=0).fit(X, y)
+    probabilities = classifier.predict_proba(X_test)
+    errors = classifier.reconstruction_errors(X_test)
+    assert_allclose(probabilities.sum(axis=1), 1)
+    ratios = np.log(probabilities[:, 0] / probabilities[:, 1])
+    assert_allclose(ratios, (errors[:, 1] - errors[:, 0]) / classifier.temperature_, rtol=1e-6)
+    assert_array_equal(
+        classifier.classes_[probabilities.argmax(axis=1)], classifier.predict(X_test)
+    )
+    assert log_loss(y_test, probabilities) < 0.3
+    odds = probabilities / probabilities.max(axis=1, keepdims=True)
+    assert_allclose(np.exp(classifier.log_odds(X_test)), odds)
+
+
+def test_minus_one_is_an_ordinary_class(split):
+    X, X_test, y, y_test = split
+    two, two_test = y < 2, y_test < 2
+    classifier = CDMMAClassifier(random_state=0).fit(X[two], 2 * y[two] - 1)
+    assert_array_equal(classifier.classes_, [-1, 1])
+    assert classifier.score(X_test[two_test], 2 * y_test[two_test] - 1) > 0.95
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_bad_input_is_named(cls, split):
+    X, _, y, _ = split
+    name = cls.__name__
+    with pytest.raises(ValueError, match=rf"'y' parameter of {name}.*one class: .*Add rows"):
+        cls().fit(X, np.ones(len(X)))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        cls().fit(np.where(X > 0.9, np.nan, X), y)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        cls().fit(np.where(X > 0.9, np.inf, X), y)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        cls().fit(sp.csr_matrix(X), y)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        cls().fit(X.astype(str).astype(object) + "!", y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        cls().fit(X, y[:-1])
+    fitted = cls(4, n_layers=1).fit(X, y)
+    with pytest.raises(ValueError, match="X has 63 features"):
+        fitted.predict(X[:, 1:])
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        fitted.predict(sp.csr_matrix(X))
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_queries_stay_finite(split, dtype):
+    X, X_test, y, _ = split
+    classifier = CDMMAClassifier(4, n_layers=1, random_state=0).fit(X.astype(dtype), y)
+    far = X_test[:5].astype(dtype) * dtype(1e30 if dtype == np.float32 else 1e250)
+    assert np.isfinite(classifier.decision_function(far)).all()
+    assert_allclose(classifier.predict_proba(far).sum(axis=1), 1)
+
+
+def test_labels_become_positions_of_classes():
+    classifier = CDMMAClassifier()
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    rows, class_indices = validate_training(classifier, X, ["b", "c", "b"])
+    assert_array_equal(rows, X)
+    assert_array_equal(class_indices, [0, 1, 0])
+    assert_array_equal(classifier.classes_, ["b", "c"])
+    assert classifier.dtype_ == np.float32
+    assert classifier.n_features_in_ == 2
+
+
+def test_the_number_of_classes_that_must_be_there_can_be_set():
+    X, y = np.zeros((2, 1)), ["a", "a"]
+    assert_array_equal(validate_training(CDMMAClassifier(), X, y, min_classes=1)[1], [0, 0])
+    with pytest.raises(ValueError, match="at least two classes, got one class"):
+        validate_training(CDMMAClassifier(), X, y)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skdp import MembershipMapping
-from skdp.utils._kernels import inverse_squared_range
+from skdp.utils._kernel_regression import inverse_squared_range
 
 N_ITER = 25
 # A tolerance of zero never stops early, so both sides do the same number of steps.

@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not insta
 
 from skdp import PrivacyGuarantee
 from skdp.neural import AdaptiveLaplaceClassifier
-from skdp.neural._perturbation import Perturbation
+from skdp.neural._training import Perturbation
+from skdp.privacy import Mechanism
 from skdp.privacy.audit import audit_membership, epsilon_lower_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -26,8 +27,10 @@ OVERFITTED = {
 
 
 def claim_of(epsilon):
-    claim = ("the paper's count, for one row", epsilon, 0.0, None, 64, "the network", "nothing")
-    return PrivacyGuarantee(*claim, unit="labelled record")
+    claim = (None, 64, "the network", "nothing")
+    stated = [Mechanism("any", epsilon)]
+    what = "the paper's count, for one row"
+    return PrivacyGuarantee(what, stated, *claim, unit="labelled record")
 
 
 def attacked(model, digits, guarantee):
@@ -76,7 +79,7 @@ def test_the_epsilon_of_a_row_is_neither_too_small_nor_much_too_large():
     for value, label in zip((0.0, 1.0), labels, strict=True):
         coefficients = torch.from_numpy(np.tile(label, (n, 1)))
         rows = torch.full((n, 2), value, dtype=torch.float64)
-        take = perturbation.of_all_rows(rows, coefficients, np.random.RandomState(int(value)))
+        take = perturbation.perturb(rows, coefficients, np.random.RandomState(int(value)))
         outputs = torch.cat(take(torch.arange(n)), dim=1).numpy()
         ratios.append(log_likelihood_ratio(outputs, scales, labels))
     threshold = 0.8 * perturbation.row_epsilon
@@ -124,7 +127,7 @@ def test_the_claim_about_sums_fails_for_noise_of_rows_alone(per_row):
     for value in (0.0, 1.0):  # of one row; the others are zero
         rows = torch.zeros(size * n if per_row else size, 1, dtype=torch.float64)
         rows[::size] = value
-        take = perturbation.of_all_rows(rows, torch.zeros(len(rows), 1), state)
+        take = perturbation.perturb(rows, torch.zeros(len(rows), 1), state)
         if per_row:
             sums.append(take(slice(None))[0].reshape(n, size).sum(dim=1).numpy())
         else:

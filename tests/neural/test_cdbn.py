@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch")
 
 import skdp.neural._cdbn as module
 from skdp.neural import PrivateCDBNClassifier
-from skdp.neural._perturbation import Perturbation
+from skdp.neural._belief_network import EnergyLayer
+from skdp.neural._training import Perturbation
 from skdp.privacy import PrivacyLeakWarning
 from skdp.privacy.audit import audit_membership, epsilon_lower_bound
 
@@ -95,8 +96,8 @@ def recorded(monkeypatch, **parameters):
     seen = {}
 
     class Recording(Perturbation):
-        def of_all_rows(self, rows, coefficients, random_state):
-            take = super().of_all_rows(rows, coefficients, random_state)
+        def perturb(self, rows, coefficients, random_state):
+            take = super().perturb(rows, coefficients, random_state)
             seen["exact"], seen["take"] = (rows, coefficients), take
             return take
 
@@ -139,12 +140,12 @@ def test_a_batch_shares_one_draw_of_label_noise(monkeypatch):
 def test_energies_of_a_batch_share_one_draw_of_each_layer_s_scale(monkeypatch):
     drawn = []
 
-    def contrast(self, visible, coefficients, generator):
+    def contrastive_divergence(self, visible, coefficients, generator):
         drawn.append((coefficients - self.coefficients).numpy())
         self.weight.grad = torch.zeros_like(self.weight)
         return 0.0
 
-    monkeypatch.setattr("skdp.neural._crbm.EnergyLayer.contrast", contrast)
+    monkeypatch.setattr(EnergyLayer, "contrastive_divergence", contrastive_divergence)
     estimator = small(
         epsilon=6.0, noise_per="batch", batch_size=20, pretrain_epochs=30, n_epochs=1, degree=9
     ).fit(ROWS, LABELS)

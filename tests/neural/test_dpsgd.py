@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 def settings(monkeypatch):
     """Record the noise multiplier that Opacus finds, and how many steps it makes."""
     found = {"steps": 0}
-    optimiser = opacus.optimizers.DPOptimizer
-    made, step = optimiser.__init__, optimiser.pre_step
+    optimizer = opacus.optimizers.DPOptimizer
+    made, step = optimizer.__init__, optimizer.pre_step
 
     def record(self, *args, **settings):
         found.update(multiplier=settings["noise_multiplier"], norm=settings["max_grad_norm"])
@@ -31,8 +31,8 @@ def settings(monkeypatch):
         found["steps"] += bool(done)
         return done
 
-    monkeypatch.setattr(optimiser, "__init__", record)
-    monkeypatch.setattr(optimiser, "pre_step", count)
+    monkeypatch.setattr(optimizer, "__init__", record)
+    monkeypatch.setattr(optimizer, "pre_step", count)
     return found
 
 

@@ -1,12 +1,20 @@
-"""Shapes and counts of networks, and what is refused."""
+"""Networks: shapes and counts, normalizations, and relevances, against slow formulas."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not installed")
 
-from skdp.neural import AdaptiveLaplaceClassifier
-from skdp.neural._network import Architecture, Network
+from skdp.neural import AdaptiveLaplaceClassifier, _adaptive_laplace, _network
+from skdp.neural._adaptive_laplace import budget_shares
+from skdp.neural._network import (
+    Architecture,
+    BatchCentering,
+    Network,
+    RangeNormalization,
+    ResponseNormalization,
+    relevances,
+)
 
 ARCHITECTURES = [
     Architecture(784, 10, (28, 28), (32, 64, 25), 5),
@@ -72,3 +80,219 @@ def test_a_kernel_is_of_no_account_without_an_image(rng, small):
     model = AdaptiveLaplaceClassifier(1e-3, kernel_size=4, **{**small, "random_state": None})
     model.fit(rng.rand(60, 3), np.arange(60) % 2)
     assert model.predict(rng.rand(5, 3)).shape == (5,)
+
+
+def test_response_normalization_is_equation_22(rng):
+    maps = np.maximum(rng.normal(0, 30, (2, 7, 3, 2)), 0)
+    expected = np.zeros_like(maps)
+    for row, k, i, j in np.ndindex(*maps.shape):
+        squares = sum(maps[row, m, i, j] ** 2 for m in range(max(0, k - 2), min(6, k + 2) + 1))
+        scale = (2 + 1e-4 * squares) ** 0.75
+        expected[row, k, i, j] = maps[row, k, i, j] / max(maps[row, k, i, j], scale)
+    found = ResponseNormalization()(torch.from_numpy(maps)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (expected < 1).any()
+    assert (expected == 1).any()
+
+
+def test_range_normalization_spans_0_to_1(rng):
+    units = torch.from_numpy(rng.normal(0, 5, (30, 4)))
+    found = RangeNormalization(4).double()(units)
+    low, high = units.amin(dim=0), units.amax(dim=0)
+    torch.testing.assert_close(found, (units - low) / (high - low), rtol=1e-12, atol=0)
+    assert RangeNormalization(1)(torch.full((5, 1), 3.0)).tolist() == [[0.0]] * 5
+
+
+@pytest.mark.parametrize("layer", [RangeNormalization(3), BatchCentering((3,))], ids=repr)
+def test_queries_are_normalized_one_by_one(layer, rng):
+    layer = layer.double()
+    layer(torch.from_numpy(rng.rand(50, 3)))
+    layer.eval()
+    queries = torch.from_numpy(rng.rand(8, 3))
+    together = layer(queries)
+    for query, expected in zip(queries, together, strict=True):
+        assert torch.equal(layer(query[None])[0], expected)
+
+
+def scores_of_training(architecture, normalization, rows):
+    torch.manual_seed(0)
+    network = Network(architecture, normalization).double().train()
+    return network(torch.from_numpy(rows))
+
+
+DENSE = Architecture(16, 3, None, (6, 5), 3)
+LAST_LAYER = Architecture(16, 3, None, (5,), 3)
+CONVOLUTION = Architecture(16, 3, (4, 4), (4, 4, 5), 3)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "normalization"),
+    [(LAST_LAYER, "response"), (LAST_LAYER, "batch"), (DENSE, "batch"), (CONVOLUTION, "batch")],
+)
+def test_noise_that_a_batch_shares_cancels(architecture, normalization, rng):
+    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
+    plain = scores_of_training(architecture, normalization, rows)
+    noisy = scores_of_training(architecture, normalization, rows + shared)
+    assert plain.std() > 0.01
+    torch.testing.assert_close(noisy, plain, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
+def test_noise_of_each_row_does_not_cancel(architecture, rng):
+    rows, noise = rng.rand(40, 16), rng.laplace(0, 100, (40, 16))
+    plain = scores_of_training(architecture, "batch", rows)
+    noisy = scores_of_training(architecture, "batch", rows + noise)
+    assert (plain - noisy).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
+def test_a_rectifier_below_the_normalization_keeps_shared_noise(architecture, rng):
+    # The paper's normalization follows the rectifier: it hides units and keeps their differences.
+    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
+    plain = scores_of_training(architecture, "response", rows)
+    noisy = scores_of_training(architecture, "response", rows + shared)
+    assert (plain - noisy).abs().max() > 0.01
+
+
+STABILIZER = 0.01
+NINE_COLUMNS = Architecture(9, 3, None, (6, 5, 4), 3)
+TWO_CHANNELS = Architecture(32, 3, (2, 4, 4), (3, 4, 5), 3)
+
+
+def make_network(architecture, normalization="response"):
+    torch.manual_seed(1)
+    network = Network(architecture, normalization).double().train()
+    network(torch.rand(50, architecture.n_features, dtype=torch.float64))
+    return network.eval()
+
+
+def as_matrix(layer, shape):
+    """Return weights and biases of an affine layer as of a dense one, entry by entry."""
+    weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+    if isinstance(layer, torch.nn.Linear):
+        return weight.T, bias
+    channels, height, width = shape
+    maps, _, size, _ = weight.shape
+    above = (-(-height // 2), -(-width // 2))
+    matrix = np.zeros((channels, height, width, maps, *above))
+    for m, c, i, j, a, b in np.ndindex(maps, channels, *above, size, size):
+        y, x = 2 * i + a - size // 2, 2 * j + b - size // 2
+        if 0 <= y < height and 0 <= x < width:
+            matrix[c, y, x, m, i, j] = weight[m, c, a, b]
+    flat = matrix.reshape(channels * height * width, -1)
+    return flat, np.repeat(bias, above[0] * above[1])
+
+
+def slow_relevances(network, row):
+    """Return the relevances of one row before they are brought to [0, 1], layer by layer."""
+    values, affine = torch.from_numpy(row)[None], []
+    for layer in network.layers():
+        if hasattr(layer, "weight"):
+            matrix, bias = as_matrix(layer, values.shape[1:])
+            x = values.detach().numpy().ravel()
+            z = x @ matrix + bias
+            np.testing.assert_allclose(z, layer(values).detach().numpy().ravel(), atol=1e-12)
+            affine.append((x, matrix, z))
+        values = layer(values)
+    scores = values[0].detach().numpy()
+    relevance = np.where(np.arange(len(scores)) == scores.argmax(), scores, 0)
+    for x, matrix, z in reversed(affine):
+        below = np.zeros(len(x))
+        for m, share in enumerate(relevance):
+            stable = z[m] + (STABILIZER if z[m] >= 0 else -STABILIZER)
+            for p in range(len(x)):
+                below[p] += x[p] * matrix[p, m] / stable * share
+        relevance = below
+    return relevance
+
+
+@pytest.mark.parametrize("normalization", ["response", "batch", "none"])
+@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS])
+def test_relevances_are_those_of_explicit_matrices(architecture, normalization, rng):
+    network = make_network(architecture, normalization)
+    rows = rng.rand(3, architecture.n_features)
+    found = relevances(network, torch.from_numpy(rows)).numpy()
+    assert found.max() == 1
+    for row, relevance in zip(rows, found, strict=True):
+        expected = slow_relevances(network, row)
+        expected = (expected - expected.min()) / (np.ptp(expected) or 1)  # of a constant one: 0
+        np.testing.assert_allclose(relevance, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS])
+def test_relevance_is_conserved_without_biases(architecture, rng, monkeypatch):
+    monkeypatch.setattr(_network, "_STABILIZER", 1e-12)
+    network = make_network(architecture)
+    below = torch.from_numpy(rng.rand(6, architecture.n_features))
+    for layer in network.layers():
+        above = layer(below)
+        if hasattr(layer, "weight"):
+            layer.bias.data.zero_()
+            relevance = torch.from_numpy(rng.normal(size=above.shape))
+            found = _network._propagate(layer, below, relevance)
+            assert found.shape == below.shape
+            # A unit of which no input is active has nothing to hand on.
+            active = layer(below).abs() > 1e-9
+            expected = (relevance * active).flatten(1).sum(dim=1)
+            torch.testing.assert_close(found.flatten(1).sum(dim=1), expected, rtol=1e-6, atol=1e-6)
+        below = above.detach()
+
+
+def test_another_row_moves_the_average_by_no_more_than_the_noise_is_for(rng):
+    network, n, d = make_network(NINE_COLUMNS), 8, 9
+    rows = torch.from_numpy(rng.rand(n, d))
+    average = relevances(network, rows).mean(dim=0)
+    moves = []
+    for _ in range(200):
+        neighbour = rows.clone()
+        neighbour[0] = torch.from_numpy(rng.randint(2, size=d).astype(float))
+        moves.append((relevances(network, neighbour).mean(dim=0) - average).abs().sum().item())
+    # d/n, half of the 2d/n by which the paper divides.
+    assert 0.3 * d / n < max(moves) <= d / n
+
+
+def test_the_noise_of_relevances_is_that_of_equation_12(rng, monkeypatch):
+    network, (n, d) = make_network(NINE_COLUMNS), (2500, 9)
+    rows = torch.from_numpy(rng.rand(n, d))
+    drawn = []
+
+    def record(values, scales, random_state):
+        drawn.append((values, scales))
+        return values
+
+    monkeypatch.setattr(_adaptive_laplace, "perturb_rows", record)
+    shares, spent = budget_shares(network, rows, 0.25, None)
+    [(values, scales)] = drawn
+    expected = relevances(network, rows).mean(dim=0)
+    torch.testing.assert_close(values[0], expected)
+    np.testing.assert_allclose(scales, np.full(d, 2 * d / (n * 0.25)), rtol=1e-12)
+    np.testing.assert_allclose(shares, expected.numpy() / expected.numpy().mean(), rtol=1e-9)
+    assert spent == 0.25 / 2 + d * 2.0**-24  # rounding to the grid of the noise
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, np.inf])
+def test_shares_are_positive_and_of_mean_1(epsilon, rng):
+    rows = torch.from_numpy(rng.rand(50, 9))
+    for seed in range(20):
+        state = np.random.RandomState(seed)
+        shares, _ = budget_shares(make_network(NINE_COLUMNS), rows, epsilon, state)
+        assert shares.shape == (9,)
+        assert (shares > 0).all()
+        assert shares.mean() == pytest.approx(1)
+
+
+def test_columns_that_matter_get_more_of_the_budget(rng):
+    network = make_network(Architecture(9, 3, None, (5,), 3))
+    network.hidden.weight.data[:, 4:] = 0
+    shares, _ = budget_shares(network, torch.from_numpy(rng.rand(50, 9)), np.inf, None)
+    assert np.ptp(shares[4:]) < 1e-6
+    assert np.ptp(shares[:4]) > 0.1
+
+
+def test_relevances_that_overflow_count_like_any_others():
+    network = make_network(NINE_COLUMNS)
+    for parameter in network.parameters():
+        parameter.data *= 1e160
+    found = relevances(network, torch.rand(5, 9, dtype=torch.float64))
+    assert bool(((found >= 0) & (found <= 1)).all())

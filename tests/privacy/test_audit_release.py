@@ -1,3 +1,4 @@
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -9,11 +10,12 @@ from scipy.stats import binom, norm
 from sklearn.base import BaseEstimator
 
 from skdp import DPStatisticsSource
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_epsilon, gaussian_sigma
+from skdp.noise import GaussianQueries
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import audit_release, released_statistics
 from skdp.privacy.audit._intervals import detectable_mu, mu_lower_bound
-from skdp.privacy.audit._release_audit import _with_canary, _Worlds
-from skdp.privacy.audit._released import best_direction
+from skdp.privacy.audit._release_audit import _find, _with_canary, _Worlds
+from skdp.privacy.audit._released import BestScore
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -39,17 +41,31 @@ class NoisyStatistics(BaseEstimator):
     """A source of sums with Gaussian noise, without grid or sampler: a stand-in.
 
     Records are rows of [0, 1]², less ½, clipped to half the length of a corner; with
-    groups, averaged within each. ``added`` of the noise that is claimed is added.
+    groups, averaged within each. ``added`` of the noise that is claimed is added, to counts,
+    sums and sums of products.
     """
 
-    def __init__(self, epsilon=1.0, *, added=1.0, losses=True, relation="add/remove", clips=True):
+    def __init__(
+        self,
+        epsilon=1.0,
+        *,
+        added=1.0,
+        losses=True,
+        relation="add/remove",
+        clips=True,
+        random_state=None,
+    ):
         self.epsilon = epsilon
         self.added = added
         self.losses = losses
         self.relation = relation
         self.clips = clips
+        self.random_state = random_state
 
     def fit(self, X, y, groups=None):
+        noise_of = generator
+        if self.random_state is not None:
+            noise_of = np.random.RandomState(self.random_state)
         Z = np.asarray(X, dtype=np.float64) - 0.5
         if self.clips:
             Z *= np.minimum(1, RADIUS / np.linalg.norm(Z, axis=1))[:, np.newaxis]
@@ -61,11 +77,11 @@ class NoisyStatistics(BaseEstimator):
         mu = 0.0
         if np.isfinite(self.epsilon):
             mu = distance(self.epsilon)
-            scale = self.added / mu / np.sqrt(SHARES)
-            counts += scale[0] * generator.normal(size=2)
-            sums += scale[1] * RADIUS * generator.normal(size=(2, 2))
+            scale = np.array(self.added) / mu / np.sqrt(SHARES)
+            counts += scale[0] * noise_of.normal(size=2)
+            sums += scale[1] * RADIUS * noise_of.normal(size=(2, 2))
             # Off the diagonal a product counts twice in the norm of a matrix.
-            noise = np.triu(generator.normal(size=(2, 2)) * np.sqrt([[1, 0.5], [0.5, 1]]))
+            noise = np.triu(noise_of.normal(size=(2, 2)) * np.sqrt([[1, 0.5], [0.5, 1]]))
             products += scale[2] * RADIUS**2 * (noise + np.triu(noise, 1).T)
         means = sums / counts[:, np.newaxis]
         covariance = (products - (means.T * counts) @ means) / counts.sum()
@@ -74,16 +90,15 @@ class NoisyStatistics(BaseEstimator):
             means=means,
             covariances=covariance[np.triu_indices(2)][np.newaxis].astype(np.float32),
         )
+        kind = "gaussian" if self.losses and mu else "any"
         guarantee = PrivacyGuarantee(
             mechanism="noisy statistics",
-            epsilon=self.epsilon,
-            delta=DELTA,
+            mechanisms=[Mechanism(kind, self.epsilon, DELTA)],
             sensitivity=None,
             n_features=2,
             covers="features and labels",
             excludes="nothing",
             unit="labelled record" if groups is None else "group",
-            losses=(PrivacyLoss("gaussian", mu),) if self.losses and mu else (),
             relation=self.relation,
         )
         self.release_ = SimpleNamespace(moments=moments, guarantee=guarantee)
@@ -100,7 +115,9 @@ def sums_of(X, y):
 
 def test_statistics_are_the_sums_that_moments_are_made_of():
     release = NoisyStatistics(np.inf).fit(ROWS, LABELS).release_
-    assert_allclose(released_statistics(release), sums_of(ROWS, LABELS), rtol=1e-5, atol=1e-5)
+    assert_allclose(
+        released_statistics(release)["moments"], sums_of(ROWS, LABELS), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_statistics_of_covariances_of_their_own_are_those_of_each_class():
@@ -109,7 +126,7 @@ def test_statistics_of_covariances_of_their_own_are_those_of_each_class():
     moments = SimpleNamespace(
         class_counts=np.array([150.0, 150.0]), means=means, covariances=np.array(covariances)
     )
-    statistics = released_statistics(SimpleNamespace(moments=moments))
+    statistics = released_statistics(SimpleNamespace(moments=moments))["moments"]
     for c, start in ((0, 6), (1, 9)):
         rows = ROWS[c == LABELS]
         assert_allclose(statistics[start : start + 3], (rows.T @ rows)[np.triu_indices(2)])
@@ -119,8 +136,12 @@ def test_the_direction_is_the_likelihood_ratio_of_normal_noise():
     rng = np.random.RandomState(0)
     mixing = rng.normal(size=(8, 8)) * 10.0 ** np.arange(-4, 4)[:, np.newaxis]
     covariance, d = mixing @ mixing.T, mixing @ rng.normal(size=8)
-    noise = rng.normal(size=(2, 2000, 8)) @ mixing.T
-    weights = best_direction(d, 5.0 + noise[0], 5.0 + d + noise[1])
+    noise = rng.normal(size=(2000, 2, 8)) @ mixing.T
+    fits = 5.0 + noise + np.stack([np.zeros(8), d])
+    # Of fits that share their noise, what is added is known; of others, it is estimated.
+    fits[:, 1] = fits[:, 0] + d
+    score = BestScore({"sums": fits, "noise": rng.normal(size=(2000, 2, 3))})
+    weights = score.weights[:8]
     # What it tells, in standard deviations, beside the most that any direction tells.
     found = weights @ d / np.sqrt(weights @ covariance @ weights)
     assert found > 0.99 * np.sqrt(d @ np.linalg.solve(covariance, d))
@@ -168,8 +189,8 @@ def test_the_bound_is_below_epsilon_and_within_a_factor_of_two(epsilon, n_trials
     assert_allclose(audit.epsilon_lower, gaussian_epsilon(1 / audit.mu_lower, DELTA))
     assert audit.event_epsilon_lower < audit.epsilon_lower
     assert epsilon < audit.epsilon_detectable < audit.epsilon_limit
-    assert f"tried:    one canary, {n_trials * 3 // 4} fits without" in str(audit)
-    assert "not refuted by these attacks" in audit.verdict
+    assert f"one canary of 1 row, {n_trials * 3 // 4} fits without" in str(audit)
+    assert "not refuted by this canary in moments, which detect at least" in audit.verdict
 
 
 @pytest.mark.parametrize(("epsilon", "n_trials"), [(1.0, 1500), (4.0, 300)])
@@ -229,7 +250,7 @@ def test_an_infinite_epsilon_claims_nothing():
 def test_what_cannot_be_audited_is_named():
     with pytest.raises(ValueError, match=r"'source'.*relation='replace-one'.*audit_membership"):
         audit_release(NoisyStatistics(relation="replace-one"), ROWS, LABELS, n_trials=100)
-    with pytest.raises(ValueError, match=r"'canary'.*adds nothing"):
+    with pytest.raises(ValueError, match=r"'canary'.*changes nothing"):
         audit_release(NoisyStatistics(), ROWS, LABELS, statistics=lambda release: np.zeros(2))
 
     class Ungrouped(NoisyStatistics):
@@ -242,19 +263,20 @@ def test_what_cannot_be_audited_is_named():
 
 def test_canaries_are_made_of_the_ends_of_columns():
     X, y = np.array([[0.0, 5.0], [1.0, 6.0], [0.2, 9.0]]), np.array(["ant", "ant", "bee"])
-    rows, labels = _with_canary(X, y, None)
+    rows, labels = _with_canary(X, y, None, 1)
     assert_allclose(rows, [*X.tolist(), [1.0, 9.0]])
     assert labels.tolist() == ["ant", "ant", "bee", "bee"]
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(colour=["red", "red", "blue"])
-    rows, labels = _with_canary(frame, y, None)
+    rows, labels = _with_canary(frame, y, None, 1)
     assert rows.iloc[-1].tolist() == [1.0, 9.0, "blue"]
     assert rows.dtypes.equals(frame.dtypes)
-    rows, labels = _with_canary(frame, y, (frame.iloc[:1], "centipede"))
+    rows, labels = _with_canary(frame, y, (frame.iloc[:1], "centipede"), 1)
     assert rows.iloc[-1].tolist() == frame.iloc[0].tolist()
     assert labels[-1] == "centipede"
 
 
-def test_the_source_of_statistics_keeps_its_word_to_persons():
+def test_the_source_of_statistics_keeps_its_word_to_persons(monkeypatch):
+    monkeypatch.setattr("os.urandom", np.random.RandomState(0).bytes)
     audit = audit_release(
         DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
         ROWS,
@@ -262,7 +284,7 @@ def test_the_source_of_statistics_keeps_its_word_to_persons():
         groups=np.arange(300) // 2,
         # Where the cosines of the columns, which moments do not have, are small.
         canary=([1 / 6, 1 / 6], 1),
-        n_trials=100,
+        n_trials=150,
         confidence=1 - 1e-6,
     )
     assert audit.guarantee.unit == "group"
@@ -270,12 +292,219 @@ def test_the_source_of_statistics_keeps_its_word_to_persons():
     assert audit.epsilon_lower > 1.0
 
 
+@pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
 def test_what_a_canary_adds_to_the_source_of_statistics_is_bounded_by_its_radius():
-    source = DPStatisticsSource(1.0, classes=[0, 1], radius=0.5)
+    source = DPStatisticsSource(np.inf, classes=[0, 1], radius=0.5)
     for canary in (([0.9, 0.5], 1), ([1e6, -1e6], 1)):
-        added = _Worlds(source, ROWS, LABELS, None, canary, released_statistics).contribution
+        worlds = _Worlds(source, ROWS, LABELS, None, canary, released_statistics)
+        without, with_canary = worlds.released([None], {})["moments"][0]
+        added = with_canary - without
         assert_allclose(added[:2], [0, 1], atol=1e-5)
         # One class alone changes, by half of 2x − 1, clipped, but for how much longer than
         # clipped ones rows are taken to be: 1.3 times here, and a little more with the canary.
         assert_allclose(added[2:4], 0, atol=3e-3)
         assert np.linalg.norm(2 * added[4:6] - added[1]) < 1.4 * 0.5
+
+
+def test_the_level_is_kept_however_many_statistics_there_are():
+    rng = np.random.RandomState(0)
+    mu, n = 1.0, 100
+    claim = NoisyStatistics(gaussian_epsilon(1 / mu, DELTA)).fit(ROWS, LABELS).release_.guarantee
+    refuted = 0
+    for _ in range(100):
+        parts = {name: rng.normal(size=(n, 2, 4)) for name in "abcd"}
+        parts["c"][:, 1, 0] += mu
+        learned = {name: part[: n // 4] for name, part in parts.items()}
+        tested = {name: part[n // 4 :] for name, part in parts.items()}
+        score = BestScore(learned)
+        evidence, *_ = _find(score(learned), score(tested), claim, 0.8)
+        refuted += evidence.refuted
+    assert refuted <= binom.ppf(0.99, 100, 0.2)
+
+
+def test_the_level_is_that_of_the_test_where_the_direction_is_known():
+    # Of one statistic nothing is lost by learning: the verdict is wrong nearly as often as it may.
+    rng = np.random.RandomState(0)
+    claim = NoisyStatistics(gaussian_epsilon(1, DELTA)).fit(ROWS, LABELS).release_.guarantee
+    for mu, low, high in ((1.0, 0.1, 0.2), (1.1, 0.3, 1.0)):
+        refuted = 0
+        for _ in range(200):
+            scores = rng.normal([0, mu], size=(800, 2))
+            refuted += _find(scores[:200], scores[200:], claim, 0.8)[0].refuted
+        assert low < refuted / 200 < high
+
+
+def test_a_leak_that_is_rare_and_total_is_found_by_events():
+    class Rare(NoisyStatistics):
+        def fit(self, X, y, groups=None):
+            super().fit(X, y)
+            if generator.rand() < 0.2:
+                self.release_.moments.class_counts = np.bincount(y) + 1000.0 * (len(y) > 300)
+            return self
+
+    audit = audit_release(Rare(1.0), ROWS, LABELS, n_trials=2000)
+    assert audit.mu_lower < 2 * distance(1.0)  # that alone would hardly do
+    assert audit.epsilon_lower == audit.event_epsilon_lower > 2
+    assert not audit.passed
+
+
+# Bugs that are planted in sources of statistics.
+
+
+def normal_noise(monkeypatch, factor=lambda name: 1.0, same=()):
+    """Let queries add normal noise, quickly drawn and seeded, times a factor by their names.
+
+    Those in ``same`` begin with the same noise.
+    """
+    entropy = np.random.RandomState(0)
+    monkeypatch.setattr("os.urandom", entropy.bytes)
+
+    def add(queries, name, values, sensitivity, scales=1.0):
+        seed = queries._bits.draw(2)
+        if name in same:
+            queries.kept = seed = getattr(queries, "kept", seed)
+        noise = np.random.default_rng(seed).normal(size=values.shape) * scales
+        noise *= queries.deviation(name, sensitivity) * factor(name)
+        return values + np.rint(noise).astype(np.int64)
+
+    monkeypatch.setattr(GaussianQueries, "add", add)
+
+
+def audit_source(
+    epsilon, n_trials, source=DPStatisticsSource, model="linear", n_rows=200, person=0
+):
+    rng = np.random.RandomState(0)
+    X = rng.rand(n_rows, 2)
+    y = (X[:, 0] + 0.3 * rng.randn(n_rows) > 0.5).astype(int)
+    groups = np.arange(n_rows) // person if person else None
+    unit = "group" if person else "record"
+    source = source(epsilon, classes=[0, 1], model=model, privacy_unit=unit)
+    return audit_release(source, X, y, groups=groups, n_trials=n_trials)
+
+
+class ExactScores(DPStatisticsSource):
+    def fit(self, X, y, groups=None):
+        super().fit(X, y)
+        exact = DPStatisticsSource(np.inf, classes=[0, 1], model=self.model).fit(X, y)
+        self.release_ = replace(self.release_, linear=exact.release_.linear)
+        return self
+
+
+class ExactSizes(DPStatisticsSource):
+    def fit(self, X, y, groups=None):
+        super().fit(X, y)
+        moments = replace(self.release_.moments, effective_sizes=np.bincount(y).astype(float))
+        self.release_ = replace(self.release_, moments=moments)
+        return self
+
+
+class Unweighed(DPStatisticsSource):
+    """Takes each row of a person for a person."""
+
+    def fit(self, X, y, groups=None):
+        return super().fit(X, y, np.arange(len(y)))
+
+
+@pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
+def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
+    normal_noise(monkeypatch)
+    audit = audit_source(10.0, 120, model=model)
+    assert audit.passed
+    assert audit.epsilon_lower > 0.1
+    seen = {"linear": ("linear",), "mixtures": ("subspace", "mixtures"), "regression": ("linear",)}
+    assert audit.parts == ("moments", *seen[model])
+    assert f"not refuted by this canary in {', '.join(audit.parts)}, which" in audit.verdict
+
+
+@pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
+def test_exact_scores_are_found_out(monkeypatch):
+    normal_noise(monkeypatch)
+    assert not audit_source(1.0, 100, ExactScores).passed
+
+
+def test_exact_effective_sizes_are_found_out(monkeypatch):
+    normal_noise(monkeypatch)
+    assert not audit_source(1.0, 100, ExactSizes).passed
+
+
+def test_gradients_without_noise_are_found_out(monkeypatch):
+    normal_noise(monkeypatch, lambda name: name != "gradients")
+    assert not audit_source(10.0, 100, model="regression", n_rows=2000).passed
+
+
+def test_mixtures_without_noise_are_found_out(monkeypatch):
+    learned = ("class ", "step ", "component ")
+    normal_noise(monkeypatch, lambda name: not name.startswith(learned))
+    assert not audit_source(10.0, 300, model="mixtures").passed
+
+
+def test_noise_of_the_total_that_is_used_again_is_found_out(monkeypatch):
+    normal_noise(monkeypatch, same=("total", "contrast"))
+    assert not audit_source(10.0, 250, n_rows=2000).passed
+
+
+def test_rows_of_a_person_that_are_not_weighed_are_found_out(monkeypatch):
+    normal_noise(monkeypatch)
+    assert audit_source(1.0, 100, person=2).passed
+    audit = audit_source(1.0, 100, Unweighed, person=2)
+    assert not audit.passed
+    assert "one canary of 10 rows" in str(audit)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        (np.sqrt(0.5),) * 3,  # shares spent twice
+        (1.0, np.sqrt(0.5), 1.0),  # that of the sums alone
+        (1.0, 1.0, 0.5),  # second moments' noise halved
+        (0.5, 1.0, 1.0),
+    ],
+)
+def test_too_little_noise_is_found_out_at_the_default_number_of_trials(added):
+    scores = NoisyStatistics(10.0, added=added)
+    assert not audit_release(scores, ROWS, LABELS).passed
+
+
+@pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
+@pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
+def test_every_released_number_is_among_the_statistics(model):
+    source = DPStatisticsSource(8.0, classes=[0, 1], model=model, random_state=0)
+    release = source.fit(ROWS, LABELS).release_
+    before = released_statistics(release)
+    parts = {f.name: getattr(release, f.name) for f in fields(release)}
+    assert set(before) == {"moments", "linear", "subspace", "mixtures"} & {
+        name for name, part in parts.items() if part is not None
+    }
+    for name in before:
+        part = parts[name]
+        for field in fields(part):
+            array = getattr(part, field.name)
+            # The basis is public; how many components a class has is seen by their weights.
+            if not isinstance(array, np.ndarray) or field.name == "class_indices":
+                assert array is None or is_dataclass(array) or field.name == "class_indices"
+                continue
+            for place in np.ndindex(array.shape):
+                other = array.copy()
+                other[place] = 1.25 * other[place] + 0.5
+                moved = SimpleNamespace(**parts | {name: replace(part, **{field.name: other})})
+                after = released_statistics(moved)[name]
+                assert not np.allclose(after, before[name], rtol=1e-6, atol=0), field.name
+
+
+def test_a_person_is_as_many_rows_as_are_given():
+    X, y = np.zeros((4, 2)), np.array([0, 0, 1, 1])
+    rows, labels = _with_canary(X, y, ([[1.0, 2.0], [3.0, 4.0]], [1, 0]), 10)
+    assert_allclose(rows[4:], [[1.0, 2.0], [3.0, 4.0]])
+    assert labels[4:].tolist() == [1, 0]
+    rows, labels = _with_canary(X, y, None, 10)
+    assert rows.shape == (14, 2)
+    with pytest.raises(ValueError, match="has 2 rows, but the guarantee is about one record"):
+        audit_release(NoisyStatistics(), ROWS, LABELS, canary=([[1.0, 2.0], [3.0, 4.0]], 0))
+
+
+def test_statistics_of_another_length_each_time_are_refused():
+    def found(release):
+        return np.zeros(1 + int(release.moments.class_counts[0] > 150))
+
+    with pytest.raises(ValueError, match=r"as many numbers for each release, got 1 and 2"):
+        audit_release(NoisyStatistics(), ROWS, LABELS, statistics=found, n_trials=100)

@@ -11,7 +11,7 @@ import pytest
 from skdp import DeepFuzzyClassifier, Release
 from skdp.utils._storage import load_arrays, save_arrays
 
-RELEASE = Path(__file__).parent / "data" / "version5_papers.skdp"
+RELEASE = Path(__file__).parent / "data" / "version1_papers.skdp"
 MIB = 2**20
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skdp import DPTransferClassifier, Release
+from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 from skdp.utils._storage import load_arrays, save_arrays
 
 DATA = Path(__file__).parent / "data"
-FILES = [DATA / f"version5_{name}.skdp" for name in ("denoised", "papers", "table", "mixtures")]
+FILES = [DATA / f"version1_{name}.skdp" for name in ("denoised", "papers", "table", "mixtures")]
 ROWS = np.random.RandomState(0).rand(12, 4) * [3.0, 1.0, 1.0, 1.0]
 N_BLOCKS, N_EACH = 10, 500
 
@@ -174,7 +174,12 @@ def learn_from(release, k):
     strategy = ["noise_aware", "alignment", "multitask"][k % 3]
     if strategy != "noise_aware" and None in (release.row_classifier, release.alignment):
         strategy = "noise_aware"
-    model = DPTransferClassifier(release, strategy=strategy, n_components=1, random_state=0)
+    model = DPTransferClassifier(
+        release,
+        strategy=strategy,
+        self_training=SelfTrainingSchedule(n_components=1),
+        random_state=0,
+    )
     problem = None
     try:
         model.fit(rows, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyLeakWarning
-from skdp.source import class_list
+from skdp.source._plan import class_list
 from skdp.tabular import as_schema
 
 
@@ -28,6 +28,11 @@ def test_a_list_is_taken_as_it_is(given):
         ([1, "a"], "all numbers or all text"),
         ([[1, 2], [3, 4]], "all numbers or all text"),
         (np.array(["2020-01-01", "2021-01-01"], "M8[D]"), "all numbers or all text"),
+        (["7", "007"], "lists '7' and '007', which programs that read tables take for the same"),
+        ([0.1, np.float32(0.1)], "take for the same"),
+        ([2**53, 2**53 + 1], "take for the same"),
+        (["TRUE", "1"], "take for the same"),
+        (["NA", "DE"], "lists 'NA', which marks missing values in tables. Spell them"),
     ],
 )
 def test_what_is_no_list_of_classes_is_refused(given, message):
@@ -48,9 +53,9 @@ def test_the_schema_may_list_them():
 
 
 def test_names_that_are_taken_from_y_warn():
-    with pytest.warns(PrivacyLeakWarning, match="names of the classes from y"):
-        classes = class_list(None, None, np.array([3, 1, 3]))
-    assert classes.tolist() == [1, 3]
+    for y, expected in (([3, 1, 3], [1, 3]), (["1", "b", "01", "1.0"], ["01", "b"])):
+        with pytest.warns(PrivacyLeakWarning, match="names of the classes from y"):
+            assert class_list(None, None, np.array(y)).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from skdp import Schema, TabularEncoder
 from skdp.datasets import load_table
-from skdp.tabular import as_schema, fitted_encoder
+from skdp.tabular import as_schema, encode_table, fitted_encoder
 
 SCHEMA = {
     "age": {"type": "numeric", "low": 20, "high": 100},
@@ -87,17 +87,19 @@ def test_nothing_is_learned_from_rows(rng):
 def test_rows_do_not_depend_on_other_rows():
     schema = {
         "number": {"type": "numeric", "low": 0, "high": 10},
-        "flag": {"type": "category", "categories": ["1", "True", "5"]},
+        "flag": {"type": "category", "categories": ["1", "X01", "5"]},
     }
     cells = [True, 1, 1.0, "1", "True", 5, 1j, "5.0", 2**53 + 1, None, b"5", Decimal(5), 0.1]
-    encoder = TabularEncoder(schema)
+    cells += ["0x5", " 5", "TRUE", "X01", b"X01", np.float32(0.1), "nan", "", "1e0"]
+    schema = as_schema(schema)
     for order in (cells, cells[::-1]):
-        frame = pd.DataFrame({name: pd.Series(order, dtype=object) for name in schema})
-        encoded = encoder.fit_transform(frame)
+        frame = pd.DataFrame({name: pd.Series(order, dtype=object) for name in schema.names})
+        encoded = encode_table(schema, frame)
+        assert_array_equal(TabularEncoder(schema).fit_transform(frame), encoded)
         for i, cell in enumerate(order):
-            alone = pd.DataFrame({name: pd.Series([cell]) for name in schema})
+            alone = pd.DataFrame({name: pd.Series([cell]) for name in schema.names})
             if alone["flag"].dtype.kind != "c":
-                assert_array_equal(encoder.transform(alone)[0], encoded[i])
+                assert_array_equal(encode_table(schema, alone)[0], encoded[i])
 
 
 @pytest.mark.filterwarnings("error")
@@ -344,4 +346,5 @@ def test_no_row_decides_the_type_of_objects(value):
 
 def test_an_array_of_objects_keeps_its_type():
     encoder = fitted_encoder({"x": {"type": "numeric", "low": 0, "high": 1}})
-    assert encoder.transform(np.array([[10**400], [1]], dtype=object)).tolist() == [[0.5], [1.0]]
+    values = np.array([[10**400], [-(10**400)], ["1e400"], [0.5], ["x"]], dtype=object)
+    assert encoder.transform(values).ravel().tolist() == [1.0, 0.0, 1.0, 0.5, 0.5]

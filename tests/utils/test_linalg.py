@@ -1,9 +1,11 @@
+"""Principal directions, distances, and positions as slices."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
-from skdp.utils._linalg import principal_directions, squared_distances
+from skdp.utils._linalg import as_slice, principal_directions, squared_distances
 
 
 @pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
@@ -36,3 +38,16 @@ def test_the_largest_entry_of_a_direction_is_positive(rng):
 def test_squared_distances_are_between_corresponding_rows(rng):
     Y, Z = rng.randn(2, 20, 5)
     assert_allclose(squared_distances(Y, Z), ((Y - Z) ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("positions", [[], [0], [3], [0, 1, 2], [4, 5]])
+def test_positions_that_follow_each_other_are_a_slice(positions):
+    index = as_slice(np.array(positions, dtype=int))
+    assert isinstance(index, slice)
+    assert np.arange(10)[index].tolist() == positions
+
+
+@pytest.mark.parametrize("positions", [[1, 3], [2, 1], [1, 1], [2, 0, 1], [0, 2, 2]])
+def test_others_stay_as_they_are(positions):
+    positions = np.array(positions)
+    assert as_slice(positions) is positions

@@ -1,9 +1,11 @@
+"""Pools of tasks: results in order, one thread of BLAS, and seeds drawn beforehand."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info
 
-from skdp.utils._parallel import map_rows, run_tasks
+from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 
 
 def blas_threads(_=None):
@@ -59,3 +61,11 @@ def test_map_rows_casts_block_by_block():
     out = map_rows(function, X, values_per_row=4, dtype=np.float32)
     assert set(seen) == {np.dtype(np.float32)}
     assert_array_equal(out, np.ones(1500, dtype=np.float32))
+
+
+def test_seeds_are_those_of_scikit_learn():
+    bound = np.iinfo(np.int32).max
+    seeds = draw_seeds(np.random.RandomState(0), 50)
+    assert_array_equal(seeds, np.random.RandomState(0).randint(bound, size=50))
+    assert draw_seeds(np.random.RandomState(0)) == seeds[0]
+    assert seeds.min() >= 0

@@ -1,7 +1,9 @@
+"""Checks of magnitudes and names, and text that does nothing to a terminal."""
+
 import numpy as np
 import pytest
 
-from skdp.utils._validation import check_magnitude, stored_array
+from skdp.utils._validation import check_magnitude, checked_subset, inline
 
 
 @pytest.mark.parametrize("largest", [0.0, 1e-11, 1.0, -1e11])
@@ -15,30 +17,26 @@ def test_other_magnitudes_are_refused_by_name(largest):
         check_magnitude(np.array([0.0, largest]), "y")
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (None, 2), (None, None)])
-def test_stored_arrays_of_the_right_kind_are_returned_as_they_are(shape):
-    array = np.ones((3, 2), dtype=np.float32)
-    assert stored_array({"a": array}, "a", np.float32, shape) is array
+@pytest.mark.parametrize("names", [["c", "a"], ("c", "a"), iter("ca"), np.array(["c", "a"])])
+def test_names_keep_their_order(names):
+    assert checked_subset("f", names, ["a", "b", "c"]) == ("c", "a")
 
 
 @pytest.mark.parametrize(
-    "array",
+    ("names", "message"),
     [
-        None,
-        [[1.0, 1.0]],
-        np.ones((3, 3)),
-        np.ones((3, 2, 1)),
-        np.ones((0, 2)),
-        np.ones((3, 2), dtype=np.float32),
-        np.ones((3, 2), dtype=complex),
-        np.ones((3, 2), dtype=object),
-        np.full((3, 2), "x"),
-        np.full((3, 2), np.nan),
-        np.full((3, 2), -np.inf),
+        ("a", r"'names' parameter of f must be a list of names, got 'a'. Pass \['a'\]"),
+        (7, "must be a list of names, got 7"),
+        ([], "is empty. Name one"),
+        (["a", "d", 5], r"unknown columns, \['d', 5\]. Use some of \['a', 'b'\]"),
+        (["b", "a", "b"], r"columns \['b'\] more than once"),
     ],
 )
-def test_other_stored_arrays_are_refused_by_name(array):
-    with pytest.raises(ValueError, match=r"array 'a' is not .*float64 .*shape \(any, 2\)"):
-        stored_array({"a": array}, "a", float, (None, 2))
-    with pytest.raises(ValueError, match="array 'b'"):
-        stored_array({"a": array}, "b", float, (None, 2))
+def test_what_is_no_subset_is_named(names, message):
+    with pytest.raises(ValueError, match=message):
+        checked_subset("f", names, ["a", "b"])
+
+
+def test_only_what_does_not_print_is_escaped():
+    assert inline("ε ≤ 1") == "ε ≤ 1"
+    assert inline("a\r\x1b[2J\n\x07") == "a\\r\\x1b[2J\\n\\x07"

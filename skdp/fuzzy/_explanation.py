@@ -1,0 +1,102 @@
+"""Rules as sentences, and what they and the columns say of a prediction."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from skdp.tabular import Explanation
+
+
+@dataclass(frozen=True)
+class FuzzyRule:
+    """One rule of the classifier, SERUMS D3.1 (2019), equation (2.165).
+
+    Parameters
+    ----------
+    participant : object
+        Name of the participant whose rows the fuzzy set was learned from; None without names.
+
+    label : object
+        The class.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FuzzyRule
+    >>> print(FuzzyRule("ward 3", "sitting"))
+    if a row is like class 'sitting' of participant 'ward 3', then it is of class 'sitting'
+    """
+
+    participant: Any
+    label: Any
+
+    def __str__(self):
+        whose = "" if self.participant is None else f" of participant {self.participant!r}"
+        return f"if a row is like class {self.label!r}{whose}, then it is of class {self.label!r}"
+
+
+@dataclass(frozen=True)
+class FiredRule:
+    """A rule and the degree to which a row fires it.
+
+    Parameters
+    ----------
+    membership : float
+        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Near 1
+        for all rules where rows are short.
+
+    rule : FuzzyRule
+        The rule.
+
+    share : float
+        The same relative to all rules: exp(−error/T), as probabilities have it, over its sum over
+        all rules.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FiredRule, FuzzyRule
+    >>> print(FiredRule(0.999, FuzzyRule(None, 3), 0.75))
+    0.7500: if a row is like class 3, then it is of class 3
+    """
+
+    membership: float
+    rule: FuzzyRule
+    share: float
+
+    def __str__(self):
+        return f"{self.share:.4f}: {self.rule}"
+
+
+@dataclass(frozen=True)
+class FuzzyExplanation(Explanation):
+    """What decided a prediction of :class:`~skdp.DeepFuzzyClassifier`.
+
+    An :class:`~skdp.tabular.Explanation`, with what fuzzy rules have besides.
+
+    Parameters
+    ----------
+    label, probability, runner_up, odds, columns, named, precision
+        See :class:`~skdp.tabular.Explanation`.
+
+    rules : tuple of FiredRule
+        The strongest first.
+
+    error_differences : tuple of float
+        For each of ``columns``, how much more squared error it has when the runner-up
+        reconstructs the row than when the predicted class does. They add up to the difference of
+        the classes' errors, which decides with ``error_scale="shared"``.
+    """
+
+    rules: tuple
+    error_differences: tuple
+
+    def to_frame(self):
+        """Return one row for each column.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_columns, 8)
+            As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+        """
+        return super().to_frame().assign(error_difference=self.error_differences)
+
+    def __str__(self):
+        return "\n".join([super().__str__(), "shares of the rules:", *map(str, self.rules)])

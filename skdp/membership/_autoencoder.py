@@ -1,0 +1,274 @@
+"""What all autoencoders share: nearest reconstruction, public methods, fits of many at once."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.utils._kernel_regression import COUNT_OR_FRACTION
+from skdp.utils._linalg import squared_distances
+from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
+from skdp.utils._sklearn import Interval
+
+
+def nearest(candidates, Y, keep=None):
+    """Reduce reconstructions to the one nearest to each row.
+
+    Parameters
+    ----------
+    candidates : iterable of (code, reconstruction)
+        Arrays with one row for each row of Y, produced one pair at a time.
+
+    Y : ndarray of shape (n_samples, n_features)
+        Rows to be reconstructed.
+
+    keep : callable, default=None
+        ``keep(code, reconstruction)`` gives the array whose rows are kept where that
+        candidate wins.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_samples,)
+        Least squared reconstruction errors.
+
+    kept : ndarray or None
+        Rows of ``keep`` for the winners.
+    """
+    errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
+    for code, reconstruction in candidates:
+        distances = squared_distances(Y, reconstruction)
+        wins = distances < errors
+        errors[wins] = distances[wins]
+        if keep is not None:
+            value = keep(code, reconstruction)
+            kept = value if kept is None else np.where(_column(wins, value), value, kept)
+    return errors, kept
+
+
+def _column(flags, like):
+    """Reshape one flag a row so that it broadcasts over the other axes of an array."""
+    return flags.reshape(-1, *[1] * (like.ndim - 1))
+
+
+def take_output(code, reconstruction):
+    """Keep the reconstruction; for :func:`nearest`."""
+    return reconstruction
+
+
+def check_codes(autoencoder, X):
+    """Return codes for an ``inverse_transform``, checked.
+
+    Parameters
+    ----------
+    autoencoder : BaseAutoencoder
+        Fitted, with ``n_components_``.
+
+    X : array-like of shape (n_samples, n_components)
+        Codes.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples, n_components)
+        In the dtype of the autoencoder.
+
+    Raises
+    ------
+    ValueError
+        When they are not finite or not of that shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import CDMMA
+    >>> from skdp.membership import check_codes
+    >>> autoencoder = CDMMA(random_state=0).fit(np.eye(3))
+    >>> check_codes(autoencoder, [[1, 2]])
+    array([[1., 2.]])
+    """
+    codes = check_array(X, dtype=autoencoder.dtype_)
+    if codes.shape[1] != autoencoder.n_components_:
+        raise ValueError(
+            f"The codes passed to inverse_transform must have {autoencoder.n_components_} "
+            f"columns, got {codes.shape[1]}. Pass what transform returned."
+        )
+    return codes
+
+
+class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The public methods of all autoencoders, given ``candidates`` and ``dtype_``."""
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_inducing": COUNT_OR_FRACTION,
+        "random_state": ["random_state"],
+    }
+
+    def reconstruct(self, X):
+        """Return the reconstruction of X: where there are candidates, the nearest one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to reconstruct.
+
+        Returns
+        -------
+        X_reconstructed : ndarray of shape (n_samples, n_features)
+            In the floating dtype of the training data.
+        """
+        return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
+
+    def reconstruct_block(self, Y):
+        """Return the reconstruction of a block of rows, without checks and in one piece.
+
+        For callers that check their rows and divide them into blocks themselves.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Validated rows, in the dtype in which to compute.
+
+        Returns
+        -------
+        reconstructed : ndarray of shape (n_rows, n_features)
+            For each row the nearest candidate.
+        """
+        return nearest(self.candidates(Y), Y, take_output)[1]
+
+    def reconstruction_error(self, X):
+        """Return the squared Euclidean distance of each row from its reconstruction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to reconstruct.
+
+        Returns
+        -------
+        error : ndarray of shape (n_samples,)
+            In squared units of X, summed over features.
+        """
+        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y)[0], X)
+
+    def transform(self, X):
+        """Encode X: the coordinates that the layer whose output is taken reads.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to encode.
+
+        Returns
+        -------
+        code : ndarray of shape (n_samples, `n_components_`)
+            Principal coordinates, those that the layer does not read being zero.
+        """
+
+        def keep(code, output):
+            padded = np.zeros((len(code), self._n_features_out), dtype=code.dtype)
+            padded[:, : code.shape[1]] = code
+            return padded
+
+        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y, keep)[1], X)
+
+    def _map_rows(self, compute, X, extra=0):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="numeric", reset=False)
+        return map_rows(
+            compute,
+            X,
+            values_per_row=self.values_per_row() + extra,
+            dtype=self.dtype_,
+            n_jobs=getattr(self, "n_jobs", None),
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def with_parameters_of(estimator, kind, random_state=None):
+    """Return an unfitted autoencoder of a kind, with the parameters that an estimator has too."""
+    names = kind().get_params(deep=False)
+    shared = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return kind(**{**shared, "random_state": random_state})
+
+
+def kmeans_partition(X, n_subsets, random_state):
+    """Return the row indices of each of n_subsets non-empty clusters of X."""
+    if n_subsets == 1:
+        return [np.arange(len(X))]
+    labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
+    subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
+    return [rows for rows in subsets if rows.size]
+
+
+def _fit(autoencoder, Y):
+    return autoencoder.fit(Y)
+
+
+def fit_autoencoders(estimator, kind, sets):
+    """Fit one autoencoder for each subset of each set of rows, all of them in one flat pool.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``random_state`` gives all seeds before anything runs in parallel, its ``n_jobs``
+        is the size of the pool, and its ``verbose``, if it has one, prints progress. With a
+        ``subset_size`` a set of N rows is split by k-means into ⌈N / subset_size⌉ subsets;
+        None never splits. The autoencoders have its other parameters, as far as they take them.
+
+    kind : type
+        Of the autoencoders.
+
+    sets : list of ndarray
+        Rows, such as those of each class.
+
+    Returns
+    -------
+    autoencoders : list of list of autoencoders
+        Those of each set.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import CDMMA, WideCDMMA
+    >>> from skdp.membership import fit_autoencoders
+    >>> X, y = load_digits(return_X_y=True)
+    >>> wide = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0)
+    >>> groups = fit_autoencoders(wide, CDMMA, [X[y == 0] / 16, X[y == 1] / 16])
+    >>> [len(group) for group in groups]
+    [2, 2]
+    """
+    random_state = check_random_state(estimator.random_state)
+    size = estimator.subset_size
+    counts = [1 if size is None else -(-len(Y) // int(size)) for Y in sets]
+    seeds = draw_seeds(random_state, len(sets))
+    partitions = run_tasks(
+        kmeans_partition,
+        zip(sets, counts, seeds, strict=True),
+        len(sets),
+        n_jobs=estimator.n_jobs,
+    )
+    jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
+    seeds = draw_seeds(random_state, len(jobs))
+    fitted = run_tasks(
+        _fit,
+        (
+            (with_parameters_of(estimator, kind, seed), sets[k][rows])
+            for (k, rows), seed in zip(jobs, seeds, strict=True)
+        ),
+        len(jobs),
+        n_jobs=estimator.n_jobs,
+        verbose=getattr(estimator, "verbose", 0),
+        label=type(estimator).__name__,
+        unit="autoencoders",
+    )
+    autoencoders: list[list] = [[] for _ in sets]
+    for (k, _), autoencoder in zip(jobs, fitted, strict=True):
+        autoencoders[k].append(autoencoder)
+    return autoencoders

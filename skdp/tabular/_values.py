@@ -1,0 +1,288 @@
+"""The canonical form of a value: what a cell of a table means, whatever type its column has.
+
+Programs that read tables choose the type of a column by all its cells: one cell "X01" makes text
+of the numbers 7 and 0.1 in all other rows, "007" and "0.10" as they were written. What a cell is
+taken for must not depend on other rows, so values are the same if any reader may turn one into
+the other:
+
+- Numbers, truth values, and text that is one of these, are numbers: 7, 7.0, "7", "007", " 7" and
+  "7e0" are one value, 1, True and "TRUE" another. Whole numbers are compared as float64 ones,
+  which a missing value in their column makes of them, and fractions as float32 ones.
+- None, NaN, NA, NaT, blank text, and text by which readers mark a missing value, are missing.
+- Dates and times are their ISO text, "12:30" is "12:30:00"; bytes are the text in UTF-8.
+- All other text is compared as it is, white space and case included.
+"""
+
+import math
+import re
+from contextlib import suppress
+from datetime import datetime, time
+from decimal import Decimal
+from itertools import compress
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from skdp.utils._private_data import as_elements
+
+# What pandas and Arrow take for a missing value in CSV files, and what these are as text.
+_MISSING = frozenset(
+    [
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+        *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "n/a", "nan", "null"),
+    ]
+)
+_TRUTHS = {"true": 1.0, "false": 0.0}
+# Arrow reads these as numbers of 64 bits, the first of which is the sign.
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
+# Types of which equal values are the same, 1 and True too, and are looked at once.
+_PLAIN = frozenset({str, int, float, bool})
+# Elements of an array that are Python's objects at a time (rule of thumb).
+_AT_ONCE = 2**16
+
+
+def canonical(value):
+    """Return a float for a number or truth value, a text for others, None for a missing one.
+
+    Examples
+    --------
+    >>> from skdp.tabular._values import canonical
+    >>> [canonical(value) for value in (7, "007", True, "TRUE", "0.10", "X01", "NA")]
+    [7.0, 7.0, 1.0, 1.0, 0.10000000149011612, 'X01', None]
+    """
+    if isinstance(value, bytes):
+        value = _decoded(value)
+    if value is None or value is pd.NA:
+        return None
+    if not (isinstance(value, str) or _is_number(value)):
+        try:
+            value = str(value)
+        except Exception:  # whatever objects of strange types raise, it may quote them
+            return None
+    number = as_number(value)
+    if not math.isnan(number):
+        whole = number.is_integer() or math.isinf(number)
+        return number if whole else float(np.float32(number))
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    missing = text in _MISSING or text.lower().lstrip("+-") == "nan"
+    return None if missing else _as_iso(text) or str(value)
+
+
+def as_number(value):
+    """Return a value as a float, NaN if it is no number, truth value or text that is one."""
+    if isinstance(value, bytes):
+        value = _decoded(value)
+    try:
+        if isinstance(value, str):
+            text = value.strip()
+            if "_" in text:  # Python's own way to write a number
+                return math.nan
+            if _HEXADECIMAL.fullmatch(text):
+                return float((int(text, 16) + 2**63) % 2**64 - 2**63)
+            truth = _TRUTHS.get(text.lower())
+            return float(text) if truth is None else truth
+        if _is_number(value):
+            return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
+    except (TypeError, ValueError):
+        pass
+    return math.nan
+
+
+def numbers(values):
+    """Return a column as floats, each cell on its own; NaN where it is no number.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_samples,)
+        Of float64.
+    """
+    if _is_numeric(values):
+        with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
+            if isinstance(values.dtype, np.dtype):
+                return np.asarray(values).astype(np.float64)
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _mapped(values, as_number, np.float64, math.nan)
+
+
+def missing_values(values):
+    """Return which cells of a column are missing, ndarray of shape (n_samples,) of bool."""
+    if _is_numeric(values):
+        return np.isnan(numbers(values))
+    return _mapped(values, lambda value: canonical(value) is None, bool, False)
+
+
+def person_ids(values):
+    """Return ids, in which text that is a whole number is that number, as readers have it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+        Whole numbers, or text.
+
+    Returns
+    -------
+    ids : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._values import person_ids
+    >>> person_ids(np.array(["007", "X01", "NA"])).tolist()
+    [7, 'X01', None]
+    """
+    return values if values.dtype.kind in "iu" else _mapped(values, _person_id, object, None)
+
+
+class Vocabulary:
+    """Public values, found by their canonical forms.
+
+    Parameters
+    ----------
+    values : sequence
+        Different ones, see :func:`ambiguity`.
+
+    Examples
+    --------
+    >>> from skdp.tabular._values import Vocabulary
+    >>> Vocabulary(["A", "7"]).codes(["007", "B", "A", None]).tolist()
+    [1, -1, 0, -1]
+    """
+
+    def __init__(self, values):
+        self._codes = {canonical(value): code for code, value in enumerate(values)}
+
+    def codes(self, values, other=-1):
+        """Return the positions of values in the list, each on its own.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,)
+            Of any type.
+
+        other : int, default=-1
+            What stands for missing values, and for those that are not listed.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples,)
+        """
+        if not _is_numeric(values):
+            return _mapped(
+                values, lambda value: self._codes.get(canonical(value), other), np.int64, other
+            )
+        listed = sorted((form, c) for form, c in self._codes.items() if isinstance(form, float))
+        # What follows all numbers stands for what is not listed.
+        forms = np.array([*(form for form, _ in listed), np.nan])
+        codes = np.array([*(code for _, code in listed), other])
+        found = numbers(values)
+        with np.errstate(over="ignore"):
+            found = np.where(found == np.rint(found), found, found.astype(np.float32))
+        at = np.searchsorted(forms[:-1], found)
+        return np.where(forms[at] == found, codes[at], other)
+
+
+def ambiguity(values):
+    """Return why the values of a public list are not distinct in tables, or None.
+
+    Parameters
+    ----------
+    values : iterable
+
+    Returns
+    -------
+    fault : str or None
+        To follow a subject.
+
+    Examples
+    --------
+    >>> from skdp.tabular._values import ambiguity
+    >>> ambiguity(["7", "8", "007"])
+    "lists '7' and '007', which programs that read tables take for the same value"
+    """
+    known: dict = {}
+    for value in values:
+        form = canonical(value)
+        if form is None:
+            return f"lists {value!r:.100}, which marks missing values in tables"
+        if form in known:
+            return (
+                f"lists {known[form]!r:.100} and {value!r:.100}, which programs that read tables "
+                "take for the same value"
+            )
+        known[form] = value
+    return None
+
+
+def _is_number(value):
+    # NumPy takes its durations for whole numbers.
+    number = isinstance(value, float | int | Real | Decimal | np.bool_)
+    return number and not isinstance(value, np.timedelta64)
+
+
+def _is_numeric(values):
+    """Return whether a column has numbers or truth values alone, by its type."""
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "biuf"
+    extension = isinstance(dtype, pd.api.extensions.ExtensionDtype)
+    if not extension or isinstance(dtype, pd.CategoricalDtype):
+        return False
+    return is_numeric_dtype(dtype) or is_bool_dtype(dtype)
+
+
+def _mapped(values, function, dtype, other):
+    """Return what a function makes of each value.
+
+    ``other`` stands for what is of a type that tables are refused for: dates, complex numbers.
+    """
+    elements = as_elements(values)
+    result = np.empty(len(elements), dtype=dtype)
+    if elements.dtype.kind in "cmM":
+        result[:] = other
+        return result
+    for start in range(0, len(elements), _AT_ONCE):
+        part = elements[start : start + _AT_ONCE].tolist()
+        plain = [type(value) in _PLAIN for value in part]
+        known = {value: function(value) for value in set(compress(part, plain))}
+        result[start : start + len(part)] = [
+            known[value] if is_plain else function(value)
+            for value, is_plain in zip(part, plain, strict=True)
+        ]
+    return result
+
+
+def _decoded(value):
+    with suppress(UnicodeDecodeError):
+        return value.decode()
+    return None
+
+
+def _as_iso(text):
+    """Return the ISO form of a date or time in text, None if it is none."""
+    if text[:1].isdigit() and (":" in text or "-" in text):
+        for kind in (time, datetime):
+            with suppress(ValueError):
+                return kind.fromisoformat(text).isoformat()
+    return None
+
+
+def _person_id(value):
+    if isinstance(value, str):
+        text = value.strip()
+        if _HEXADECIMAL.fullmatch(text):
+            return (int(text, 16) + 2**63) % 2**64 - 2**63
+        if _WHOLE.fullmatch(text):
+            return int(text)
+        return None if text in _MISSING else str(value)
+    return value
