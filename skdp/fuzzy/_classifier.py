@@ -31,7 +31,14 @@ from skdp.noise import perturb_training_rows
 from skdp.privacy import PrivacyGuarantee, joint_guarantee
 from skdp.tabular import as_schema, explain_prediction
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
-from skdp.utils._storage import load_arrays, require, save_arrays, stored_labels, well_formed
+from skdp.utils._storage import (
+    load_arrays,
+    require,
+    restore_feature_names,
+    save_arrays,
+    stored_labels,
+    well_formed,
+)
 
 # What the file says that it holds.
 _KIND = "DeepFuzzyClassifier"
@@ -574,10 +581,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
                 require(guarantee.n_features == model.n_features_in_, "guarantees")
         require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
         model.classes_ = np.unique(stored_labels([rule.label for rule in rules]))
-        names = np.array(header["feature_names"], dtype=object)
-        require(names.shape in {(0,), (model.n_features_in_,)}, "feature_names")
-        if len(names):
-            model.feature_names_in_ = names
+        restore_feature_names(model, header["feature_names"])
         model._assemble(rules, autoencoders, guarantees)
         require(np.isfinite(model.temperature_) and model.temperature_ > 0, "error_sums")
         return model

@@ -18,6 +18,7 @@ import re
 from contextlib import suppress
 from datetime import datetime, time
 from decimal import Decimal
+from itertools import compress
 from numbers import Real
 
 import numpy as np
@@ -37,6 +38,8 @@ _TRUTHS = {"true": 1.0, "false": 0.0}
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
+# Types of which equal values are the same, 1 and True too, and are looked at once.
+_PLAIN = frozenset({str, int, float, bool})
 # Elements of an array that are Python's objects at a time (rule of thumb).
 _AT_ONCE = 2**16
 
@@ -239,7 +242,7 @@ def _is_numeric(values):
 
 
 def _mapped(values, function, dtype, other):
-    """Return what a function makes of each value, and of equal texts once.
+    """Return what a function makes of each value.
 
     ``other`` stands for what is of a type that tables are refused for: dates, complex numbers.
     """
@@ -250,9 +253,11 @@ def _mapped(values, function, dtype, other):
         return result
     for start in range(0, len(elements), _AT_ONCE):
         part = elements[start : start + _AT_ONCE].tolist()
-        known = {text: function(text) for text in {each for each in part if type(each) is str}}
+        plain = [type(value) in _PLAIN for value in part]
+        known = {value: function(value) for value in set(compress(part, plain))}
         result[start : start + len(part)] = [
-            known[each] if type(each) is str else function(each) for each in part
+            known[value] if is_plain else function(value)
+            for value, is_plain in zip(part, plain, strict=True)
         ]
     return result
 

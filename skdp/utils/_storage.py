@@ -243,6 +243,28 @@ def stored_labels(labels):
     return array
 
 
+def restore_feature_names(estimator, names):
+    """Set the names of columns that were read from a file, where there are any.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``n_features_in_``.
+
+    names : list of str
+        One for each column, or none.
+
+    Raises
+    ------
+    ValueError
+        When it is no such list.
+    """
+    fit = isinstance(names, list) and len(names) in (0, estimator.n_features_in_)
+    require(fit and all(isinstance(name, str) for name in names), "feature_names")
+    if names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
 def read_archive(file, mmap_mode=None):
     """Read all arrays of an archive.
 

@@ -120,6 +120,7 @@ EDITS = {
     "one class": lambda h, a: h.update(classes=[1]),
     "the same class twice": lambda h, a: h.update(classes=[0, 0, *range(2, 10)]),
     "a name too few": lambda h, a: h.update(feature_names=["a"] * 63),
+    "a name that is no text": lambda h, a: h.update(feature_names=[*"abc", 4] * 16),
     "a negative guarantee": lambda h, a: h["guarantee"]["mechanisms"][0].update(epsilon=-1.0),
     "no guarantee": lambda h, a: h.pop("guarantee"),
     "bounds reversed": lambda h, a: a.update(bounds=a["bounds"][::-1].copy()),
@@ -157,6 +158,7 @@ CONTRADICTIONS = {
     "half the epsilon": multiplied(1 / 2),
     "twice the epsilon": multiplied(2),
     "another delta": lambda h: stated_in(h).update(delta=1e-3),
+    "another kind": lambda h: stated_in(h).update(kind="laplace"),
     "more than one mechanism": lambda h: h["guarantee"]["mechanisms"].append(stated_in(h)),
     "another unit": forged("unit", "record"),
     "other neighbours": forged("relation", "add/remove"),
@@ -187,7 +189,7 @@ def paper_of(header, epsilon):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_guarantees_that_contradict_accounts_or_parameters_are_refused(name, fitted, tmp_path):
     path = rewritten(fitted, tmp_path / "network", lambda h, a: CONTRADICTIONS[name](h))
-    with pytest.raises(ValueError, match="no working AdaptiveLaplaceClassifier"):
+    with pytest.raises(ValueError, match=r"accounts|A PrivacyAccount|positional"):
         AdaptiveLaplaceClassifier.load(path)
 
 
