@@ -5,11 +5,6 @@ from skdp.noise._distributions import (
     OptimalDistribution,
     StaircaseDistribution,
 )
-
-# Shared within skdp, undocumented.
-from skdp.noise._grid import Bounds, check_bounds
-from skdp.noise._queries import GaussianQueries, Share
-from skdp.noise._randomness import PrivateRandomness, RandomBits, private_bits, warn_of_no_noise
 from skdp.noise._response import RandomizedResponse
 from skdp.noise._transformers import (
     GaussianDPNoise,
@@ -17,6 +12,12 @@ from skdp.noise._transformers import (
     StaircaseDPNoise,
     perturb_training_rows,
 )
+
+# isort: split
+# Shared within skdp, undocumented.
+from skdp.noise._grid import Bounds, check_bounds
+from skdp.noise._queries import GaussianQueries, Share
+from skdp.noise._randomness import PrivateRandomness, RandomBits, private_bits, warn_of_no_noise
 
 __all__ = [
     "GaussianDPNoise",
