@@ -20,7 +20,6 @@ from skdp.release import (
     linear_discriminant,
     value_guarantee,
 )
-from skdp.source._columns import PublicColumns
 from skdp.source._perturbation import (
     NOISES,
     about_release,
@@ -32,7 +31,7 @@ from skdp.source._perturbation import (
     perturb_rows,
     warn_of_unstated_range,
 )
-from skdp.source._preparation import check_labels, read_numbers
+from skdp.source._plan import PublicColumns, encoded_columns
 from skdp.source._private_fit import (
     charge,
     default_settings,
@@ -40,7 +39,7 @@ from skdp.source._private_fit import (
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._tables import encode_table, encoded_columns
+from skdp.source._private_rows import check_labels, read_numbers, read_table
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._private_data import PrivateParametersMixin
@@ -391,7 +390,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
             return X, labels, PublicColumns.of_array(*public)
         columns = encoded_columns(self.encoder, X)
-        rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
+        rows, labels = read_table(columns, X, y, keep_all=self.label_noise is not None)
         labels = class_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns

@@ -11,13 +11,10 @@ from sklearn.base import clone
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
-from skdp.source._accumulator import StatisticsAccumulator
-from skdp.source._classes import class_list
-from skdp.source._columns import PublicColumns
-from skdp.source._dask import announced_columns, is_dask
-from skdp.source._models import MODELS, choose_model, one_pass
-from skdp.source._plan import SummationPlan
-from skdp.source._preparation import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._accumulator import StatisticsAccumulator, announced_columns, is_dask
+from skdp.source._linear_model import LinearModel, Model, is_narrow
+from skdp.source._mixtures_model import MixturesModel
+from skdp.source._plan import PublicColumns, SummationPlan, class_list, encoded_columns
 from skdp.source._private_fit import (
     charge,
     default_settings,
@@ -25,13 +22,19 @@ from skdp.source._private_fit import (
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._tables import encoded_columns
+from skdp.source._private_rows import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._regression_model import RegressionModel
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
+MODELS: dict[str, Model] = {
+    "linear": LinearModel(),
+    "mixtures": MixturesModel(),
+    "regression": RegressionModel(),
+}
 _UNITS = {"record": "labelled record", "group": "group"}
 _COVERED = {
     "record": "whole records: all features of a row and its label, and whether it is there at all",
@@ -321,7 +324,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         """
         self._validate_params()
         model, plan = self._plan(self._announced(n_features, feature_names, dtype), None)
-        one_pass(model)
+        _refuse_several_passes(model)
         return StatisticsAccumulator(plan)
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -377,7 +380,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     def _plan(self, columns, y):
         """Return the model, and what is public about rows of these columns."""
         classes = class_list(self.classes, columns.schema, y)
-        model = choose_model(self.model, columns)
+        auto = "linear" if is_narrow(columns) else "mixtures"
+        model = MODELS[auto if self.model == "auto" else self.model]
         grid = model.grid(columns, self.radius)
         return model, SummationPlan(columns, classes, grid, self.privacy_unit == "group")
 
@@ -397,7 +401,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
             )
-        return one_pass(model), plan
+        _refuse_several_passes(model)
+        return model, plan
 
     def _encoded_columns(self, X):
         """Return the columns that the encoder makes of X; without a schema X says how many."""
@@ -438,9 +443,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
-        n_numbers = model.n_numbers(len(plan.classes), plan.grid.n_basis)
+        shares = model.shares(len(plan.classes), plan.grid.n_basis)
         report = _print_query if self.verbose else None
-        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits, report)
+        return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
     def _release(self, plan, model, learn):
         """Charge the ledger, learn by noisy queries, and make the release."""
@@ -500,6 +505,15 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.encoder is not None
         return tags
+
+
+def _refuse_several_passes(model):
+    if not model.one_pass:
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is one that needs several passes over "
+            "the rows, which an accumulator forgets. Use model='linear', or fit to rows in memory "
+            "or in a numpy.memmap."
+        )
 
 
 def _print_query(name):

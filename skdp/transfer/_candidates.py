@@ -149,6 +149,7 @@ class Candidates:
         self._pairs = [pair for pair in task.pairs if pair.release.moments is not None]
         self.scorers = [of_all_columns(task, source_scorer(pair)) for pair in self._pairs]
         self._candidates: list = []
+        self._history: dict = {}  # of what was trained elsewhere
         self._logs: list = []  # of all rows by each, before any label is used
         if self.scorers:
             self._add_sources()
@@ -223,7 +224,7 @@ class Candidates:
     def _add_alone(self):
         """Add the target alone: offset regressions around the frequencies of its classes."""
         if self.scorers:
-            logs = np.log(self._task.elsewhere(self.reference).mean(axis=0) + 1e-6)
+            logs = np.log(self._task.unlabelled_or_all(self.reference).mean(axis=0) + 1e-6)
         else:
             logs = np.log(np.bincount(self._labels) / len(self._labels))
         scorer = Scorer(partial(constant_scores, logs))
@@ -236,7 +237,7 @@ class Candidates:
         Z = self._standardizer.transform(self._task.X[self._known])
         rows = LabelledRows(self._known, self._labels, folds, Z)
         for candidate, logs in zip(self._candidates, self._logs, strict=True):
-            offsets = sampling_offsets(self._labels, self._task.elsewhere(np.exp(logs)))
+            offsets = sampling_offsets(self._labels, self._task.unlabelled_or_all(np.exp(logs)))
             self._weigh(candidate, candidate.learn(logs[self._known], rows, offsets), offsets)
 
     def _weigh(self, candidate, logs, offsets):
@@ -261,17 +262,15 @@ class Candidates:
         """
         model = result.model
         candidate = Candidate(name, model, log_odds, model.source_weight)
-        offsets = sampling_offsets(self._labels, self._task.elsewhere(result.distributions))
+        offsets = sampling_offsets(
+            self._labels, self._task.unlabelled_or_all(result.distributions)
+        )
         self._weigh(candidate, logs, offsets)
         self._candidates.append(candidate)
+        self._history = result.history
 
-    def average(self, history):
+    def average(self):
         """Return the average of all candidates by the evidence for them.
-
-        Parameters
-        ----------
-        history : dict of list
-            Of self-training, empty where there was none.
 
         Returns
         -------
@@ -281,7 +280,7 @@ class Candidates:
         model = EvidenceAverage(self._candidates, weights)
         distributions = model.probabilities(self._task.X)
         distributions[self._known] = np.eye(distributions.shape[1])[self._labels]
-        return TransferResult(distributions.argmax(axis=1), distributions, history, model)
+        return TransferResult(distributions.argmax(axis=1), distributions, self._history, model)
 
 
 class EvidenceAverage(Model):

@@ -22,7 +22,7 @@ from skdp.transfer._priors_and_costs import (
     balanced_weights,
     check_class_prior,
     check_class_weight,
-    decided_labels,
+    predicted_labels,
     with_prior,
 )
 from skdp.transfer._self_training import SelfTrainingSchedule
@@ -143,8 +143,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         differ from the round before), ``agreement`` (fraction of them that do not); and
         ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
         ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
-        source. An empty dictionary, ``{}``, where self-training has no part in the model, as for
-        most tables and releases of statistics; :meth:`report` says what has.
+        source. An empty dictionary, ``{}``, where self-training was no candidate, as with most
+        tables and releases of statistics: see :meth:`report` for what the model consists of.
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
@@ -393,7 +393,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.target_classifier_ = result.model.target_classifier
         self.source_weight_ = result.model.source_weight
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
-        self.transduction_ = self.classes_[decided_labels(result, task, self.class_weight_)]
+        self.transduction_ = self.classes_[predicted_labels(result, task, self.class_weight_)]
         self.label_distributions_ = result.distributions
         self.guarantee_ = summed_guarantee([release.guarantee for release in releases])
         return self

@@ -81,21 +81,18 @@ class NoiseAware:
         if task.is_calibrated or task.unlabelled.all():
             candidates = Candidates(task)
             if _may_train_itself(task, candidates):
-                return _with_self_training(task, training, candidates)
-            return candidates.average({})
+                _add_self_training(task, training, candidates)
+            return candidates.average()
         found = None
         if _has_all_classes(task) and not task.has_indicators:
             found = training.run(NoiseAwareRounds(task, training), task.labels, _LEAST_CERTAIN)
-        if found is None:
-            return Candidates(task).average({})
-        if found.certainty >= _SEPARATED:
+        if found is not None and found.certainty >= _SEPARATED:
             return found
-        logs = held_out_log_posteriors(task, training)
+        logs = None if found is None else held_out_log_posteriors(task, training)
         candidates = Candidates(task)
-        if logs is None:
-            return candidates.average({})
-        candidates.add_trained("self-training", found, logs, candidates.labels_log_odds)
-        return candidates.average(found.history)
+        if logs is not None:
+            candidates.add_trained("self-training", found, logs, candidates.labels_log_odds)
+        return candidates.average()
 
 
 def _has_all_classes(task):
@@ -112,18 +109,17 @@ def _may_train_itself(task, candidates):
     return bool(follow) or candidates.favour_the_target()
 
 
-def _with_self_training(task, training, candidates):
-    """Return the candidates with self-training by the sources, where classes are separated."""
+def _add_self_training(task, training, candidates):
+    """Add self-training by the sources to candidates, where classes are separated."""
     mixtures = [each.scorer for each in candidates.named("adapted mixtures")]
     rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
     found = training.run(rounds, task.labels, _SEPARATED)
     if found is None:
-        return candidates.average({})
+        return
     agreed = agrees(np.exp(rounds.log_posteriors), candidates.reference)
     log_odds = AGREED if agreed else candidates.labels_log_odds
     logs = rounds.log_posteriors[~task.unlabelled]
     candidates.add_trained("self-training", found, logs, log_odds)
-    return candidates.average(found.history)
 
 
 def held_out_log_posteriors(task, training):

@@ -175,7 +175,7 @@ def expected_offsets(logs, prior, old):
     return prior_offsets(logs, old if isinstance(prior, str) else prior)
 
 
-def log_posteriors_elsewhere(result, task):
+def unlabelled_log_posteriors(result, task):
     """Return log-posteriors of the unlabelled rows; of all, where all are labelled.
 
     Those of unlabelled rows are of models that have not seen what was guessed of them.
@@ -208,9 +208,9 @@ def with_prior(result, task, prior):
     """
     if prior is None:
         return result
-    logs = log_posteriors_elsewhere(result, task)
+    logs = unlabelled_log_posteriors(result, task)
     offsets = expected_offsets(logs, prior, task.frequencies)
-    model, hidden = result.model.moved(offsets), task.unlabelled
+    model, hidden = result.model.with_offsets(offsets), task.unlabelled
     if not hidden.any():
         return replace(result, model=model)
     distributions, labels = result.distributions.copy(), result.labels.copy()
@@ -230,12 +230,12 @@ def balanced_weights(result, task):
 
     task : Task
     """
-    posteriors = np.exp(log_posteriors_elsewhere(result, task))
+    posteriors = np.exp(unlabelled_log_posteriors(result, task))
     frequencies = np.maximum(posteriors.mean(axis=0), 1 / len(posteriors))
     return 1 / (len(frequencies) * frequencies)
 
 
-def decided_labels(result, task, class_weight):
+def predicted_labels(result, task, class_weight):
     """Return the class index of each row: the given one, or what is to be predicted.
 
     Parameters

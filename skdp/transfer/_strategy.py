@@ -58,7 +58,7 @@ class Task:
         """Which rows have no label."""
         return self.labels < 0
 
-    def elsewhere(self, values):
+    def unlabelled_or_all(self, values):
         """Return the values of unlabelled rows; of all, where all are labelled."""
         return values[self.unlabelled] if self.unlabelled.any() else values
 
@@ -160,7 +160,7 @@ class Model:
         What each part counts for.
 
     offsets : ndarray of shape (n_classes,) or None
-        Of a prior that was expected, see :meth:`moved`.
+        Of a prior that was expected, see :meth:`with_offsets`.
     """
 
     source_weight: float
@@ -169,7 +169,7 @@ class Model:
     contributions: list
     offsets: np.ndarray | None = None
 
-    def moved(self, offsets):
+    def with_offsets(self, offsets):
         """Return the same model with its log-posteriors moved to other class frequencies."""
         model = copy(self)
         model.offsets = offsets

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.privacy import PrivacyLedger
 from skdp.source import PrivateRows, _accumulator
-from skdp.source._sums import refuse_shared_persons
+from skdp.source._integers import refuse_shared_persons
 from skdp.utils._validation import forget_fit
 
 # Sources of the same seed are compared on purpose, and exact statistics are asked for.

@@ -9,9 +9,9 @@ from scipy.special import expit, log_softmax, softmax
 from skdp.transfer._priors_and_costs import (
     estimated_prior,
     expected_offsets,
-    log_posteriors_elsewhere,
     prior_offsets,
     prior_shift_offsets,
+    unlabelled_log_posteriors,
     with_prior,
 )
 from skdp.transfer._self_training import TransferResult
@@ -121,11 +121,11 @@ def test_unlabelled_rows_follow_and_labelled_ones_stay(rng, make_task, n_labels)
     assert_allclose(after.distributions[n_labels:], after.model.probabilities(logs)[n_labels:])
     assert_array_equal(after.labels, after.distributions.argmax(axis=1))
     assert with_prior(before, task, None) is before
-    assert_allclose(log_posteriors_elsewhere(before, task), log_softmax(rows, axis=1))
+    assert_allclose(unlabelled_log_posteriors(before, task), log_softmax(rows, axis=1))
 
 
 def test_the_model_that_was_moved_is_asked_for_the_rest(rng):
-    model = Rows().moved(np.array([-0.5, 0.5]))
+    model = Rows().with_offsets(np.array([-0.5, 0.5]))
     X = rng.randn(5, 2).astype(np.float32)
     assert_allclose(model.scores(X) - X, [[-0.5, 0.5]] * 5, atol=1e-6)
     assert model.scores(X).dtype == np.float32

@@ -1,7 +1,9 @@
-"""Softmax regression by gradient descent on all rows, with noise on every gradient."""
+"""The model of a softmax regression, by gradient descent with noise on every gradient."""
 
 import numpy as np
 
+from skdp.noise import Share
+from skdp.release import LinearScores
 from skdp.source._integers import (
     GRID,
     GRID_BITS,
@@ -10,6 +12,8 @@ from skdp.source._integers import (
     IntegerMap,
     squared_norms,
 )
+from skdp.source._principal_model import PrincipalModel
+from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
 # training rows, in 300 directions.
@@ -45,11 +49,54 @@ _LARGEST_RESIDUAL = 0.5
 _LONGEST = _LARGEST_RESIDUAL * WEIGHT_GRID * (1 - 2.0**-50)
 # Of the gradient of a record: a row with its constant has norm √(1 + 1/16).
 _SENSITIVITY = int(np.ceil(_LARGEST_RESIDUAL * np.sqrt(GRID**2 + _CONSTANT**2) * WEIGHT_GRID))
+# What a linear discriminant counts for to begin a descent: with .35, .5 and .7 98.7, 98.7 and
+# 98.6 % of 10,000 digits of MNIST that were kept back are right at ε = 8, 98.0, 98.0 and 98.1 % at
+# ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
+_TRUST = 0.5
+# Of the average variance, added to each for that discriminant: nothing to ten times as much get as
+# many digits right.
+_RIDGE = 0.05
+# Least variance beside the largest, as far as float32 tells (rule of thumb).
+_PRECISION = 1e-6
 
 
-def numbers_of_regression(n_classes, n_directions):
-    """Return how many noisy numbers :func:`softmax_regression` asks for."""
-    return N_STEPS * n_classes * (n_directions + 1)
+class RegressionModel(PrincipalModel):
+    """A softmax regression by noisy gradient descent on all rows, from a discriminant on."""
+
+    # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75 % of 10,000
+    # digits of MNIST that were kept back from 60,000 are right at ε = 8, 98.0 % of them at ε = 1.
+    n_directions = 400
+    # With .5, .7 and .9 98.67, 98.66 and 98.68 % of these digits are right at ε = 8; 98.05, 98.04
+    # and 97.94 % at ε = 1.
+    quantile = 0.7
+    # Of the budget: nearly all for the gradients. With half of this and twice as much for second
+    # moments, as many of these digits are right.
+    fractions = {
+        "rows": 0.005,
+        "mean": 0.025,
+        "distances": 0.005,
+        "counts": 0.01,
+        "total": 0.005,
+        "contrast": 0.03,
+        "second": 0.12,
+        "lengths": 0.01,
+        "gradients": 0.79,
+    }
+
+    def _shares_in_directions(self, n_classes, n_directions):
+        numbers = n_classes * (n_directions + 1)
+        return {"gradients": Share(self.fractions["gradients"], numbers, _SENSITIVITY, N_STEPS)}
+
+    def _learn(self, whitened, subspace, moments, queries):
+        within = _without_noise(moments)
+        units = subspace.components.T / np.sqrt(subspace.variances)
+        means = (moments.means - subspace.mean) @ units
+        start = _discriminant(means, units.T @ within @ units, moments.frequencies)
+        own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
+        coefficients = own @ units.T
+        intercepts = intercepts - coefficients @ subspace.mean
+        # Gradients know more of the classes than the moments, which would promise too little.
+        return {"linear": LinearScores(coefficients, intercepts)}
 
 
 def softmax_regression(whitened, start, count, queries):
@@ -159,3 +206,18 @@ def integer_residuals(scores, class_indices, weights):
     norms = np.sqrt(squared_norms(residuals))
     factors = _LONGEST / np.maximum(norms, _LONGEST) * weights * 2.0**-WEIGHT_BITS
     return np.trunc(residuals * factors[:, np.newaxis])
+
+
+def _discriminant(means, covariance, frequencies):
+    """Return coefficients and intercepts of a linear discriminant, drawn towards zero."""
+    ridge = _RIDGE * np.trace(covariance) / len(covariance)
+    coefficients = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means.T).T
+    intercepts = np.log(frequencies) - 0.5 * np.einsum("cj,cj->c", coefficients, means)
+    coefficients = coefficients - coefficients.mean(axis=0)
+    return _TRUST * coefficients, _TRUST * (intercepts - intercepts.mean())
+
+
+def _without_noise(moments):
+    """Return the covariance within classes; no variance is less than noise alone may make it."""
+    least = max(moments.eigenvalue_noise, np.finfo(np.float32).tiny)
+    return positive_definite_floor(moments.covariance(0), least, _PRECISION)
