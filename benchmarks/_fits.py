@@ -6,7 +6,7 @@ import numpy as np
 from _plan import NONE
 from _report import Timer
 
-from skdp import DPSource, DPTransferClassifier, GaussianDPNoise
+from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, SelfTrainingSchedule
 
 DELTA, SENSITIVITY = 1e-5, 1.0
 # The settings of a round, which are no result of it.
@@ -42,7 +42,10 @@ class Source:
 
 def transfer(release, X, y, marked, X_test, y_test, **settings):
     """Fit once, and return accuracies in per cent, what each round did, and seconds."""
-    model = DPTransferClassifier(release, **settings)
+    names = SelfTrainingSchedule().get_params()
+    schedule = SelfTrainingSchedule(**{k: v for k, v in settings.items() if k in names})
+    settings = {k: v for k, v in settings.items() if k not in names}
+    model = DPTransferClassifier(release, self_training=schedule, **settings)
     with Timer() as fit:
         model.fit(X, marked)
     with Timer() as predict:

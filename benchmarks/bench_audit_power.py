@@ -30,6 +30,7 @@ from skdp import (
     RandomizedResponse,
     StaircaseDPNoise,
 )
+from skdp.privacy import Mechanism
 from skdp.privacy.audit import audit_mechanism, audit_membership
 
 N_FEATURES = 5
@@ -129,7 +130,8 @@ def models():
 def audited_models():
     X, y = load_digits(return_X_y=True)
     X = X / 16
-    claim = PrivacyGuarantee("claimed", 1.0, 0.0, 1.0, 64, "rows", "labels", unit="record")
+    stated = [Mechanism("any", 1.0)]
+    claim = PrivacyGuarantee("claimed", stated, 1.0, 64, "rows", "labels", unit="record")
     for name, leak, model in models():
         for size in (200, 1797):
             order = np.random.RandomState(0).permutation(len(y))[:size]

@@ -36,7 +36,14 @@ from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, PrivacyLeakWarning, Release
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    Release,
+    SelfTrainingSchedule,
+)
 from skdp.datasets import hide_labels, load_digits_domains
 
 domains = load_digits_domains()
@@ -99,7 +106,7 @@ def nearest_neighbour(X):
     return np.mean(scores)
 
 
-papers = {"n_components": (2, 3, 4, 4)}
+papers = {"self_training": SelfTrainingSchedule(n_components=(2, 3, 4, 4))}
 results = {}
 for name, X in targets.items():
     results[name] = {

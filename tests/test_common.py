@@ -20,6 +20,7 @@ from skdp import (
     MembershipMapping,
     OptimalDPNoise,
     RandomizedResponse,
+    SelfTrainingSchedule,
     StaircaseDPNoise,
     TabularEncoder,
     WideCDMMA,
@@ -62,7 +63,7 @@ PREDICTORS = [
     DeepFuzzyClassifier(random_state=0),
     DPTransferClassifier(),
     DPTransferClassifier(strategy="alignment"),
-    DPTransferClassifier(strategy="multitask", n_folds=2),
+    DPTransferClassifier(strategy="multitask", self_training=SelfTrainingSchedule(n_folds=2)),
     *NETWORKS,
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]

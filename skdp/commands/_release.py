@@ -1,4 +1,4 @@
-"""``skdp release``: a release of noisy statistics, of whole records or persons."""
+"""``skdp release``: a release of noisy statistics, of whole records or people."""
 
 import argparse
 import secrets
@@ -6,20 +6,20 @@ from math import inf
 from pathlib import Path
 
 from skdp.commands._tables import check_columns, check_output, read_table
-from skdp.commands._words import is_empty, noisy_counts, separation
 from skdp.privacy import PrivacyLedger
+from skdp.release import results
 from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema, missing_values
 
 NAME = "release"
-HELP = """Make a release of private rows: noisy sums that protect whole records, or persons.
+HELP = """Make a release of private rows: noisy sums that protect whole records, or people.
 
 example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Rows of no listed class are left out without a word, and a cell that
-is no number, or no category, counts as missing: a word would tell about rows. For the same
+The schema must be public. Rows of no listed class are left out silently, and a cell that
+is no number, or no category, counts as missing: a warning would leak information. For the same
 reason nothing of the rows, nor how many there are, is shown. Only the .skdp file may leave."""
 
 
@@ -33,14 +33,14 @@ def add_arguments(parser):
         required=True,
         metavar="NUMBER",
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
-        help="privacy loss of a record, or person; smaller is more private",
+        help="privacy loss of a record, or of a person; smaller is more private",
     )
     small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
     parser.add_argument(
         "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
     )
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects persons"
+        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
     )
     ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
     ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
@@ -110,12 +110,12 @@ def run(arguments, note):
 
 def _result(release, target):
     """Return what to say of a release."""
-    lines = [f"Wrote {str(target)!r}: {release!r}.", *noisy_counts(release), *separation(release)]
-    if is_empty(release):
+    lines = [f"Wrote {str(target)!r}: {release!r}.", *results(release)]
+    if release.linear is not None and not release.linear.tells_classes_apart:
         lines.append(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
-            "hand it out.\nLook whether labels are spelt as the classes of the schema are; if so, "
-            "there are too few rows for this epsilon."
+            "hand it out.\nCheck that labels are spelled like the classes of the schema; if they "
+            "are, there are too few\nrows for this epsilon."
         )
     lines.append(
         f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
@@ -161,7 +161,7 @@ def _schema(arguments):
 
 
 def _rows(arguments, schema):
-    """Return the columns of the schema, labels and, where persons are protected, ids."""
+    """Return the columns of the schema, labels and, where people are protected, ids."""
     frame = read_table(arguments.table)
     asked = {"--label": arguments.label, "--group": arguments.group}
     for argument, name in asked.items():

@@ -11,7 +11,7 @@ example:
   skdp schema draft.csv --public --label outcome -o schema.json
 
 Bounds and categories of private rows are private: never draft from these. Read the draft,
-widen its bounds to what instruments and code books allow, and delete what identifies persons."""
+widen its bounds to what instruments and code books allow, and delete what identifies people."""
 # Categories of a column above which it may well hold names or ids (rule of thumb).
 _MANY = 50
 
@@ -58,5 +58,5 @@ def run(arguments, note):
         file.write(text.encode())
     return (
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
-        "logarithmic scales and ordered\ncategories, and delete columns that identify persons."
+        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )

@@ -198,7 +198,7 @@ def inferred(frame):
 def _inferred(values):
     values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
-    # Whole numbers stay whole beside missing ones: a class is 1, not 1.0.
+    # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
     found = pd.Series(numbers(values), index=values.index).convert_dtypes()
     if not present.any() or found[present].isna().any() or _are_truths(values[present]):
         return values

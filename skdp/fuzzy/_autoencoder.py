@@ -186,7 +186,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         return self
 
     def _to_arrays(self):
-        """Return all that predictions need, by the keys of a file."""
+        """Return all that predictions need, under the names that a file has."""
         coefs = {f"coef{depth}": layer.coef for depth, layer in enumerate(self._layers)}
         return {
             "components": self.components_,
@@ -199,7 +199,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         }
 
     def _from_arrays(self, arrays, key, dtype):
-        """Become what arrays of a file say whose names start with a key; they may say anything."""
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
         components = stored_array(arrays, f"{key}components", dtype, (None, None))
         n, p = components.shape
         centres = stored_array(arrays, f"{key}centres", dtype, (None, n))

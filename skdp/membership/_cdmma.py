@@ -306,7 +306,7 @@ class CDMMA(_DeepAutoencoder):
             yield code, output
 
     def _to_arrays(self):
-        """Return all that predictions need, by the keys of a file."""
+        """Return all that predictions need, under the names that a file has."""
         arrays = {
             "components": self.components_,
             "error_sums": self.training_error_sums_,
@@ -321,7 +321,7 @@ class CDMMA(_DeepAutoencoder):
         return arrays
 
     def _from_arrays(self, arrays, key, dtype):
-        """Become what arrays of a file say whose names start with a key; they may say anything."""
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
         components = stored_array(arrays, f"{key}components", dtype, (None, None))
         n, p = components.shape
         require(n <= min(self.n_components, p), f"{key}components")

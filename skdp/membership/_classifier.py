@@ -258,7 +258,7 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes that lie on separate low-dimensional manifolds: pictures, sensors. Where
+    It suits classes that lie on separate low-dimensional manifolds: images, sensors. Where
     classes overlap, as in most tables, a row is reconstructed about equally well by all of
     them, and the nearest one says little: use :class:`~sklearn.linear_model.LogisticRegression`
     or trees there, and ``error_scale="own"`` where this model has to be used. On 2,000
@@ -268,7 +268,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     .046) and leave the accuracy as it is, unless training rows are perturbed much more than
     queries: with ε = 1 it falls from .82 to .78.
 
-    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
+    For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
     inputs known up to a variance of 0.01: scale X to about unit range.
 
@@ -436,10 +436,10 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as pictures and sensors, and not
+    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
     classes that overlap, as in most tables; see the notes of :class:`CDMMAClassifier`.
 
-    Train it on noisy data for a private classifier (Kumar and Moser, Algorithm 6):
+    For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
     assume inputs known up to a variance of 0.01: scale X to about unit range. float32 data
     are predicted in float32, twice as fast as float64.

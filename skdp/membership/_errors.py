@@ -1,4 +1,4 @@
-"""Reconstruction errors of groups of autoencoders, and how probable they make classes."""
+"""Reconstruction errors of groups of autoencoders, and class probabilities from them."""
 
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -60,7 +60,7 @@ def error_sums(X, fitted):
 
 
 def stored_error_sums(arrays, key):
-    """Return such sums that were read from a file, checked, by what their name starts with."""
+    """Return what :func:`error_sums` returned from a file's arrays, checked."""
     sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
     require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
     return sums
@@ -97,9 +97,7 @@ def error_temperature(sums, n_features):
 def group_temperature(groups):
     """Return the temperature T that turns the errors of groups into log-probabilities −e/T.
 
-    A residual is taken to be Gaussian in k directions of variance v each, and its squared
-    norm, of mean kv and variance 2kv², is matched to the errors of the training rows about
-    the mean of their group: T = 2v = variance/mean, and T ≥ 2·mean/p since k ≤ p.
+    See :func:`error_temperature`, of errors about the mean of their group.
 
     Parameters
     ----------
@@ -192,7 +190,7 @@ def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
 
 @dataclass(frozen=True)
 class ErrorScales:
-    r"""How probable classes are given their reconstruction errors.
+    r"""Probabilities of classes given their reconstruction errors.
 
     Class c has a power :math:`a_c` and an offset :math:`b_c`; the squared error :math:`e_c` of
     its reconstruction counts relative to the typical error :math:`m`:
@@ -238,7 +236,7 @@ class ErrorScales:
 
     @classmethod
     def from_errors(cls, errors, class_indices):
-        """Learn powers and offsets from the errors of rows that the models have not seen.
+        """Learn powers and offsets from out-of-fold errors.
 
         The posterior mode of a multinomial logistic regression in which the log-odds of a class
         depend on its own log-error only. Powers are normal about a common power, which
@@ -281,7 +279,7 @@ class ErrorScales:
 
 
 def fit_error_scales(classifier, X, class_indices, groups=None):
-    """Learn the scales of a classifier's errors from models of which each left out other rows.
+    """Learn the scales of a classifier's errors out of fold.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
 
 
 def pack_model(model, saved, groups, prefix=""):
-    """Return what a fitted model of groups of autoencoders consists of.
+    """Return a fitted model of groups of autoencoders as a JSON header and arrays.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def pack_model(model, saved, groups, prefix=""):
     Returns
     -------
     header : dict
-        JSON-serialisable: parameters, dtype, and ``n_parts``, those of each group.
+        JSON-serialisable: parameters, dtype, and ``n_parts``, the number of autoencoders of
+        each group.
 
     arrays : dict of str to ndarray
         Those of autoencoder i of group k are named ``"{prefix}{k}/{i}/..."``.
@@ -52,7 +53,7 @@ def pack_model(model, saved, groups, prefix=""):
 
 
 def unpack_model(cls, kind, saved, header, arrays, prefix=""):
-    """Return the model and the groups that :func:`pack_model` took apart.
+    """Rebuild a model and its groups from what :func:`pack_model` returned.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def unpack_model(cls, kind, saved, header, arrays, prefix=""):
         Of its autoencoders.
 
     saved, header, arrays, prefix
-        See :func:`pack_model`; header and arrays may be anybody's.
+        See :func:`pack_model`; header and arrays may come from an untrusted file.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def unpack_model(cls, kind, saved, header, arrays, prefix=""):
 
 
 def pack_classifier(classifier, prefix=""):
-    """Return what a fitted :class:`~skdp.WideCDMMAClassifier` consists of.
+    """Return a fitted :class:`~skdp.WideCDMMAClassifier` as a JSON header and arrays.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def pack_classifier(classifier, prefix=""):
     Returns
     -------
     header : dict
-        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, those of each
-        class.
+        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, the number of
+        autoencoders of each class.
 
     arrays : dict of str to ndarray
         Those of autoencoder i of class c are named ``"{prefix}{c}/{i}/..."``.
@@ -156,7 +157,7 @@ def pack_classifier(classifier, prefix=""):
 
 
 def unpack_classifier(header, arrays, prefix=""):
-    """Return the :class:`~skdp.WideCDMMAClassifier` that :func:`pack_classifier` took apart.
+    """Rebuild a :class:`~skdp.WideCDMMAClassifier` from what :func:`pack_classifier` returned.
 
     Both may come from an untrusted file: whatever could fail later is refused here.
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import inf, isinf
 from numbers import Real
 
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,7 @@ class PrivacyAccount:
         """
         return PrivacyGuarantee(
             mechanism=mechanism,
-            epsilon=self.epsilon if self.holds else inf,
-            delta=self.delta,
+            mechanisms=(Mechanism("any", self.epsilon if self.holds else inf, self.delta),),
             sensitivity=None,
             n_features=n_features,
             covers="the trained network, and whatever is computed from it",

@@ -24,6 +24,7 @@ from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import (
     load_arrays,
     require,
+    restore_feature_names,
     save_arrays,
     stored_array,
     stored_labels,
@@ -166,9 +167,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         A file may state anything. The last account of each fit is that of one labelled record.
         """
         fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
-        n_accounts, remainder = divmod(len(self.accounts_), len(fits))
-        require(remainder == 0, "accounts")
-        require(self._accounts_agree(*self.accounts_[-n_accounts:]), "accounts and parameters")
+        require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
+        last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
+        require(self._accounts_agree(*last_fit), "accounts and parameters")
         described = self._describe_mechanism()
         first, *rest = (each.guarantee(self.n_features_in_, **described) for each in fits)
         expected = sum(rest, first)
@@ -361,8 +362,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         p, classes = header["n_features"], stored_labels(header["classes"])
         require(type(p) is int and p > 0, "n_features")
         require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
-        names = np.array(header["feature_names"], dtype=object)
-        require(names.shape in {(0,), (p,)}, "feature_names")
+        self.n_features_in_ = p
+        restore_feature_names(self, header["feature_names"])
         bounds = stored_array(arrays, "bounds", np.float64, (2, p))
         require((bounds[0] < bounds[1]).all(), "bounds")
         architecture = self._make_architecture(p, len(classes))
@@ -375,12 +376,10 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         }
         network = self._make_network(architecture).double()
         network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
-        if len(names):
-            self.feature_names_in_ = names
         self.guarantee_ = PrivacyGuarantee(**header["guarantee"])
         self.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
         self.network_, self.bounds_ = network.eval(), np.array(bounds)
-        self.classes_, self.n_features_in_ = classes, p
+        self.classes_ = classes
         self._fitted_with = self._saved_parameters()
 
     def __sklearn_is_fitted__(self):

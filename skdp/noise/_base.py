@@ -18,7 +18,7 @@ from skdp.noise._leaks import (
     warn_of_seeds,
     warn_of_training_rows,
 )
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss
+from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
 
@@ -219,9 +219,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
         independent point masses fires.
         """
-        epsilon, delta, p = float(self.epsilon), float(self.delta), self._n_moving()
-        if p > 1:
-            epsilon, delta = epsilon / p, -np.expm1(np.log1p(-delta) / p)
+        mechanism = self._shared_budget("pure")
+        epsilon, delta = mechanism.parameter, mechanism.atom
         least = LEAST_EPSILON / (1 - delta)
         if epsilon < least:
             raise ValueError(
@@ -232,10 +231,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             )
         return epsilon, delta
 
-    def _shared_loss(self, kind):
-        """Return the loss of a budget that is split evenly between elements."""
-        epsilon, delta = self._element_budget()
-        return PrivacyLoss(kind, epsilon, delta, count=self._n_moving())
+    def _shared_budget(self, kind):
+        """Return the mechanism of a budget that is split evenly between elements."""
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        return Mechanism(kind, epsilon, delta, n_elements=self._n_moving())
 
     def _n_moving(self):
         """Return how many elements of a unit may move."""
@@ -261,14 +260,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(
             mechanism=self._mechanism,
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
+            mechanisms=(self._state_mechanism(distribution),),
             sensitivity=None if self._bounds else float(self.sensitivity),
             n_features=self.n_features_in_,
             covers=covers,
             excludes=excludes,
             unit=self.privacy_unit,
-            losses=(self._make_loss(distribution),),
         )
 
     def __sklearn_is_fitted__(self):

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.noise._base import PRECISION, DPNoise
 from skdp.noise._distributions import GaussianDistribution
-from skdp.privacy import PrivacyLoss, gaussian_sigma
+from skdp.privacy import Mechanism, gaussian_sigma
 from skdp.utils._sklearn import StrOptions
 
 # Probability of the outputs, beyond 32σ, that the sampler's tables have no room for:
@@ -195,11 +195,11 @@ class GaussianDPNoise(DPNoise):
             return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
         return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
 
-    def _make_loss(self, distribution):
+    def _state_mechanism(self, distribution):
+        p, stated = self._n_moving(), (float(self.epsilon), float(self.delta))
         if not distribution.scale:
-            return PrivacyLoss("gaussian", np.inf)
-        p = self._n_moving()
+            return Mechanism("gaussian", *stated)
         distance = np.sqrt(p) * (float(self.sensitivity) + self._step)
-        return PrivacyLoss(
-            "gaussian", float(distance / distribution.scale), slack=p * PRECISION, cut=p * _CUT
-        )
+        distance = float(distance / distribution.scale)
+        sampler = {"slack": p * PRECISION, "cut": p * _CUT}
+        return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)

@@ -128,5 +128,5 @@ class OptimalDPNoise(DPNoise):
         epsilon, delta = self._element_budget()
         return OptimalDistribution(sensitivity / (epsilon - PRECISION / (1 - delta)), delta)
 
-    def _make_loss(self, distribution):
-        return self._shared_loss("laplace")
+    def _state_mechanism(self, distribution):
+        return self._shared_budget("laplace")

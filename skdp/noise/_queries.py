@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.noise._base import PRECISION
 from skdp.noise._distributions import GaussianDistribution
-from skdp.privacy import PrivacyLoss, gaussian_sigma
+from skdp.privacy import Mechanism, gaussian_sigma
 
 # Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
 _CUT = 2.0**-730
@@ -27,19 +27,27 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True)
 class Share:
-    """What one query may spend of a budget.
+    """What one query may spend of a budget, and how much it asks.
 
     Parameters
     ----------
     fraction : float
         Of the sum of all 1/σ², in (0, 1].
 
-    count : int, default=1
+    numbers : int
+        Noisy numbers of one answer, at most; each costs the sampler's precision, 2^-30 of ε.
+
+    sensitivity : float
+        Largest L2 distance between the answers of two neighbours, in steps of their grid.
+
+    uses : int, default=1
         Times the query is asked; each gets an equal part.
     """
 
     fraction: float
-    count: int = 1
+    numbers: int
+    sensitivity: float
+    uses: int = 1
 
 
 class GaussianQueries:
@@ -62,10 +70,6 @@ class GaussianQueries:
     shares : dict of str to Share
         Each query by name. Fixed, and public, before any row is looked at.
 
-    n_numbers : int
-        How many noisy numbers there may be at most; each costs the sampler's precision, 2^-30 of
-        ε. Public.
-
     bits : RandomBits
         Source of randomness.
 
@@ -77,38 +81,42 @@ class GaussianQueries:
     distance : float
         μ; infinite without noise.
 
-    loss : PrivacyLoss
-        Of all queries together.
+    mechanism : Mechanism
+        What all queries together amount to.
 
     Raises
     ------
     ValueError
-        When fractions add up to more than 1, or ε is too small for so many numbers, or so large
-        that the sampler is not exact enough.
+        When fractions add up to more than 1, or ε is too small for so many numbers or for the
+        grid, or so large that the sampler is not exact enough.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skdp.noise import GaussianQueries, RandomBits, Share
-    >>> shares = {"counts": Share(0.25), "sums": Share(0.75)}
-    >>> queries = GaussianQueries(1.0, 1e-5, shares, 10, RandomBits(key=bytes(32)))
+    >>> shares = {"counts": Share(0.25, 2, 1 << 20), "sums": Share(0.75, 8, 1 << 16)}
+    >>> queries = GaussianQueries(1.0, 1e-5, shares, RandomBits(key=bytes(32)))
     >>> round(queries.distance, 3), round(queries.deviation("counts", 1.0), 2)
     (0.268, 7.46)
     >>> queries.add("counts", np.array([100, 200]) << 20, sensitivity=1 << 20).shape
     (2,)
     """
 
-    def __init__(self, epsilon, delta, shares, n_numbers, bits, report=None):
+    def __init__(self, epsilon, delta, shares, bits, report=None):
         if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
             raise ValueError(
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
         self._shares, self._bits, self._report = dict(shares), bits, report
-        self._uses_left = {name: share.count for name, share in shares.items()}
-        self._numbers_left = int(n_numbers)
-        self.distance = _distance(float(epsilon), float(delta), int(n_numbers))
-        slack = {} if self.distance == inf else _sampler_error(int(n_numbers))
-        self.loss = PrivacyLoss("gaussian", self.distance, **slack)
+        self._uses_left = {name: share.uses for name, share in shares.items()}
+        n_numbers = sum(share.numbers * share.uses for share in shares.values())
+        epsilon, delta = float(epsilon), float(delta)
+        self.distance = _distance(epsilon, delta, n_numbers)
+        for name, share in shares.items() if self.distance < inf else ():
+            _checked(self.deviation(name, share.sensitivity), name)
+        error = {} if self.distance == inf else _sampler_error(n_numbers)
+        squared = self.distance * self.distance
+        self.mechanism = Mechanism("gaussian", epsilon, delta, squared_distance=squared, **error)
 
     def deviation(self, name, sensitivity):
         """Return the standard deviation of the noise of one use of a query.
@@ -127,7 +135,7 @@ class GaussianQueries:
             In the units of the sensitivity.
         """
         share = self._shares[name]
-        return sensitivity / (self.distance * sqrt(share.fraction / share.count))
+        return sensitivity / (self.distance * sqrt(share.fraction / share.uses))
 
     def add(self, name, values, sensitivity, scales=1.0):
         """Return the noisy answer to a query, and spend its share.
@@ -154,17 +162,20 @@ class GaussianQueries:
         Raises
         ------
         RuntimeError
-            When the share is spent, or more numbers would leave than were declared.
+            When the share is spent, or more numbers or a larger sensitivity were asked for than
+            it has.
         """
         values = np.asarray(values)
         if values.dtype != np.int64:
             raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
-        if not self._uses_left.get(name) or values.size > self._numbers_left:
+        if not self._uses_left.get(name):
             raise RuntimeError(f"The share of query {name!r} is spent.")
+        share = self._shares[name]
+        if values.size > share.numbers or sensitivity > share.sensitivity:
+            raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
         if self._report is not None:
             self._report(name)
         self._uses_left[name] -= 1
-        self._numbers_left -= values.size
         deviation = self.deviation(name, sensitivity)
         if not deviation:
             return values.copy()

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.noise._base import LEAST_EPSILON, PRECISION
 from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
 from skdp.noise._sampler import AliasTable
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss
+from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._sklearn import Interval
 
 # Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
@@ -138,14 +138,12 @@ class RandomizedResponse(PrivateRandomness):
         self._table = AliasTable(np.append(1.0, np.full(k - 1, others)))
         self.guarantee_ = PrivacyGuarantee(
             mechanism="randomized response",
-            epsilon=epsilon,
-            delta=0.0,
+            mechanisms=(Mechanism("pure", epsilon),),
             sensitivity=None,
             n_features=1,
             covers="the labels that transform returns",
             excludes="features, the set of classes, and the number of labels",
             unit="label",
-            losses=(PrivacyLoss("pure", epsilon),),
         )
 
     def guarantee_for(self, y):

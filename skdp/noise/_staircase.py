@@ -133,5 +133,5 @@ class StaircaseDPNoise(DPNoise):
             )
         return StaircaseDistribution(epsilon - PRECISION / (1 - delta), sensitivity, delta)
 
-    def _make_loss(self, distribution):
-        return self._shared_loss("pure")
+    def _state_mechanism(self, distribution):
+        return self._shared_budget("pure")

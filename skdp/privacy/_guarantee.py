@@ -1,24 +1,22 @@
-"""The privacy guarantee that goes with everything made from noisy data."""
+"""The privacy guarantee that goes with everything made from noisy data, and how several join."""
 
 from dataclasses import dataclass, replace
-from functools import partial
-from math import inf
+from functools import partial, reduce
 from numbers import Real
 
-from skdp.privacy._accounting import (
-    PrivacyLoss,
-    any_of,
-    composed_delta,
-    composed_epsilon,
-    contradict,
-    sound_losses,
-    understate,
+from skdp.privacy._composition import composed_delta, composed_epsilon
+from skdp.privacy._mechanisms import (
+    MOST_USES,
+    Mechanism,
+    check_choice,
+    check_count,
+    check_real,
+    check_text,
 )
-from skdp.privacy._checks import MOST_USES, check_choice, check_count, check_real, check_text
-from skdp.privacy._composition import gaussian_distance
 from skdp.privacy._neighbours import (
     RELATIONS,
     UNITS,
+    WHOLE,
     check_relation,
     common_step,
     describe_neighbours,
@@ -61,9 +59,9 @@ class PrivacyGuarantee:
     mechanism : str
         Name of the noise distribution, or of the whole mechanism where it adds none.
 
-    epsilon, delta : float
-        The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
-        times as likely for one neighbour as for the other, plus δ.
+    mechanisms : sequence of Mechanism
+        What was done to the data, as far as accounting needs it. Where only ε and δ are known,
+        it is one of the kind "any". Gaussian ones alone are kept as the one that they amount to.
 
     sensitivity : float or None
         Largest change of one element between two neighbours, in the units of the data. None
@@ -84,22 +82,28 @@ class PrivacyGuarantee:
         whole row and its label ("labelled record"), or all rows of one group, those of one person,
         and their labels ("group").
 
-    losses : tuple of PrivacyLoss, default=()
-        The mechanisms behind it, with independent noise for each element where the unit is
-        one. Empty where only ε and δ are known, and nothing of how elements are perturbed.
-
     relation : {"replace-one", "add/remove"}, default="replace-one"
         How they differ in it. One unit has other values, and the number of rows is the same
         and public (of a group, which may have another number of rows, the number of groups);
         or one of the data sets has one labelled record, or one group, that the other has not,
         so that the number of rows is private too.
 
+    Attributes
+    ----------
+    epsilon, delta : float
+        The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
+        times as likely for one neighbour as for the other, plus δ. Sums of what the mechanisms
+        state.
+
+    neighbours : str
+        The neighbouring relation.
+
     Raises
     ------
     ValueError
-        When it is no guarantee that a mechanism could have: ε negative or NaN, δ outside [0, 1],
-        an unknown unit, no text where a text belongs, elements that are added or removed. A
-        file is checked in the same way.
+        When it is no guarantee that a mechanism could have: one that amounts to more than it
+        states, an unknown unit, no text where a text belongs, elements that are added or removed.
+        A file is checked in the same way; mechanisms may be dicts of their fields, as it has them.
 
     Examples
     --------
@@ -118,82 +122,55 @@ class PrivacyGuarantee:
     """
 
     mechanism: str
-    epsilon: float
-    delta: float
+    mechanisms: tuple
     sensitivity: float | None
     n_features: int
     covers: str
     excludes: str
     unit: str = "element"
-    losses: tuple = ()
     relation: str = "replace-one"
 
     def __post_init__(self):
-        real = partial(check_real, "PrivacyGuarantee")
         text = partial(check_text, "PrivacyGuarantee")
+        ends = {"open_low": True, "open_high": True}
         d = self.sensitivity
+        if d is not None:
+            d = check_real("PrivacyGuarantee", "sensitivity", d, 0, float("inf"), **ends)
         fields = {
             "mechanism": text("mechanism", self.mechanism),
-            "epsilon": real("epsilon", self.epsilon, 0, inf),
-            "delta": real("delta", self.delta, 0, 1),
-            "sensitivity": d if d is None else self._check_sensitivity(),
+            "mechanisms": _as_mechanisms(self.mechanisms),
+            "sensitivity": d,
             "n_features": check_count("PrivacyGuarantee", "n_features", self.n_features),
             "covers": text("covers", self.covers),
             "excludes": text("excludes", self.excludes),
             "unit": check_choice("PrivacyGuarantee", "unit", self.unit, UNITS),
-            "losses": tuple(_make_loss(loss) for loss in _listed(self.losses)),
             "relation": check_choice("PrivacyGuarantee", "relation", self.relation, RELATIONS),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         check_relation(self.unit, self.relation, self.sensitivity)
 
-    def _check_sensitivity(self):
-        ends = {"open_low": True, "open_high": True}
-        return check_real("PrivacyGuarantee", "sensitivity", self.sensitivity, 0, inf, **ends)
+    @property
+    def epsilon(self):
+        """The privacy-loss bound ε, by closed forms."""
+        return float(sum(each.total_epsilon for each in self.mechanisms))
 
-    def check_losses(self):
-        """Check that the mechanisms behind it amount to no more than it states, and not to less.
+    @property
+    def delta(self):
+        """The slack δ at that ε."""
+        return min(1.0, float(sum(each.total_delta for each in self.mechanisms)))
 
-        A sum of closed forms may be loose, and a statement careful: it is composed as stated.
-        An ε of more than ten times what they need at any δ is refused. A release and a
-        :class:`PrivacyLedger` check both of every guarantee they get. Closed forms decide nearly
-        always; where they do not, and dp-accounting is not installed, the statement is taken for
-        true.
-
-        Raises
-        ------
-        ValueError
-            When they amount to more, to clearly less, or are too many to find out.
-
-        Examples
-        --------
-        >>> from dataclasses import replace
-        >>> from skdp.noise import OptimalDPNoise
-        >>> guarantee = OptimalDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
-        >>> guarantee.check_losses()
-        >>> replace(guarantee, epsilon=0.1).check_losses()
-        Traceback (most recent call last):
-        ...
-        ValueError: The 'losses' of PrivacyGuarantee amount to more than epsilon=0.1 and ...
-        """
-        if contradict(self.losses, self.epsilon, self.delta):
-            raise ValueError(
-                "The 'losses' of PrivacyGuarantee amount to more than "
-                f"epsilon={self.epsilon:g} and delta={self.delta:g}. State what they amount to."
-            )
-        if understate(self.losses, self.epsilon):
-            raise ValueError(
-                "The 'losses' of PrivacyGuarantee amount to far less than "
-                f"epsilon={self.epsilon:g} at every delta: they are not those of its mechanism. "
-                "State what they amount to, or leave them out."
-            )
+    @property
+    def gaussian_distance(self):
+        """Sensitivity/σ of the Gaussian mechanism that it is; None where it is none."""
+        first = self.mechanisms[0]
+        return first.parameter if first.kind == "gaussian" and len(self.mechanisms) == 1 else None
 
     def to_record(self, n_features=None):
         r"""Return the guarantee for a whole record, all of whose elements may change.
 
-        Noise that is independent for each element, as ``losses`` say, composes like k
-        releases. Where there are none, group privacy holds whatever the mechanism: kε with
+        Noise that is independent for each element composes like k releases. Where a mechanism
+        may be "any", group privacy holds: kε with
 
         .. math:: δ\,\frac{e^{kε} - 1}{e^ε - 1},
 
@@ -261,9 +238,10 @@ class PrivacyGuarantee:
     def _moving(self, k, name):
         """Return the guarantee for k elements of a row that move at once."""
         moving = self._repeat(k, name)
-        if self.losses:
+        if all(each.kind != "any" for each in self.mechanisms):
             return moving
-        return replace(moving, delta=group_delta(self.epsilon, self.delta, k))
+        delta = group_delta(self.epsilon, self.delta, k)
+        return replace(self, mechanisms=(Mechanism("any", k * self.epsilon, delta),))
 
     def to_replace_one(self):
         r"""Return the guarantee between data sets in which one unit is replaced by another.
@@ -284,9 +262,10 @@ class PrivacyGuarantee:
 
         Examples
         --------
-        >>> from skdp.privacy import PrivacyGuarantee
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
         >>> what = {"unit": "labelled record", "relation": "add/remove"}
-        >>> counts = PrivacyGuarantee("counts", 0.5, 0.0, None, 4, "counts", "nothing", **what)
+        >>> laplace = [Mechanism("laplace", 0.5)]
+        >>> counts = PrivacyGuarantee("counts", laplace, None, 4, "counts", "nothing", **what)
         >>> print(counts)
         (0.5, 0)-differential privacy per labelled record, by counts
           neighbours: two data sets, one of which has one record (with its label) more
@@ -298,24 +277,12 @@ class PrivacyGuarantee:
         """
         if self.relation == "replace-one":
             return self
-        losses = self._sound_losses()
-        epsilon, delta = 2 * self.epsilon, group_delta(self.epsilon, self.delta, 2)
-        if gaussian_distance(losses) is None:
-            losses = ()
+        if self.gaussian_distance is None:
+            delta = group_delta(self.epsilon, self.delta, 2)
+            replaced = Mechanism("any", 2 * self.epsilon, delta)
         else:
-            # The ratio of two probabilities is one of two ratios, each with its own slack.
-            losses = tuple(
-                replace(loss, parameter=2 * loss.parameter, slack=2 * loss.slack)
-                for loss in losses
-            )
-            epsilon, delta = composed_epsilon(losses, self.delta), self.delta
-        return replace(
-            self,
-            epsilon=max(epsilon, self.epsilon),
-            delta=delta,
-            losses=losses,
-            relation="replace-one",
-        )
+            replaced = self.mechanisms[0].double()
+        return replace(self, mechanisms=(replaced,), relation="replace-one")
 
     def compose(self, k):
         """Return what k releases by the same mechanism, of the same data, guarantee together.
@@ -350,22 +317,12 @@ class PrivacyGuarantee:
                     "cannot be added. Keep an account for each, or bring elements to records with "
                     "to_record(), and these with their labels to record_guarantee()."
                 )
-        known = self.losses and other.losses
-        losses = self._sound_losses() + other._sound_losses() if known else ()
-        if gaussian_distance(losses) is None:
-            epsilon, delta = self.epsilon + other.epsilon, min(1.0, self.delta + other.delta)
-        else:
-            delta = max(self.delta, other.delta)
-            # At the larger δ, one of them alone may need less than it states at its own.
-            epsilon = max(self.epsilon, other.epsilon, composed_epsilon(losses, delta))
         return replace(
             self,
             mechanism=_join(self.mechanism, other.mechanism, " + "),
-            epsilon=epsilon,
-            delta=delta,
+            mechanisms=self.mechanisms + other.mechanisms,
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
-            losses=losses,
             **common_step(self, other),
         )
 
@@ -393,7 +350,7 @@ class PrivacyGuarantee:
         """
         if not _is_number(delta) or not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
-        found = float(composed_epsilon(self._known_losses(), delta))
+        found = float(composed_epsilon(self.mechanisms, delta))
         # What is stated holds too, and rounding must not make δ fall short of itself.
         return min(found, self.epsilon) if delta >= self.delta else found
 
@@ -420,14 +377,8 @@ class PrivacyGuarantee:
         """
         if not _is_number(epsilon) or not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
-        found = float(composed_delta(self._known_losses(), epsilon))
+        found = float(composed_delta(self.mechanisms, epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
-
-    def _known_losses(self):
-        return self._sound_losses() or (PrivacyLoss("pure", self.epsilon, self.delta),)
-
-    def _sound_losses(self):
-        return sound_losses(self.losses, self.epsilon, self.delta)
 
     def _repeat(self, k, name):
         number = float(k) if isinstance(k, Real) else 0.0
@@ -438,13 +389,7 @@ class PrivacyGuarantee:
         k = int(number)
         if k == 1:
             return self
-        losses = tuple(replace(loss, count=k * loss.count) for loss in self._sound_losses())
-        if gaussian_distance(losses) is None:
-            epsilon, delta = k * self.epsilon, any_of(k, self.delta)
-        else:
-            epsilon, delta = composed_epsilon(losses, self.delta), self.delta
-            epsilon = max(epsilon, self.epsilon)
-        return replace(self, epsilon=epsilon, delta=delta, losses=losses)
+        return replace(self, mechanisms=tuple(each.repeat(k) for each in self.mechanisms))
 
     @property
     def neighbours(self):
@@ -478,27 +423,155 @@ def _is_number(value):
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _listed(losses):
-    if not isinstance(losses, list | tuple):
+def _as_mechanisms(given):
+    """Return mechanisms; a file brings dicts. Gaussian ones alone are one."""
+    if not isinstance(given, list | tuple) or not given:
         raise ValueError(
-            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, got a "
-            f"{type(losses).__name__}."
+            "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, at least one, "
+            f"got a {type(given).__name__}."
         )
-    return losses
+    mechanisms = tuple(map(_as_mechanism, given))
+    if all(each.kind == "gaussian" for each in mechanisms):
+        mechanisms = (reduce(Mechanism.merge, mechanisms),)
+    return mechanisms
 
 
-def _make_loss(loss):
-    """Return a loss; a file brings a dict."""
-    if isinstance(loss, PrivacyLoss):
-        return loss
+def _as_mechanism(given):
+    if isinstance(given, Mechanism):
+        return given
     try:
-        return PrivacyLoss(**loss)
+        return Mechanism(**given)
     except TypeError as error:
         raise ValueError(
-            "The 'losses' of PrivacyGuarantee must be a tuple of PrivacyLoss, or of dicts of its "
-            f"fields, got a {type(loss).__name__} ({error})."
+            "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, or of dicts of "
+            f"its fields, got a {type(given).__name__} ({error})."
         ) from error
 
 
 def _join(first, second, separator):
     return first if first == second else f"{first}{separator}{second}"
+
+
+def joint_guarantee(guarantees):
+    """Return what holds for the owner of any one of several disjoint data sets.
+
+    Each data set went through its own mechanism once, so nothing adds up: the largest ε and
+    δ and the smallest sensitivity hold for everybody (parallel composition). None where one
+    of the data sets has no guarantee at all, or they are about different units or different
+    neighbouring relations.
+
+    Parameters
+    ----------
+    guarantees : iterable of PrivacyGuarantee or None
+        One for each data set; no person's data may be in two of them.
+
+    Returns
+    -------
+    guarantee : PrivacyGuarantee or None
+        The weakest of each number.
+
+    Examples
+    --------
+    >>> from skdp.noise import OptimalDPNoise, StaircaseDPNoise
+    >>> from skdp.privacy import joint_guarantee
+    >>> first = OptimalDPNoise(epsilon=0.5).fit([[0.0, 1.0]]).guarantee_
+    >>> second = StaircaseDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
+    >>> joint = joint_guarantee([first, second])
+    >>> joint.epsilon, joint.mechanism
+    (2.0, 'optimal/staircase')
+    """
+    guarantees = list(guarantees)
+    if not guarantees or None in guarantees:
+        return None
+    first = guarantees[0]
+    if all(guarantee == first for guarantee in guarantees):
+        return first
+    bounded = {g.sensitivity is None for g in guarantees}
+    if len({(g.unit, g.relation) for g in guarantees}) > 1 or len(bounded) > 1:
+        return None
+    # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
+    independent = all(each.kind != "any" for g in guarantees for each in g.mechanisms)
+    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
+    return replace(
+        first,
+        mechanism="/".join(sorted({g.mechanism for g in guarantees})),
+        mechanisms=(Mechanism("pure" if independent else "any", epsilon, delta),),
+        sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
+        n_features=max(g.n_features for g in guarantees),
+        covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
+        excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
+    )
+
+
+def record_guarantee(guarantee, label_guarantee, n_elements=None):
+    """Return what features and label of a record are guaranteed together.
+
+    Somebody whose whole row is private, with its label, is covered by neither guarantee alone:
+    two neighbours may differ in all elements of one row *and* in its label. Both mechanisms
+    draw their own noise, so they add up by basic composition: (ε of a record + ε of a label,
+    δ of a record + δ of a label), with the record's from :meth:`PrivacyGuarantee.to_record`,
+    which is exact for Gaussian noise.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee or None
+        Of the features, per element or per record; or of features and labels together, per
+        labelled record or per group, as statistics of both have it.
+
+    label_guarantee : PrivacyGuarantee or None
+        Of the labels; None in the latter case, which has them already.
+
+    n_elements : int or None, default=None
+        How many elements of a row one record moves at most, with a guarantee per element: of
+        indicators of one category no more than two change. None stands for all of them.
+
+    Returns
+    -------
+    joint : PrivacyGuarantee or None
+        With ``unit="labelled record"``; ``guarantee`` itself where it is about labels too. None
+        where either is None otherwise: what is released as it is has no guarantee, and neither
+        has a record with it.
+
+    Raises
+    ------
+    ValueError
+        When the guarantees are about other units, or both of them about the labels.
+
+    Examples
+    --------
+    >>> from skdp import OptimalDPNoise, RandomizedResponse
+    >>> from skdp.privacy import record_guarantee
+    >>> features = OptimalDPNoise(2.0, 0.0, privacy_unit="record").fit([[0.0, 1.0]]).guarantee_
+    >>> labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
+    >>> joint = record_guarantee(features, labels)
+    >>> joint.epsilon, joint.delta, joint.unit
+    (3.0, 0.0, 'labelled record')
+    """
+    if guarantee is not None and guarantee.unit in WHOLE:
+        if label_guarantee is not None:
+            raise ValueError(
+                f"The 'label_guarantee' parameter must be None with a guarantee per "
+                f"{guarantee.unit}, which is about its labels too. Labels that are released again "
+                "are a release of their own: add it in a PrivacyLedger."
+            )
+        return guarantee
+    for name, given, units in (
+        ("guarantee", guarantee, ("element", "record")),
+        ("label_guarantee", label_guarantee, ("label",)),
+    ):
+        if given is not None and given.unit not in units:
+            raise ValueError(
+                f"The {name!r} parameter must be per {' or '.join(units)}, got one per "
+                f"{given.unit}."
+            )
+    if guarantee is None or label_guarantee is None:
+        return None
+    record = replace(guarantee.to_record(n_elements), n_features=guarantee.n_features)
+    same = {"unit": "record", "sensitivity": record.sensitivity, "n_features": record.n_features}
+    return replace(
+        record + replace(label_guarantee, **same),
+        unit="labelled record",
+        mechanism=f"the {guarantee.mechanism} noise and {label_guarantee.mechanism}",
+        covers=f"{guarantee.covers}, and {label_guarantee.covers}",
+        excludes=f"apart from each other, {guarantee.excludes}; {label_guarantee.excludes}",
+    )

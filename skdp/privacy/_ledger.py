@@ -1,18 +1,29 @@
-"""The privacy budget that one data set has spent, kept outside any estimator."""
+"""The privacy budget that one data set has spent, kept outside any estimator, and its file."""
 
+import json
 import os
 import threading
+import time
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict
+from numbers import Real
+from pathlib import Path
 
 import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee
-from skdp.privacy._ledger_file import LedgerFile, check_limit
+from skdp.utils._files import PRIVATE, checksum, write_whole
 from skdp.utils._warnings import warn
 
 # A sum of floats may miss its limit by a rounding, relative to the limit.
 _ROUNDING = 1e-12
+_FORMAT = "skdp ledger"
+_VERSION = 1
+_LIMITS = ("epsilon", "delta")
+# Seconds to wait for another process (rule of thumb).
+_PATIENCE = 10.0
+# Seconds between two looks at the lock (rule of thumb).
+_PAUSE = 0.01
 
 
 class BudgetExceededError(RuntimeError):
@@ -92,13 +103,11 @@ class PrivacyLedger:
 
     def __init__(self, epsilon=None, delta=None, *, path=None):
         given = {"epsilon": epsilon, "delta": delta}
-        self._limits = {name: check_limit(name, limit) for name, limit in given.items()}
+        self._limits = {name: _check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
-        # Total of so many first entries, which never change.
-        self._summed: tuple = (0, None)
         self._process = self._lock_process = os.getpid()
         self._lock = threading.Lock()
-        self._file = None if path is None else LedgerFile(path)
+        self._file = None if path is None else _LedgerFile(path)
         if self._file is not None:
             with self._file.lock():
                 self._continue(self._file)
@@ -130,7 +139,7 @@ class PrivacyLedger:
             When the file has no limits, so that nothing is refused.
         """
         ledger = cls()
-        ledger._file = file = LedgerFile(path)
+        ledger._file = file = _LedgerFile(path)
         try:
             with file.lock():
                 ledger._limits, ledger._entries = file.read()
@@ -210,7 +219,7 @@ class PrivacyLedger:
             When the total would exceed the budget; the release is not entered.
 
         ValueError
-            When it is about other neighbours than the entries are, or no sound guarantee, or
+            When it is about other neighbours than the entries are, or
             the file is damaged.
 
         FileNotFoundError
@@ -224,12 +233,11 @@ class PrivacyLedger:
                 "The 'guarantee' parameter of PrivacyLedger.spend must be a PrivacyGuarantee, "
                 f"such as noise.guarantee_, got a {type(guarantee).__name__}."
             )
-        guarantee = replace(guarantee)  # checked again: even a frozen object can be forced
-        guarantee.check_losses()
+        # Made anew: even a frozen object can be forced, and a subclass can add up to anything.
+        guarantee = PrivacyGuarantee(**asdict(guarantee))
         with self._account():
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
-            self._refuse_refund(total)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
                 # not >, so that NaN is refused
@@ -240,7 +248,7 @@ class PrivacyLedger:
                     )
             if self._file is not None:
                 self._file.write(self._limits, entries)
-            self._entries, self._summed = entries, (len(entries), total)
+            self._entries = entries
             return total
 
     def release(self, estimator, X, y=None, *, groups=None, name=""):
@@ -308,22 +316,6 @@ class PrivacyLedger:
         self.spend(state(*data, **known), name)
         transforms = hasattr(estimator, "fit_transform")
         return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
-
-    def _refuse_refund(self, total):
-        """Raise ValueError where a new entry brings the total down."""
-        n, former = self._summed
-        if n != len(self._entries):
-            former = _sum(guarantee for _, guarantee in self._entries)
-        for what in ("epsilon", "delta"):
-            before = 0.0 if former is None else getattr(former, what)
-            after = getattr(total, what)
-            # not >=, so that NaN is refused
-            if not after >= before * (1 - _ROUNDING):
-                raise ValueError(
-                    f"The 'guarantee' parameter of PrivacyLedger.spend would bring the total "
-                    f"{what} from {before:g} down to {after:g}: nothing that is spent comes back. "
-                    "State what the mechanism guarantees, as a PrivacyGuarantee."
-                )
 
     def to_frame(self):
         """Return the entries, with running totals, as a table.
@@ -433,5 +425,172 @@ def _sum(guarantees):
     guarantees = list(guarantees)
     if len({g.relation for g in guarantees}) > 1:
         guarantees = [g.to_replace_one() for g in guarantees]
-    ordered = sorted(guarantees, key=lambda g: any(loss.kind != "gaussian" for loss in g.losses))
+    ordered = sorted(guarantees, key=lambda g: g.gaussian_distance is None)
     return sum(ordered[1:], ordered[0]) if ordered else None
+
+
+class _LedgerFile:
+    """Limits and entries of a ledger, on disk.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Resolved once: a later change of the working directory or of a symbolic link in the path
+        does not move the account.
+
+    Raises
+    ------
+    ValueError
+        When it is no path.
+    """
+
+    def __init__(self, path):
+        try:
+            self.path = Path(os.path.realpath(os.fsdecode(path)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The 'path' parameter of PrivacyLedger must be a path, got {path!r} ({error}). "
+                "Name a file."
+            ) from error
+
+    @contextmanager
+    def lock(self):
+        """Hold the account alone, among all processes and threads.
+
+        Raises
+        ------
+        TimeoutError
+            When somebody else holds it for too long.
+
+        OSError
+            When it cannot be held where the file is.
+        """
+        lock = self.path.with_name(self.path.name + ".lock")
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                with self._named():
+                    os.close(os.open(lock, os.O_CREAT | os.O_EXCL, PRIVATE))
+                break
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"Another process holds {str(lock)!r}. If none does any more, delete it."
+                    ) from None
+                time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+    @contextmanager
+    def _named(self):
+        """Report that the system refuses something as a fault of the path."""
+        try:
+            yield
+        except FileExistsError:  # somebody else holds the lock
+            raise
+        except OSError as error:
+            raise type(error)(
+                f"The 'path' parameter of PrivacyLedger, {str(self.path)!r}, cannot be used: "
+                f"{error.strerror or error}. Name a file, in a folder that exists, and that you "
+                "may read and write."
+            ) from error
+
+    def read(self):
+        """Return limits and entries.
+
+        Returns
+        -------
+        limits : dict of str to (float or None)
+
+        entries : list of (str, PrivacyGuarantee)
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is no such file.
+
+        ValueError
+            When it is empty, truncated, damaged, or has a second name.
+        """
+        with self._named(), open(self.path, "rb") as file:
+            shared = os.fstat(file.fileno()).st_nlink > 1
+            text = file.read()
+        if shared:
+            raise ValueError(
+                f"The ledger file {str(self.path)!r} has another name (a hard link), which would "
+                "keep the old account when a new one is written. Delete one of the two."
+            )
+        try:
+            return _parse(text)
+        except (
+            *(ArithmeticError, AttributeError, LookupError),
+            *(RecursionError, TypeError, ValueError),
+        ) as error:
+            state = "damaged" if text.strip() else "empty"
+            raise ValueError(
+                f"The ledger file {str(self.path)!r} is {state} ({error}). What it held remains "
+                "spent: restore it from a backup. For data of which nothing was released yet, "
+                "name a file that does not exist."
+            ) from error
+
+    def write(self, limits, entries):
+        """Replace the file; when this returns, the new account is on disk.
+
+        A new file is for its owner alone; one that is replaced keeps its permissions.
+
+        Parameters
+        ----------
+        limits : dict of str to (float or None)
+
+        entries : list of (str, PrivacyGuarantee)
+        """
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "limits": limits,
+            "entries": [(name, asdict(guarantee)) for name, guarantee in entries],
+        }
+        content["sha256"] = checksum(content)
+        with self._named(), write_whole(self.path, mode=PRIVATE) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+
+def _check_limit(name, limit):
+    """Return a limit as a float or None.
+
+    Raises
+    ------
+    ValueError
+        When it is neither None nor a number ≥ 0.
+    """
+    if limit is None:
+        return None
+    try:
+        number = float(limit) if isinstance(limit, Real) and not isinstance(limit, bool) else -1.0
+    except OverflowError:
+        number = -1.0
+    if not number >= 0:
+        raise ValueError(
+            f"The {name!r} parameter of PrivacyLedger must be a number >= 0 or None, got "
+            f"{limit!r}."
+        )
+    return number
+
+
+def _parse(text):
+    """Return limits and entries of a file, whatever it holds in their place."""
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("it is no ledger of skdp")
+    stated = content.pop("sha256")
+    if content["format"] != _FORMAT or content["version"] != _VERSION:
+        raise ValueError(f"not version {_VERSION} of a ledger of skdp")
+    if stated != checksum(content):
+        raise ValueError("its checksum does not match")
+    limits = {name: content["limits"][name] for name in _LIMITS}
+    for name, limit in limits.items():
+        _check_limit(name, limit)
+    entries = [(str(name), PrivacyGuarantee(**fields)) for name, fields in content["entries"]]
+    return limits, entries

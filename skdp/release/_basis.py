@@ -1,9 +1,11 @@
 """Smooth public functions of single columns, whose weighted sums are scores."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from skdp.release._parts import LARGEST_MEAN, Part, check_below, check_shape, require
 from skdp.utils._linalg import as_slice
 
 # Orders of the cosines of a numeric column. On six tables at ε = 1 the AUC is .7588 with them,
@@ -20,10 +22,14 @@ _BLOCK_ELEMENTS = 2**15
 _INDICATOR_SCALE = 0.7
 # Variance of a column that is uniform over its bounds, in units of their squared difference.
 _UNIFORM_VARIANCE = 1 / 12
+# Values of a column between its bounds at which its terms are tabulated (rule of thumb).
+GRID = (np.arange(256) + 0.5) / 256
+# Largest order of a cosine that a release may have.
+_LARGEST_ORDER = 1000
 
 
 @dataclass(frozen=True)
-class BasisFunctions:
+class BasisFunctions(Part):
     """Public functions of single columns: linear ones and cosines.
 
     Term t of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for order 1,
@@ -54,6 +60,16 @@ class BasisFunctions:
     array([[-1.  ,  0.5 , -0.71, -0.58],
            [ 0.  , -0.5 ,  0.71,  0.  ]])
     """
+
+    file_keys: ClassVar = {
+        "column": "column",
+        "order": "order",
+        "centre": "centre",
+        "scale": "scale",
+        "low": "low",
+        "high": "high",
+        "variances": "variances",
+    }
 
     column: np.ndarray
     order: np.ndarray
@@ -106,7 +122,24 @@ class BasisFunctions:
             np.where(cosine, 1 / (2 * order), (scale**2 * spread)[column]),
         )
 
-    def restrict(self, columns):
+    def check(self, name, release):
+        """Raise ValueError unless these are functions of the columns of a release."""
+        self.check_arrays(name)
+        n, p = self.column.size, release.n_features
+        for key, array in vars(self).items():
+            check_shape(array, (n,), f"{name}.{key}")
+        for key in ("column", "order"):
+            whole = getattr(self, key).dtype.kind == "i"
+            require(whole, f"{name}.{key}", "must be whole numbers")
+        known = n and self.column.min() >= 0 and self.column.max() < p
+        require(known, f"{name}.column", f"must be from 0 to {p - 1}")
+        known = self.order.min() >= 1 and self.order.max() <= _LARGEST_ORDER
+        require(known, f"{name}.order", f"must be from 1 to {_LARGEST_ORDER}")
+        require((self.low < self.high).all(), f"{name}.low", f"must be below {name}.high")
+        for key in ("low", "high", "centre", "scale", "variances"):
+            check_below(getattr(self, key), LARGEST_MEAN, f"{name}.{key}")
+
+    def select(self, columns):
         """Return the terms of some of the columns, numbered anew, and where they were.
 
         Parameters
@@ -128,6 +161,32 @@ class BasisFunctions:
         places = places[np.lexsort((new[self.column[places]], self.order[places]))]
         parts = {name: array[places] for name, array in vars(self).items()}
         return BasisFunctions(**{**parts, "column": new[parts["column"]]}), places
+
+    @property
+    def linear(self):
+        """Return the indices of the linear terms, in the order of their columns."""
+        linear = np.flatnonzero(self.order == 1)
+        return linear[np.argsort(self.column[linear])]
+
+    @property
+    def two_valued(self):
+        """Return the indices of terms of two values: their guess is a Bernoulli variance."""
+        ends = (self.centre - self.low) * (self.high - self.centre) * self.scale**2
+        return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
+
+    def numeric_tables(self):
+        """Yield the indices of the terms of each numeric column, the linear first, and a table.
+
+        The table has the values of these terms at the places ``GRID`` between the bounds.
+        """
+        order = np.lexsort((self.order, self.column))
+        starts = np.flatnonzero(np.diff(self.column[order], prepend=-1))
+        low, high = self.low[order[starts]], self.high[order[starts]]
+        table = self.encode(low + GRID[:, None] * (high - low))
+        single = set(self.two_valued.tolist())
+        for at in np.split(order, starts[1:]):
+            if at[0] not in single:
+                yield at, table[:, at]
 
     def encode(self, X):
         """Return the terms of rows, of shape (n_samples, n_basis)."""

@@ -1,10 +1,18 @@
-"""Classes as mixtures of normal distributions, learned behind noise of known distribution."""
+"""Classes as normal distributions and mixtures of them, learned behind noise that is known."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
+
+from skdp.release._moments import Moments, normal_root
+from skdp.release._parts import Part, check_shape, require
+from skdp.release._subspace import Subspace
+from skdp.utils._labels import stratified_folds
+from skdp.utils._linalg import positive_definite_floor
 
 # Steps of expectation maximisation where nothing is noisy; rule of thumb.
 _STEPS = 5
@@ -26,10 +34,25 @@ _PRECISION = 1e-12
 # Rows of a component with whose weight the covariance of its class counts, for each direction;
 # rule of thumb.
 _PRIOR_ROWS = 0.5
+# Share of the variance of a direction that is within classes, at least: none is all between
+# them; rule of thumb.
+_MIN_WITHIN = 0.05
+# Share of the common covariance that a class has in any direction, at least; rule of thumb.
+_MIN_OF_COMMON = 0.25
+# One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
+_FOLDS = 10
+# Ratio of variances of a component of fewer columns below which floating point does not tell
+# them from none.
+_MARGINAL_PRECISION = 1e-9
+# Of a covariance matrix in a release, in units of the average variance of a direction, and of its
+# own largest one: below it a Cholesky factor may not exist in floating point.
+_SMALLEST_VARIANCE = 1e-12
+# Distance of a mean of a mixture component, in units of the average deviation of a direction.
+_FARTHEST_MEAN = 1e9
 
 
 @dataclass(frozen=True)
-class Mixtures:
+class Mixtures(Part):
     """A mixture of normal distributions for each class, in a subspace.
 
     Attributes
@@ -45,6 +68,13 @@ class Mixtures:
     covariances : ndarray of shape (n_components, n_directions, n_directions)
         Of rows without noise.
     """
+
+    file_keys: ClassVar = {
+        "class_indices": "class_indices",
+        "weights": "weights",
+        "means": "means",
+        "covariances": "covariances",
+    }
 
     class_indices: np.ndarray
     weights: np.ndarray
@@ -246,6 +276,83 @@ class Mixtures:
             denoised[members] = expected
         return denoised
 
+    def sample(self, n, random_state):
+        """Return rows without noise of the only class of these mixtures."""
+        which = random_state.choice(len(self.weights), n, p=self.weights)
+        codes = np.empty((n, self.means.shape[1]))
+        for k in np.unique(which):
+            here = np.flatnonzero(which == k)
+            normal = random_state.standard_normal((len(here), codes.shape[1]))
+            codes[here] = self.means[k] + normal @ normal_root(self.covariances[k])
+        return codes
+
+    def check(self, name, release):
+        """Raise ValueError unless these are mixtures of the classes in a release's subspace."""
+        require(release.subspace is not None, name, "need a subspace, which there is none")
+        self.check_arrays(name)
+        K, d = len(release.classes), len(release.subspace.variances)
+        indices, weights, S = self.class_indices, self.weights, self.covariances
+        n = indices.size
+        numbered = (
+            indices.shape == (n,)
+            and indices.dtype.kind == "i"
+            and np.array_equal(np.unique(indices), np.arange(K))
+            and (np.diff(indices) >= 0).all()
+        )
+        require(numbered, f"{name}.class_indices", f"must go up from 0 to {K - 1}")
+        check_shape(weights, (n,), f"{name}.weights")
+        proper = weights.min() > 0 and np.allclose(np.bincount(indices, weights), 1)
+        require(proper, f"{name}.weights", "must be positive and add up to 1 in each class")
+        check_shape(self.means, (n, d), f"{name}.means")
+        near = np.abs(self.means).max() < _FARTHEST_MEAN
+        require(near, f"{name}.means", "must be near the centre of the subspace")
+        check_shape(S, (n, d, d), f"{name}.covariances")
+        require(np.allclose(S, S.swapaxes(1, 2)), f"{name}.covariances", "must be symmetric")
+        variances = np.linalg.eigvalsh(S)
+        definite = variances[:, 0] > _SMALLEST_VARIANCE * np.maximum(variances[:, -1], 1)
+        require(definite.all(), f"{name}.covariances", "must be positive definite")
+
+    def restrict(self, columns, release):
+        r"""Return the mixtures of some of the columns, in the subspace of these.
+
+        With directions V of all columns, rows of a component of class c are
+        :math:`x = m + V^T u + (I - V^T V)(x - m)`, u normal as the mixture has it, and what V
+        leaves out with the mean of the class and the covariance within classes of the moments. Of
+        the columns S that remain, the subspace is that of their own leading principal directions
+        Q, see :meth:`Subspace.restrict`. With :math:`E = Q (I - V^T V)_S`, a component with mean
+        a and covariance C of u has there
+
+        .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
+
+        Mixtures that were learned from noisy rows owe too much to columns that are gone, and are
+        not used, see :func:`normals_of_moments`. Where all columns remain, in another order,
+        nothing changes.
+        """
+        subspace, moments = release.subspace, release.moments
+        V = subspace.components
+        if len(columns) == V.shape[1]:
+            return self
+        new = subspace.restrict(columns, release)
+        if moments.noise.any():
+            return normals_of_moments(moments, columns, new)
+        inside = new.components @ V[:, columns].T
+        outside = -inside @ V
+        outside[:, columns] += new.components
+        T, own = new.scale / subspace.scale * inside, self.class_indices
+        left_out = _credible_means(moments, outside) - subspace.mean @ outside.T
+        shift = new.components @ (subspace.mean[columns] - new.mean)
+        spread = new.scale**2 * positive_definite_floor(
+            outside @ moments.within_covariance() @ outside.T
+        )
+        covariances = [_definite(T @ covariance @ T.T + spread) for covariance in self.covariances]
+        means = self.means @ T.T + new.scale * (left_out + shift)[own]
+        return Mixtures(own, self.weights, means, np.stack(covariances))
+
+    def contents(self, name, release):
+        """Return what these are, in a few words."""
+        n = len(self.weights)
+        return f"{n} normal distributions in {self.means.shape[1]} principal directions"
+
 
 def _start(rows, noise, random_state):
     """Return weights, means and covariances of the components of a class to begin with.
@@ -303,3 +410,279 @@ def _floored(S, floor):
     values, vectors = np.linalg.eigh(S / units)
     least = max(1.0, _PRECISION * values[-1])
     return S if values[0] >= least else (vectors * np.maximum(values, least)) @ vectors.T * units
+
+
+def power_prior(values, noise, shape):
+    """Return variances a·shape^g of centred normal values that were observed with noise.
+
+    The parameters a ≤ 1 and g ≥ 0 maximise the marginal likelihood of
+    x ~ N(0, a·shape^g + noise).
+
+    Parameters
+    ----------
+    values, noise, shape : ndarrays of one shape
+        Observations, their known noise variances, and numbers in (0, 1].
+
+    Returns
+    -------
+    prior : ndarray
+        Of that shape.
+    """
+    logs = np.log(shape)
+
+    def loss(log_scale, slope):
+        variance = np.exp(log_scale + slope * logs) + noise
+        return np.mean(values**2 / variance + np.log(variance))
+
+    starts = [(log_scale, slope) for log_scale in (0.0, -4.0) for slope in (0.0, 1.0)]
+    bounds = [(-16.0, 0.0), (0.0, 8.0)]
+    fits = [
+        minimize(lambda x: loss(*x), start, method="Nelder-Mead", bounds=bounds)
+        for start in starts
+    ]
+    log_scale, slope = min(fits, key=lambda fit: fit.fun).x
+    return np.exp(log_scale + slope * logs)
+
+
+def flat_prior(values, noise):
+    """Return the one variance a ≤ 1 of such values: :func:`power_prior` with g = 0."""
+
+    def loss(log_scale):
+        variance = np.exp(log_scale) + noise
+        return np.mean(values**2 / variance + np.log(variance))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-16.0, 0.0), method="bounded").x))
+
+
+@dataclass(frozen=True)
+class ClassModel:
+    """One normal distribution for each class, in a subspace.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_classes, n_directions)
+
+    covariances : ndarray of shape (n_classes, n_directions, n_directions)
+        Of the rows of a class.
+
+    uncertainty : ndarray of shape (n_classes, n_directions)
+        Posterior variance of the means.
+    """
+
+    means: np.ndarray
+    covariances: np.ndarray
+    uncertainty: np.ndarray
+
+    @classmethod
+    def of_moments(cls, moments, directions, total):
+        """Estimate from noisy moments in a subspace, see :meth:`shrink`.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        directions : ndarray of shape (n_directions, n_features)
+            Orthogonal rows, in the features of the moments.
+
+        total : ndarray of shape (n_directions,)
+            Variances of all rows in the directions, which are uncorrelated.
+        """
+        means, covariances, noise = moments.project(directions)
+        own = moments.project_noise(directions)
+        return cls.shrink(means, covariances, noise, moments.effective_sizes, total, *own)
+
+    @classmethod
+    def shrink(
+        cls,
+        means,
+        covariances,
+        noise,
+        effective_sizes,
+        total,
+        mean_noise=0.0,
+        covariance_noise=0.0,
+    ):
+        """Estimate from noisy moments, by empirical Bayes.
+
+        In units of the total variance of each direction, means are N(0, a·t^g), t being that
+        variance; entries of the covariances are N(W, b), W being the total covariance less
+        that of the means. a, g and b maximise the marginal likelihood given the noise, of
+        which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
+        in a covariance, twice that on the diagonal; so much noise means no difference. Noise
+        of the moments themselves comes on top of that.
+
+        Parameters
+        ----------
+        means, covariances, noise : ndarrays
+            See :meth:`Moments.project`.
+
+        effective_sizes : ndarray of shape (n_classes,)
+            Effective sample size of each class.
+
+        total : ndarray of shape (n_directions,)
+            Variances of all rows in the directions, which are uncorrelated.
+
+        mean_noise, covariance_noise : ndarrays or 0.0
+            See :meth:`Moments.project_noise`.
+        """
+        (K, d), scale = means.shape, np.sqrt(total)
+        frequencies = effective_sizes / effective_sizes.sum()
+        sizes = effective_sizes[:, np.newaxis]
+        x, v = means / scale, noise / total
+        error = (1 + v) / sizes + mean_noise / total
+        t = np.broadcast_to(total / total[0], x.shape)
+        prior = power_prior(x * np.sqrt(K / (K - 1)), error, t)
+        gain = prior / (prior + error)
+        x, uncertainty = gain * x, gain * error
+        between = (x.T * frequencies) @ x + np.diag(frequencies @ uncertainty)
+        values, vectors = np.linalg.eigh(between)
+        values = np.minimum(values, 1 - _MIN_WITHIN)
+        W = np.eye(d) - (vectors * values) @ vectors.T
+        deviations = covariances / np.outer(scale, scale) - W
+        if len(covariances) < K:
+            sizes = sizes.sum(keepdims=True)
+        own = np.sqrt(covariance_noise) / total * np.ones((len(sizes), d))
+        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes, own)
+        values, vectors = np.linalg.eigh(W)
+        root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)
+        shrunk = []
+        for deviation in np.broadcast_to(deviations, (K, d, d)):
+            values, vectors = np.linalg.eigh(inverse.T @ deviation @ inverse)
+            vectors = scale[:, np.newaxis] * (root @ vectors)
+            shrunk.append((vectors * np.maximum(1 + values, _MIN_OF_COMMON)) @ vectors.T)
+        return cls(x * scale, np.array(shrunk), uncertainty * total)
+
+    @staticmethod
+    def _shrink_deviations(deviations, spread, sizes, noise):
+        """Return what of the deviations from the common covariance is not noise.
+
+        ``noise`` has the standard deviations of the diagonals of the covariances themselves.
+        """
+        upper = np.triu_indices(len(spread))
+        twice = 1 + np.eye(len(spread))
+        squares = np.outer(spread, spread) * twice
+        error = squares / np.maximum(sizes - 1, 1)[:, :, np.newaxis]
+        error = error + noise[:, :, np.newaxis] * noise[:, np.newaxis] * (twice / 2)
+        prior = flat_prior(deviations[:, *upper], error[:, *upper])
+        return deviations * (prior / (prior + error))
+
+    def predictive(self):
+        """Return the distributions of further rows, whose means are uncertain."""
+        spread = self.uncertainty[:, :, np.newaxis] * np.eye(self.means.shape[1])
+        return Mixtures.single(self.means, self.covariances + spread)
+
+
+def normals_of_moments(moments, columns, subspace):
+    """Return a normal distribution of some columns for each class, by empirical Bayes.
+
+    Of columns of noisy rows that remain they do better than marginals of mixtures of all
+    columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4 for
+    each element (one draw) AUC is .867, .651 and .661 against .843, .606 and .603; with 40 of 64
+    pixels of digits 93.0 % are right against 94.3 %.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all columns.
+
+    columns : ndarray of shape (n_remaining,)
+        Numbers of those that remain, each once, in their new order.
+
+    subspace : Subspace
+        Of these columns, by :meth:`Subspace.of_columns`.
+
+    Returns
+    -------
+    mixtures : Mixtures
+        One component for each class, see :meth:`ClassModel.of_moments`.
+    """
+    directions = subspace.components * subspace.scale
+    variances = subspace.variances * subspace.scale**2
+    # Both are centred at the mean of all rows.
+    model = ClassModel.of_moments(moments.restrict(columns), directions, variances)
+    return Mixtures.single(model.means, model.covariances)
+
+
+def _credible_means(moments, directions):
+    """Return class means in few directions, as far from that of all rows as is credible there."""
+    apart = (moments.means - moments.mean) @ directions.T
+    noise, _ = moments.project_noise(directions)
+    squares = np.maximum((apart**2).sum(axis=1), np.finfo(np.float64).tiny)
+    credible = np.maximum(1 - noise.sum(axis=1) / squares, 0)
+    return moments.mean @ directions.T + credible[:, np.newaxis] * apart
+
+
+def _definite(covariance):
+    symmetric = (covariance + covariance.T) / 2
+    definite = positive_definite_floor(symmetric, _MARGINAL_PRECISION, _MARGINAL_PRECISION)
+    return (definite + definite.T) / 2
+
+
+def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels_exact):
+    """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (n_samples, n_features)
+        The noisy copy.
+
+    labels : ndarray of shape (n_samples,)
+        Class indices.
+
+    moments : Moments
+        Of the noisy copy.
+
+    n_directions : int
+        Of the subspace.
+
+    random_state : RandomState
+        Seeds k-means, and chooses held-out rows.
+
+    labels_exact : bool
+        Whether labels are as they were. If not, every class is one normal distribution: a
+        mixture would find the rows that are in the class by mistake, and keep them.
+
+    Returns
+    -------
+    subspace : Subspace
+
+    mixtures : Mixtures
+        Of the classes, in units of the subspace.
+
+    codes : ndarray of shape (n_samples, n_directions)
+        In units of the subspace and the dtype of the copy.
+    """
+    subspace = Subspace.of_moments(moments, n_directions)
+    codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
+    variances = subspace.variances * subspace.scale**2
+    mixtures = None
+    if labels_exact:
+        mixtures = _likely_mixtures(codes, labels, noise, variances, random_state)
+    if mixtures is None:
+        # From the moments of all features, whose noise is known without correlations.
+        mixtures = _normals(moments, subspace.components * subspace.scale, variances)
+    return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
+
+
+def _normals(moments, directions, variances, centre=0.0):
+    """Return one normal distribution for each class, by empirical Bayes."""
+    means, covariances, noise = moments.project(directions)
+    model = ClassModel.shrink(means, covariances, noise, moments.effective_sizes, variances)
+    return Mixtures.single(model.means + centre, model.covariances)
+
+
+def _likely_mixtures(codes, labels, noise, variances, random_state):
+    """Return mixtures if they explain held-out noisy rows better than one normal each."""
+    held = stratified_folds(labels, _FOLDS, random_state) == 0
+    held &= np.bincount(labels)[labels] > 1
+    if not held.any():
+        return None
+    kept, rows = ~held, np.arange(held.sum())
+    moments = Moments.measure(codes[kept], np.eye(labels.max() + 1)[labels[kept]], noise)
+    normals = _normals(moments, np.eye(len(noise)), variances, moments.mean)
+    mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
+    likelihoods = [
+        model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
+        for model in (normals, mixtures)
+    ]
+    return mixtures if likelihoods[1] > likelihoods[0] else None

@@ -1,15 +1,29 @@
 """Moments of the classes behind noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from skdp.release._parts import (
+    LARGEST,
+    LARGEST_MEAN,
+    LARGEST_VARIANCE,
+    Part,
+    check_below,
+    check_shape,
+    class_names,
+    require,
+)
+
+# Rows of a class at least, so that variances divided by them stay finite.
+_LEAST_COUNT = 1e-9
 # Of traces that noise left of nothing.
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Part):
     """Counts, means and covariances of classes, and what noise leaves uncertain of them.
 
     Noise was added to rows, or to sums of rows. For independent noise of mean zero and variance
@@ -43,6 +57,16 @@ class Moments:
         Variance of the noise on the diagonal of each covariance; None where there is none.
         That of entry (i, j) is half the geometric mean of those of (i, i) and (j, j).
     """
+
+    file_keys: ClassVar = {
+        "class_counts": "class_counts",
+        "effective_sizes": "effective_sizes",
+        "means": "means",
+        "covariances": "covariances",
+        "noise": "noise_variances",
+        "mean_noise": "mean_noise_variances",
+        "covariance_noise": "covariance_noise_variances",
+    }
 
     class_counts: np.ndarray
     effective_sizes: np.ndarray
@@ -96,7 +120,7 @@ class Moments:
         chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
         return replace(self, **chosen)
 
-    def restrict(self, columns):
+    def restrict(self, columns, release=None):
         """Return the moments of some of the columns, in the order of their numbers."""
         p = self.means.shape[1]
         upper = np.triu_indices(p)
@@ -251,6 +275,55 @@ class Moments:
         if self.covariance_noise is not None:
             covariance_noise = (np.sqrt(self.covariance_noise) @ squares) ** 2
         return mean_noise, covariance_noise
+
+    def check(self, name, release):
+        """Raise ValueError unless these are moments of the classes and features of a release."""
+        self.check_arrays(name)
+        K, p = len(release.classes), release.n_features
+        for key in ("class_counts", "effective_sizes"):
+            counts = getattr(self, key)
+            check_shape(counts, (K,), f"{name}.{key}")
+            positive = counts.min() >= _LEAST_COUNT
+            require(positive, f"{name}.{key}", f"must be positive, >= {_LEAST_COUNT:g}")
+        check_shape(self.means, (K, p), f"{name}.means")
+        n_covariances = 1 if len(self.covariances) == 1 else K
+        check_shape(self.covariances, (n_covariances, p * (p + 1) // 2), f"{name}.covariances")
+        variances = {"noise": (p,), "mean_noise": (K, p), "covariance_noise": (n_covariances, p)}
+        for key, shape in variances.items():
+            array = getattr(self, key)
+            if array is not None:
+                check_shape(array, shape, f"{name}.{key}")
+                require(array.min() >= 0, f"{name}.{key}", "must not be negative")
+                limit = LARGEST if key == "covariance_noise" else LARGEST_VARIANCE
+                check_below(array, limit, f"{name}.{key}")
+        check_below(self.means, LARGEST_MEAN, f"{name}.means")
+        check_below(self.covariances, LARGEST_VARIANCE, f"{name}.covariances")
+
+    def contents(self, name, release):
+        """Return what these are, in a few words."""
+        return "counts, means and covariances of the classes"
+
+    def results(self, release):
+        """Return a line with the rows of each class, as the release has them."""
+        own = ", ".join(
+            f"{label} {round(float(count)):,}"
+            for label, count in zip(class_names(release), self.class_counts, strict=True)
+        )
+        what = "people" if release.guarantee.unit == "group" else "rows"
+        note = "noisy; these may be shown" if self.of_statistics else "as the release has them"
+        return [f"{what} of each class ({note}): {own}"]
+
+
+def normal_root(covariance, noise=0.0):
+    """Return what makes rows of a covariance of rows of independent standard normal numbers.
+
+    Variances that noise alone may have made, those up to ``noise``, are averaged.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    drowned = values <= noise
+    if drowned.any():
+        values[drowned] = max(values[drowned].mean(), 0.0)
+    return np.sqrt(values)[:, np.newaxis] * vectors.T
 
 
 def _unpack(packed, p):

@@ -1,14 +1,18 @@
-"""Posterior means behind normal noise: of positive numbers, and of a discriminant's weights."""
+"""Posterior means behind normal noise: of positive numbers, correlations, weights of scores."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import log_ndtr
+
+from skdp.utils._linalg import positive_definite_floor
 
 # Prior standard deviations of a weight, each as likely. With 21 the AUC is the same,
 # with seven .0008 less at ε = 1.
 _WEIGHT_SCALES = np.geomspace(0.01, 100, 13)
 # Added to the diagonal of correlation matrices to be inverted, against rounding.
 _RIDGE = 1e-10
+# Least eigenvalue of the correlations. The AUC over six tables is the same from .01 to .2.
+_LEAST_EIGENVALUE = 0.05
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -39,6 +43,43 @@ def positive_mean(estimate, sd):
         ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
     hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
     return np.where(ratio < 40, sd * (ratio + hazard), estimate)
+
+
+def shrunk_correlations(covariance, variances, errors, largest=np.inf):
+    """Return a covariance whose correlations are shrunk to zero, as much as their noise asks for.
+
+    Correlations are N(0, b) with what their mean square exceeds their noise by as b.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n_basis, n_basis)
+        Noisy.
+
+    variances : ndarray of shape (n_basis,)
+        Those that the result has, positive, but for the floor of its eigenvalues.
+
+    errors : float or ndarray of shape (n_basis, n_basis)
+        Variances of the noise off the diagonal.
+
+    largest : float, default=inf
+        Of the magnitude of a correlation.
+
+    Returns
+    -------
+    covariance : ndarray of shape (n_basis, n_basis)
+        Positive definite.
+
+    shrinkage : ndarray of shape (n_basis, n_basis)
+        What is left of each correlation; means nothing on the diagonal.
+    """
+    off = ~np.eye(len(covariance), dtype=bool)
+    squares = np.maximum(np.outer(variances, variances), _TINY)
+    correlations, noise = covariance / np.sqrt(squares), errors / squares
+    excess = max(np.mean((correlations**2 - noise)[off]), _TINY) if off.any() else 1.0
+    shrinkage = excess / (excess + noise)
+    correlations = np.where(off, np.clip(correlations * shrinkage, -largest, largest), 1.0)
+    definite = positive_definite_floor((correlations + correlations.T) / 2, _LEAST_EIGENVALUE)
+    return definite * np.sqrt(squares), shrinkage
 
 
 def posterior_weights(difference, covariance, errors, noise, size):

@@ -1,29 +1,56 @@
 """The release: the one thing that passes from the source's owner to the target's."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
+from numbers import Integral
+from textwrap import wrap
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import softmax
 from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array, check_random_state
 
-from skdp.membership import WideCDMMAClassifier, frozen_classifier
+from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
-from skdp.release._alignment import Alignment
-from skdp.release._basis import BasisFunctions
-from skdp.release._io import read_release, write_release
-from skdp.release._linear import LinearScores
-from skdp.release._mixtures import Mixtures
-from skdp.release._moments import Moments
-from skdp.release._reading import decode_rows, encode_rows
-from skdp.release._restricting import restrict_release
-from skdp.release._sampling import sample_rows
-from skdp.release._scoring import class_probabilities, class_scores
-from skdp.release._subspace import Subspace
-from skdp.release._summary import describe
-from skdp.release._validation import WHOLE_UNITS, check_dtype, check_release
-from skdp.release._values import elements_per_record
-from skdp.tabular import Schema
+from skdp.release._columns import (
+    check_names,
+    numeric_columns,
+    refuse_text,
+    warn_of_units,
+    warn_of_unread,
+)
+from skdp.release._file import KIND, pack, unpack
+from skdp.release._guarantees import (
+    FEATURE_UNITS,
+    WHOLE_UNITS,
+    check_guarantee,
+    elements_per_record,
+)
+from skdp.release._linear_scores import LinearScores
+from skdp.release._mixtures import Mixtures, normals_of_moments
+from skdp.release._moments import Moments, normal_root
+from skdp.release._parts import (
+    LARGEST,
+    RowClassifier,
+    SourceClassifier,
+    check_shape,
+    largest_magnitude,
+    read_only,
+    require,
+)
+from skdp.release._subspace import Alignment, Subspace
+from skdp.release._summary import statements
+from skdp.tabular import Schema, fitted_encoder
 from skdp.utils._labels import scorable_labels
+from skdp.utils._storage import load_arrays, save_arrays, well_formed
+from skdp.utils._validation import checked_subset
+
+# Types of labels that a file can hold.
+_LABELS = (bool, int, float, str)
+# Of lines of the summary, in characters (rule of thumb).
+_WIDTH = 88
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -123,20 +150,52 @@ class Release:
     feature_names: np.ndarray | None = None
     bounds: np.ndarray | None = None
     encoder: Schema | None = None
-    alignment: Alignment | None = None
-    moments: Moments | None = None
-    subspace: Subspace | None = None
-    mixtures: Mixtures | None = None
-    linear: LinearScores | None = None
-    classifier: WideCDMMAClassifier | None = None
-    row_classifier: WideCDMMAClassifier | None = None
+    alignment: Alignment | None = field(default=None, metadata={"part": Alignment})
+    moments: Moments | None = field(default=None, metadata={"part": Moments})
+    subspace: Subspace | None = field(default=None, metadata={"part": Subspace})
+    mixtures: Mixtures | None = field(default=None, metadata={"part": Mixtures})
+    linear: LinearScores | None = field(default=None, metadata={"part": LinearScores})
+    classifier: WideCDMMAClassifier | None = field(
+        default=None, metadata={"part": SourceClassifier}
+    )
+    row_classifier: WideCDMMAClassifier | None = field(
+        default=None, metadata={"part": RowClassifier}
+    )
 
     def __post_init__(self):
-        object.__setattr__(self, "dtype", check_dtype(self.dtype))
+        object.__setattr__(self, "dtype", _float_dtype(self.dtype))
         if self.subspace is None and self.row_classifier is None:
             object.__setattr__(self, "row_classifier", self.classifier)
-        check_release(self)
+        self._check()
         self._freeze()
+
+    @classmethod
+    def part_kinds(cls):
+        """Return the class that checks, stores, restricts and describes each part, by name."""
+        return {f.name: f.metadata["part"] for f in fields(cls) if "part" in f.metadata}
+
+    def parts(self):
+        """Return the class and the part of each that there is, by name."""
+        found = {name: (kind, getattr(self, name)) for name, kind in self.part_kinds().items()}
+        return {name: (kind, part) for name, (kind, part) in found.items() if part is not None}
+
+    def _check(self):
+        """Raise ValueError, naming the part, unless all fit together and can be used."""
+        _check_frame(self)
+        units = FEATURE_UNITS | WHOLE_UNITS
+        # Of columns that were left out, what remains may tell nevertheless.
+        check_guarantee(self.guarantee, "guarantee", units, self.n_features, at_least=True)
+        if self.label_guarantee is not None:
+            own = self.guarantee.unit in FEATURE_UNITS
+            require(own, "label_guarantee", "must be None where the guarantee is about labels too")
+            check_guarantee(self.label_guarantee, "label_guarantee", {"label"}, 1)
+        for name, (kind, part) in self.parts().items():
+            kind.validate(part, name, self)
+        require(
+            self.moments is not None or self.classifier is not None,
+            "release",
+            "has neither moments nor a classifier",
+        )
 
     @property
     def record_guarantee(self):
@@ -153,11 +212,16 @@ class Release:
 
     def _freeze(self, copy=True):
         """Make all arrays read-only: copies of those that somebody else could still write to."""
-        shared = self.row_classifier is self.classifier
-        for field in fields(self):
-            object.__setattr__(self, field.name, _read_only(getattr(self, field.name), copy))
-        if shared:
-            object.__setattr__(self, "row_classifier", self.classifier)
+        one = self.row_classifier is self.classifier
+        for name, value in vars(self).copy().items():
+            kind = self.part_kinds().get(name)
+            if kind is None:
+                value = read_only(value, copy)
+            elif value is not None:
+                value = (
+                    self.classifier if one and kind is RowClassifier else kind.freeze(value, copy)
+                )
+            object.__setattr__(self, name, value)
 
     def encode(self, X):
         """Return rows as numbers in the columns of the release.
@@ -201,7 +265,30 @@ class Release:
                [0.01],
                [0.02]])
         """
-        return encode_rows(self, X)
+        names, schema = getattr(X, "columns", None), self.encoder
+        if names is not None and schema is not None and not schema.is_encoded(names):
+            rows = check_array(fitted_encoder(schema).transform(X))
+            warn_of_unread(schema, X)
+            warn_of_units(numeric_columns(schema, X))
+            return rows
+        if names is None and schema is not None:
+            refuse_text(schema, X)
+        if names is not None and self.feature_names is not None:
+            X = X[check_names(list(names), self.feature_names.tolist())]
+        rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but Release is expecting {self.n_features} "
+                "features as input. Rows of another space need DPTransferClassifier."
+            )
+        if self.bounds is not None:
+            warn_of_units(zip(self._column_names(), rows.T, *self.bounds, strict=True))
+        return rows
+
+    def _column_names(self):
+        if self.feature_names is not None:
+            return self.feature_names.tolist()
+        return [f"x{i}" for i in range(self.n_features)]
 
     def scores(self, X):
         """Return the score of each class by the source alone, larger is likelier.
@@ -223,7 +310,22 @@ class Release:
         ValueError
             When the release has no part that scores, or X lacks features of the source.
         """
-        return class_scores(self, self.encode(X))
+        return self._scores(self.encode(X))
+
+    def _scores(self, rows):
+        if self.linear is not None:
+            return self.linear.scores(rows)
+        if self.classifier is not None:
+            return -self.classifier.reconstruction_errors(self._codes(rows))
+        if self.mixtures is not None and self.moments is not None:
+            return self.mixtures.log_posteriors(self._codes(rows), self.moments.frequencies)
+        raise ValueError(
+            "This release has no classifier of its own. Learn from it with DPTransferClassifier, "
+            "or ask its owner for one that has."
+        )
+
+    def _codes(self, rows):
+        return rows if self.subspace is None else self.subspace.encode(rows)
 
     def predict(self, X):
         """Return the class with the best score: what the source alone says.
@@ -254,7 +356,10 @@ class Release:
             In the order of ``classes``. See :meth:`WideCDMMAClassifier.predict_proba` for those of
             a classifier.
         """
-        return class_probabilities(self, self.encode(X))
+        rows = self.encode(X)
+        if self.linear is None and self.classifier is not None:
+            return self.classifier.predict_proba(self._codes(rows))
+        return softmax(self._scores(rows), axis=1)
 
     def sample(self, n_samples=1, random_state=None, *, as_frame=False):
         """Return synthetic labelled rows, as private as the release is.
@@ -298,8 +403,51 @@ class Release:
         >>> X.shape, y.shape
         ((100, 64), (100,))
         """
-        rows, labels = sample_rows(self, n_samples, random_state)
-        return (decode_rows(self, rows) if as_frame else rows), labels
+        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+            raise ValueError(
+                "The 'n_samples' parameter of Release.sample must be a whole number >= 1, got "
+                f"{n_samples!r}."
+            )
+        moments = self._needed_moments("from which rows could be drawn")
+        random_state = check_random_state(random_state)
+        labels = random_state.choice(len(self.classes), n_samples, p=moments.frequencies)
+        rows, roots = np.empty((n_samples, self.n_features)), {}
+        for c in np.unique(labels):
+            here = np.flatnonzero(labels == c)
+            k = c if len(moments.covariances) > 1 else 0  # one that all classes share
+            if k not in roots:
+                roots[k] = normal_root(moments.covariance(k), moments.eigenvalue_noise)
+            normal = random_state.standard_normal((len(here), self.n_features)) @ roots[k]
+            rows[here] = self._with_mixture(c, moments.means[c] + normal, random_state)
+        if self.bounds is not None:
+            rows = np.clip(rows, *self.bounds)
+        rows = rows.astype(self.dtype)
+        if as_frame:
+            rows = self._frame(rows)
+        return rows, self.classes[labels]
+
+    def _with_mixture(self, c, rows, random_state):
+        """Return rows of one class, by its mixture in the subspace and as they are elsewhere."""
+        subspace = self.subspace
+        if self.mixtures is None or subspace is None:
+            return rows
+        inside = (rows - subspace.mean) @ subspace.components.T
+        codes = self.mixtures.select([c]).sample(len(rows), random_state) / subspace.scale
+        return rows + (codes - inside) @ subspace.components
+
+    def _frame(self, rows):
+        """Return rows as a DataFrame: of the source's tables, where there is an encoder."""
+        if self.encoder is not None:
+            return fitted_encoder(self.encoder).inverse_transform(rows)
+        return pd.DataFrame(rows, columns=self._column_names())
+
+    def _needed_moments(self, what):
+        if self.moments is None:
+            raise ValueError(
+                f"This release has no moments, {what}. Ask its owner for one of "
+                "DPStatisticsSource, or of DPSource(parts='noise_aware')."
+            )
+        return self.moments
 
     def restrict(self, names):
         """Return the release of some of the columns: the marginal of what it knows of all.
@@ -342,7 +490,44 @@ class Release:
         >>> release.restrict(["b", "a"])
         Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
         """
-        return restrict_release(self, names)
+        columns, feature_names, encoder = self._chosen(names)
+        if np.array_equal(columns, np.arange(self.n_features)):
+            return self
+        moments = self._needed_moments("without which nothing is known of some columns alone")
+        parts: dict[str, Any] = dict.fromkeys(self.part_kinds())
+        for name, (kind, part) in self.parts().items():
+            parts[name] = kind.restrict(part, columns, self)
+        scorers = ("linear", "classifier", "mixtures")
+        if self.classifier is not None and all(parts[name] is None for name in scorers):
+            subspace = Subspace.of_columns(moments, columns, len(columns))
+            parts["subspace"] = subspace
+            parts["mixtures"] = normals_of_moments(moments, columns, subspace)
+        return replace(
+            self,
+            n_features=len(columns),
+            feature_names=feature_names,
+            bounds=None if self.bounds is None else self.bounds[:, columns],
+            encoder=encoder,
+            **parts,
+        )
+
+    def _chosen(self, names):
+        """Return the numbers and names of the columns that remain, and the schema of these."""
+        if self.feature_names is None:
+            raise ValueError(
+                f"The {self.n_features} columns of this release have no names to restrict it by. "
+                "Ask its owner for one that was made from a DataFrame, or pass rows of all "
+                "columns."
+            )
+        encoder = None if self.encoder is None else self.encoder.restrict(names)
+        known = self.feature_names.tolist()
+        if encoder is None:
+            wanted = checked_subset("Release.restrict", names, known)
+        else:
+            wanted = encoder.encoded_names
+        place = {name: number for number, name in enumerate(known)}
+        columns = np.array([place[name] for name in wanted])
+        return columns, self.feature_names[columns], encoder
 
     def score(self, X, y):
         """Return the accuracy of :meth:`predict`.
@@ -386,7 +571,7 @@ class Release:
         FileExistsError
             When there is one, and ``overwrite`` is False.
         """
-        write_release(self, path, overwrite)
+        save_arrays(path, KIND, *pack(self, self.part_kinds()), overwrite=overwrite)
 
     @classmethod
     def load(cls, path, *, mmap_mode=None):
@@ -395,7 +580,7 @@ class Release:
         Parameters
         ----------
         path : str or path-like
-            The file; of this format, or of format 4.
+            The file.
 
         mmap_mode : {"r", None}, default=None
             With "r" arrays stay in the file, which processes then share: for large releases.
@@ -410,18 +595,32 @@ class Release:
         ValueError
             When the file is truncated, altered, of a newer version or not a release.
         """
-        return read_release(cls, path, mmap_mode)
+        if mmap_mode not in (None, "r"):
+            raise ValueError(
+                "The 'mmap_mode' parameter of Release.load must be 'r' or None, got "
+                f"{mmap_mode!r}. A release cannot be written to."
+            )
+        header, arrays = load_arrays(path, KIND, mmap_mode)
+        with well_formed(path, KIND):
+            return cls(**unpack(header, arrays, cls.part_kinds()))
 
     def summary(self):
-        """Return a few lines for humans: what the release is, and what it guarantees.
+        """Return a text for humans: what the release is, and what it guarantees.
 
         Returns
         -------
         text : str
-            Ends with the statements of :attr:`guarantee`, :attr:`label_guarantee` and
-            :attr:`record_guarantee`.
+            What is in it, what is protected and how well, also for a whole record and for
+            labels, its columns, and what came out; ``skdp describe`` prints the same.
         """
-        return describe(self)
+        sections = [repr(self)]
+        for title, text in statements(self).items():
+            lines, wrapped = text.split("\n"), [title]
+            for line in lines:
+                hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
+                wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
+            sections.append("\n  ".join(wrapped))
+        return "\n\n".join(sections)
 
     def __repr__(self):
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
@@ -453,16 +652,53 @@ class Release:
         return self
 
 
-def _read_only(value, copy):
-    """Return a field whose arrays cannot be written to."""
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.copy() if copy else value  # the caller's own stays the caller's
-        value.flags.writeable = False
-    elif isinstance(
-        value, Alignment | LinearScores | Mixtures | Moments | Subspace | BasisFunctions
-    ):
-        arrays = {name: _read_only(array, copy) for name, array in vars(value).items()}
-        value = replace(value, **arrays)
-    elif isinstance(value, WideCDMMAClassifier):
-        value = frozen_classifier(value, copy)
-    return value
+def _float_dtype(dtype):
+    """Return float32 or float64; raise ValueError for anything else."""
+    for allowed in (np.dtype(np.float32), np.dtype(np.float64)):
+        if any(
+            dtype is same or dtype == same for same in (allowed.type, allowed.str, allowed.name)
+        ):
+            return allowed
+    raise ValueError(
+        f"The 'dtype' of a release must be float32 or float64, got {dtype!r}. Ask its owner for "
+        "a sound one."
+    )
+
+
+def _check_frame(release):
+    """Check what is not private: classes, names, bounds and schema."""
+    classes, p = release.classes, release.n_features
+    labels = isinstance(classes, np.ndarray) and classes.ndim == 1
+    labels = labels and all(type(c) in _LABELS for c in classes.tolist())
+    labels = labels and len({type(c) for c in classes.tolist()}) == 1
+    require(labels, "classes", "must be an array of numbers or one of text")
+    require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
+    distinct = len(set(classes.tolist()))
+    require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
+    require(_is_count(p), "n_features", "must be a whole number >= 1")
+    names = release.feature_names
+    if names is not None:
+        listed = isinstance(names, np.ndarray) and names.shape == (p,)
+        require(listed, "feature_names", f"must be an array of {p} names")
+        texts = all(isinstance(name, str) for name in names.tolist())
+        require(texts, "feature_names", "must be text")
+        require(len(set(names.tolist())) == p, "feature_names", "must differ from each other")
+    if release.bounds is not None:
+        _check_bounds(release.bounds, p)
+    if release.encoder is not None:
+        require(isinstance(release.encoder, Schema), "encoder", "must be a Schema")
+        given = () if names is None else tuple(names.tolist())
+        encodes = release.encoder.encoded_names == given
+        require(encodes, "encoder", "must encode rows into feature_names")
+
+
+def _check_bounds(bounds, p):
+    real = isinstance(bounds, np.ndarray) and bounds.dtype.kind == "f"
+    require(real, "bounds", "must be an array of real numbers")
+    check_shape(bounds, (2, p), "bounds")
+    require(largest_magnitude(bounds) < LARGEST, "bounds", "must be finite")
+    require((bounds[0] < bounds[1]).all(), "bounds", "must be low and high, low < high")
+
+
+def _is_count(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1

@@ -1,17 +1,32 @@
-"""The few directions in which rows of a domain differ."""
+"""Principal directions of a source: a subspace of what differs, and an alignment of classes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from skdp.release._parts import (
+    LARGEST_MEAN,
+    LARGEST_VARIANCE,
+    Part,
+    check_below,
+    check_shape,
+    check_units,
+    require,
+)
 from skdp.utils._linalg import principal_directions
 
 # Floor of the variances behind noise, in units of what noise leaves uncertain; rule of thumb.
 _FLOOR = 0.5
+# Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
+_SMALLEST_RATIO = 1e-9
+# Of the largest variance of a subspace: rows have magnitudes above 1e-12.
+_SMALLEST_SPREAD = 1e-40
+_FLOAT32 = np.finfo(np.float32)
 
 
 @dataclass(frozen=True)
-class Subspace:
+class Subspace(Part):
     """Principal directions of a domain.
 
     Attributes
@@ -24,6 +39,8 @@ class Subspace:
     variances : ndarray of shape (n_directions,)
         Of the rows of the domain, without noise; positive, largest first.
     """
+
+    file_keys: ClassVar = {"mean": "mean", "components": "components", "variances": "variances"}
 
     mean: np.ndarray
     components: np.ndarray
@@ -54,6 +71,13 @@ class Subspace:
         )
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 
+    @classmethod
+    def of_columns(cls, moments, columns, n_directions):
+        """Return the leading principal directions of some columns, which may all be constant."""
+        new = cls.of_moments(moments.restrict(columns), n_directions)
+        least = _FLOAT32.eps * max(moments.total_covariance().diagonal().max(), 0)
+        return replace(new, variances=np.maximum(new.variances, max(least, _FLOAT32.tiny)))
+
     @property
     def scale(self):
         """Return the factor that makes the average variance of a direction 1.
@@ -74,3 +98,101 @@ class Subspace:
     def noise(self, variances):
         """Return the variances in codes of independent noise with these in the features."""
         return self.components**2 @ variances * self.scale**2
+
+    def check(self, name, release):
+        """Raise ValueError unless this is a subspace of the features of a release."""
+        self.check_arrays(name)
+        p, variances = release.n_features, self.variances
+        positive = variances.ndim == 1 and len(variances) and variances.min() > 0
+        require(positive, f"{name}.variances", "must be positive numbers")
+        check_shape(self.mean, (p,), f"{name}.mean")
+        check_shape(self.components, (len(variances), p), f"{name}.components")
+        check_units(self.components, f"{name}.components")
+        check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
+        check_below(variances, LARGEST_VARIANCE, f"{name}.variances")
+        spread = variances.max() > _SMALLEST_SPREAD
+        spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
+        require(spread, f"{name}.variances", "must not vanish compared with each other")
+        require(release.moments is not None, name, "needs moments, which there are none")
+
+    def restrict(self, columns, release):
+        """Return the principal directions of some of the columns, as many as there were.
+
+        Where all columns remain, in another order, nothing but that order changes.
+        """
+        if len(columns) == len(self.mean):
+            return replace(self, mean=self.mean[columns], components=self.components[:, columns])
+        n_directions = min(len(self.components), len(columns))
+        return Subspace.of_columns(release.moments, columns, n_directions)
+
+    def contents(self, name, release):
+        """Return what this is, in a few words."""
+        return f"{len(self.variances)} principal directions"
+
+
+@dataclass(frozen=True)
+class Alignment(Part):
+    """What carries rows of another space into that of the source.
+
+    Kumar and Moser, equation (118).
+
+    Attributes
+    ----------
+    components : ndarray of shape (n_directions, n_features)
+        Principal directions V_sr of the noisy rows, at most ⌈p/2⌉.
+
+    class_medians : ndarray of shape (n_classes, n_directions)
+        Medians m_sr,c = median{V_sr·y : y of class c} of the noisy rows.
+
+    mean : ndarray of shape (n_features,)
+        Of the noisy rows.
+    """
+
+    file_keys: ClassVar = {
+        "components": "components",
+        "class_medians": "class_medians",
+        "mean": "mean",
+    }
+
+    components: np.ndarray
+    class_medians: np.ndarray
+    mean: np.ndarray
+
+    @classmethod
+    def measure(cls, rows, labels, n_classes):
+        """Return directions, medians and mean of labelled rows, in the dtype of the rows."""
+        n_directions = -(-rows.shape[1] // 2)
+        components = principal_directions(rows.astype(np.float64, copy=False), n_directions)
+        medians = class_medians(rows @ components.T, labels, n_classes)
+        return cls(
+            components.astype(rows.dtype, copy=False),
+            medians.astype(rows.dtype, copy=False),
+            rows.mean(axis=0, dtype=np.float64),
+        )
+
+    def check(self, name, release):
+        """Raise ValueError unless this aligns the classes and features of a release."""
+        self.check_arrays(name)
+        K, p, directions = len(release.classes), release.n_features, self.components
+        require(directions.ndim == 2 and len(directions), f"{name}.components", "must be a matrix")
+        check_shape(directions, (len(directions), p), f"{name}.components")
+        check_shape(self.class_medians, (K, len(directions)), f"{name}.class_medians")
+        check_shape(self.mean, (p,), f"{name}.mean")
+        check_units(directions, f"{name}.components")
+        check_below(self.class_medians, LARGEST_MEAN, f"{name}.class_medians")
+        check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
+
+    def restrict(self, columns, release):
+        """Return this of all columns in another order; medians of fewer are not known."""
+        if len(columns) < len(self.mean):
+            return None
+        return replace(self, components=self.components[:, columns], mean=self.mean[columns])
+
+    def contents(self, name, release):
+        """Return what this is, in a few words."""
+        return f"medians of the classes in {len(self.components)} principal directions"
+
+
+def class_medians(codes, labels, n_classes):
+    """Return the median code of each class, of shape (n_classes, n_directions)."""
+    return np.stack([np.median(codes[labels == c], axis=0) for c in range(n_classes)])

@@ -1,120 +1,210 @@
-"""A few lines for humans: what a release is, and what it guarantees."""
+"""What a release says of itself, in the words of whoever has to answer for it."""
 
-import numpy as np
+from math import ceil, inf
 
-from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
+from scipy.special import expit
+
+from skdp.release._guarantees import (
+    WHOLE_UNITS,
+    elements_per_record,
+    elements_per_value,
+    value_guarantee,
+)
+from skdp.release._parts import class_names
 from skdp.utils._validation import inline
 
-# Area under the curve below which two classes are not told apart: the scores of two random rows,
-# one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
-_LEAST_AUC = 0.55
-# Most pairs of classes that are listed one by one.
-_MAX_PAIRS = 3
+_PROTECTED = {
+    "element": "One single value of one row. A whole row is protected far less; see below.",
+    "record": "One row with all its columns, but not its label.",
+    "label": "The label of one row, and nothing else of it.",
+    "labelled record": "One record: all columns of one row, and its label.",
+    "group": "One person: all rows of a person, with their labels.",
+}
+_NOUNS = {
+    "element": "the value",
+    "record": "the row",
+    "label": "the label",
+    "labelled record": "the record",
+    "group": "the person",
+}
 
 
-def describe(release):
-    """Return the text of :meth:`Release.summary`."""
-    labels = ", ".join(_labels(release))
-    contents = ("\n" + " " * 14).join(_contents(release))
-    both = release.record_guarantee
-    covered = both is release.guarantee
-    together = "no guarantee of a record with its label: labels not protected"
-    if both is not None:
-        together = (
-            f"({both.epsilon:g}, {both.delta:g})-differential privacy per {both.unit}, all "
-            "features of a row and its label"
-        )
-    return (
-        f"Release of a private source: {len(release.classes)} classes ({labels}), "
-        f"{release.n_features} features\n"
-        f"  holds:      {contents}\n"
-        f"{_left_out(release)}"
-        f"{_told_apart(release)}"
-        f"  guarantee:  {release.guarantee}\n"
-        f"{_about_values(release)}"
-        f"  labels:     {_about_labels(release, covered)}\n"
-        f"  together:   {together}"
-    )
+def statements(release):
+    """Return what a data-protection officer asks about a release, with the answers.
+
+    Parameters
+    ----------
+    release : Release
+
+    Returns
+    -------
+    answers : dict of str to str
+        Some of several lines.
+    """
+    guarantee = release.guarantee
+    added, noun = guarantee.relation == "add/remove", _NOUNS[guarantee.unit]
+    answers = {
+        "What is in the file": _contents(release),
+        "Which numbers": "\n".join(_numbers_in_it(release)),
+        "What is protected": f"{_PROTECTED[guarantee.unit]} {_number_of_rows(added, noun)}",
+        "How well": _how_well(guarantee, noun),
+        "If it is known to be there": _replaced(guarantee, noun) if added else "",
+        "One value of the table": _value(release),
+        "A whole record": _whole_record(release),
+        "Labels": _labels(release),
+        "A record with its label": _together(release),
+        "Covered": inline(guarantee.covers) + ".",
+        "Not covered": inline(guarantee.excludes) + ".",
+        "What must hold": (
+            "Columns, bounds, categories and classes were known without a look at the rows, and "
+            "nothing else was released of the same rows: every further release adds to the loss, "
+            "and a ledger keeps the account. Whatever is computed from the file, by anybody, adds "
+            "nothing."
+        ),
+        "Columns": "\n".join(_columns(release)),
+        "What came out": "\n".join(results(release)) or "nothing that can be summed up",
+        "For experts": "\n".join(map(inline, str(guarantee).split("\n"))),
+    }
+    return {question: answer for question, answer in answers.items() if answer}
 
 
-def _labels(release):
-    return [inline(str(label)) for label in release.classes.tolist()]
+def results(release):
+    """Return lines about what came out, by the release's own numbers; these may be shown."""
+    return [
+        line for kind, part in release.parts().values() for line in kind.results(part, release)
+    ]
 
 
-def _about_labels(release, covered):
-    if covered:
-        return "protected together with the features"
-    return release.label_guarantee or "not protected"
+def success(guarantee):
+    """Return how often somebody guesses right, at most, which of two neighbours was used.
 
+    With both equally likely beforehand, and whatever else is known,
 
-def _about_values(release):
-    """Return lines about one value and one record of a table, whose encoding has more elements."""
-    value = value_guarantee(release.guarantee, release.encoder)
-    if value is release.guarantee:
-        return ""
-    p, k = release.guarantee.n_features, elements_per_value(release.encoder)
-    n = elements_per_record(release.encoder, p)
-    record = release.guarantee.to_record(n)
-    return (
-        f"  a value:    ({value.epsilon:g}, {value.delta:g})-differential privacy per value of "
-        f"the table, which moves {k} encoded element{'s' * (k > 1)} at most\n"
-        f"  a row:      ({record.epsilon:g}, {record.delta:g})-differential privacy per row of "
-        f"the table, which moves {n} of {p} encoded elements at most\n"
-    )
+    .. math:: (e^ε + δ) / (e^ε + 1)
 
+    (Kairouz, Oh and Viswanath, 2015).
 
-def _left_out(release):
-    """Return a line about features that a guarantee is about and the release is not."""
-    n_left_out = release.guarantee.n_features - release.n_features
-    if not n_left_out:
-        return ""
-    return (
-        f"  restricted: {n_left_out} other features were left out, which the guarantee is about "
-        "too\n"
-    )
-
-
-def _told_apart(release):
-    """Return a line about pairs of classes, by linear scores that know it."""
-    expected = None if release.linear is None else release.linear.expected_auc
-    if expected is None:
-        return ""
-    labels = _labels(release)
-    pairs = np.triu_indices(len(labels), 1)
-    areas = expected[pairs]
-    if areas.max() < _LEAST_AUC:
-        phrase = "nothing: noise leaves no difference between classes"
-    elif len(areas) <= _MAX_PAIRS:
-        phrase = "; ".join(
-            f"{labels[a]} and {labels[b]}, AUC about {area:.2f}"
-            if area >= _LEAST_AUC
-            else f"{labels[a]} and {labels[b]} not"
-            for a, b, area in zip(*pairs, areas, strict=True)
-        )
-    else:
-        least = int(np.argmin(areas))
-        worst = " and ".join(labels[side[least]] for side in pairs)
-        phrase = (
-            f"pairs of classes, AUC about {np.median(areas):.2f} in the median, "
-            f"{areas[least]:.2f} at least ({worst})"
-        )
-    return f"  separates:  {phrase}\n"
+    Examples
+    --------
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> from skdp.release import success
+    >>> success(PrivacyGuarantee("m", [Mechanism("any", 0.0)], 1.0, 1, "c", "e"))
+    0.5
+    """
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    return float(expit(epsilon) + delta * expit(-epsilon))
 
 
 def _contents(release):
-    """Yield a phrase for each part that there is."""
-    own = "noisy" if release.subspace is None else "denoised"
-    kinds = {own: release.classifier}
-    if release.row_classifier is not release.classifier:
-        kinds["noisy"] = release.row_classifier
-    for rows, classifier in kinds.items():
-        if classifier is not None:
-            subsets = [a for group in classifier.autoencoders_by_class() for a in group]
-            depth = len(subsets[0].precisions_)
-            yield f"{len(subsets)} autoencoders (depth {depth}) of {rows} rows"
-    if release.moments is not None:
-        yield "moments of each class"
-    if release.mixtures is not None:
-        yield f"{len(release.mixtures.weights)} normal distributions"
-    if release.linear is not None:
-        yield "linear scores"
+    columns = f"{release.n_features} columns"
+    if release.encoder is not None:
+        columns = f"{len(release.encoder.names)} columns ({release.n_features} when encoded)"
+    left_out = release.guarantee.n_features - release.n_features
+    more = f" {left_out} other features were left out, which the guarantee is about too."
+    return (
+        "No rows and no program: numbers that were computed from the rows with noise, and what "
+        f"is public: {columns}, and the classes {', '.join(class_names(release))}."
+        f"{more if left_out else ''}"
+    )
+
+
+def _numbers_in_it(release):
+    """Return a line for each part; one that has two names is described once."""
+    return [
+        kind.contents(part, name, release)
+        for name, (kind, part) in release.parts().items()
+        if part is not release.classifier or name == "classifier"
+    ]
+
+
+def _number_of_rows(added, noun):
+    if not added:
+        return "The number of rows is not protected."
+    return f"Whether {noun} is in the data at all is protected too, and so is the number of rows."
+
+
+def _how_well(guarantee, noun):
+    if guarantee.epsilon == inf:
+        return "Not at all: epsilon is infinite, so that no noise was added."
+    slack = f", delta = {guarantee.delta:g}" if guarantee.delta else ""
+    which = (
+        f"whether {noun} is in the data"
+        if guarantee.relation == "add/remove"
+        else f"which of two versions of {noun} is in the data"
+    )
+    return (
+        f"epsilon = {guarantee.epsilon:g}{slack}. Somebody who knows everything else "
+        f"guesses {which}, both being equally likely: without the file this is right in 50% of "
+        f"cases, and with it in at most {_percent(success(guarantee))}."
+    )
+
+
+def _replaced(guarantee, noun):
+    replaced = guarantee.to_replace_one()
+    if replaced.epsilon == inf:
+        return "Nothing is protected."
+    return (
+        f"{_numbers(replaced)}. The guess which of two versions of {noun} is in the data is "
+        f"right in at most {_percent(success(replaced))} of cases."
+    )
+
+
+def _value(release):
+    """Return what is said of a value of a table, where it is encoded as several elements."""
+    value = value_guarantee(release.guarantee, release.encoder)
+    if value is release.guarantee:
+        return ""
+    k = elements_per_value(release.encoder)
+    return f"{_numbers(value)}: it moves {k} encoded element{'s' * (k > 1)} at most."
+
+
+def _whole_record(release):
+    if release.guarantee.unit != "element":
+        return ""
+    p = release.guarantee.n_features
+    n = elements_per_record(release.encoder, p)
+    record = release.guarantee.to_record(n)
+    what = f"All {p} values of a row together"
+    if release.encoder is not None:
+        what = f"A row of the table, which moves {n} of {p} encoded elements at most"
+    return f"{what}: {_numbers(record)}, right in at most {_percent(success(record))} of guesses."
+
+
+def _labels(release):
+    if release.guarantee.unit in WHOLE_UNITS:
+        return "Protected together with the columns."
+    own = release.label_guarantee
+    if own is None:
+        return "Not protected: they were used as they are."
+    return (
+        f"Protected by themselves: {_numbers(own)}, right in at most {_percent(success(own))} of "
+        "guesses."
+    )
+
+
+def _together(release):
+    """Return what features and labels have together, where each has a guarantee of its own."""
+    both = release.record_guarantee
+    if both is release.guarantee:
+        return ""
+    if both is None:
+        return "No guarantee, for labels are not protected."
+    return f"{_numbers(both)}, for all features of a row and its label."
+
+
+def _columns(release):
+    """Return a line for each column."""
+    if release.encoder is not None:
+        return [line.strip() for line in release.encoder.summary().split("\n")[1:]]
+    if release.feature_names is not None:
+        return [f"{name!r}: numeric" for name in release.feature_names.tolist()]
+    return [f"{release.n_features} numeric columns without names"]
+
+
+def _numbers(guarantee):
+    return f"epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g}"
+
+
+def _percent(share):
+    """Return a share as a percentage, rounded upwards."""
+    return f"{ceil(share * 1000 - 1e-9) / 10:g}%"

@@ -1,9 +1,11 @@
 """The one step that sees private rows: perturb them, once."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -15,7 +17,9 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import elements_per_value
+from skdp.source._private_fit import sealed
 from skdp.utils._labels import is_missing
+from skdp.utils._validation import LARGEST, SMALLEST
 from skdp.utils._warnings import warn
 
 NOISES = {
@@ -27,6 +31,10 @@ NOISES = {
 BUDGET = ("epsilon", "delta", "sensitivity")
 # Sensitivity of a noise of which nobody said one.
 _DEFAULT_SENSITIVITY = 1.0
+# No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
+_FARTHEST = 50
+# What a label of a column of objects may be.
+_LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
 # Public bounds of every column that an encoder makes.
 _ENCODED = (0, 1)
 
@@ -199,7 +207,10 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         When the noise changes the shape of the rows, leaves most of them as they are, or
         states no guarantee or no variance.
     """
-    noisy, fitted = perturb_training_rows(noise, X)
+    # What skdp's own noises refuse they refused before, and say nothing of a value.
+    own = type(noise) in NOISES.values()
+    with nullcontext() if own else sealed("The 'noise' of DPSource"):
+        noisy, fitted = perturb_training_rows(noise, X)
     guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)
     problem = None
@@ -284,20 +295,79 @@ def make_response(label_noise, schema):
     return clone(label_noise).set_params(classes=listed)
 
 
-def check_source_labels(y):
-    """Raise ValueError unless all rows have a label, and these are classes; tell none of them.
+def class_labels(labels):
+    """Return labels that a classifier can learn, each of which a release can hold.
 
     Parameters
     ----------
-    y : ndarray of shape (n_samples,)
+    labels : ndarray of shape (n_samples,)
+        From :func:`check_labels`.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+        Numbers, or text.
+
+    Raises
+    ------
+    ValueError
+        When there are none, or not all have one. No label is told.
     """
-    if y.dtype.kind == "O" and any(is_missing(label) for label in y.tolist()):
+    if not len(labels):
+        raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
+    if labels.dtype.kind == "O":
+        listed = labels.tolist()
+        known = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
+        if known and any(is_missing(label) for label in listed):
+            raise ValueError(
+                "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). "
+                "Leave them out, or list the classes in the schema of an encoder: rows of no "
+                "class are left out, where labels are not private."
+            )
+        labels = np.array(listed) if known else labels
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity. Leave out rows without a label.")
+    if labels.dtype.kind not in "biufU" or labels.dtype == np.longdouble:
         raise ValueError(
-            "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). Leave "
-            "them out, or list the classes in the schema of an encoder: rows of no class are left "
-            "out, where labels are not private."
+            "Unknown label type: the 'y' parameter of DPSource.fit must hold text, or "
+            "numbers of 64 bits at most."
         )
-    check_classification_targets(y)
+    check_classification_targets(labels)
+    return labels
+
+
+def check_scale(noise, X):
+    """Raise ValueError where noisy rows would be too large or too small; tell no value of any.
+
+    Before the noise is drawn, hence before it is paid for.
+
+    Parameters
+    ----------
+    noise : transformer
+        From :func:`make_noise`.
+
+    X : ndarray of shape (n_samples, n_features)
+        Private rows.
+    """
+    theirs = noise.get_params(deep=False)
+    bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity", 0.0))
+    largest = np.abs(X).max()
+    if bounds is not None and not isinstance(bounds, str):
+        low, high = (np.asarray(end, dtype=np.float64) for end in bounds)
+        largest, scale = np.maximum(abs(low), abs(high)).max(), (high - low).max()
+    scale /= float(theirs.get("epsilon", np.inf))
+    if largest + _FARTHEST * scale >= LARGEST or 0 < max(largest, scale) <= SMALLEST:
+        raise ValueError(
+            f"Input X, with the noise of 'sensitivity' and 'epsilon', must have its largest "
+            f"magnitude between {SMALLEST:g} and {LARGEST:g}. Scale it to about unit range, by a "
+            "rule that does not depend on the data."
+        )
+    # Half of the noise of scale s, such as Laplace's, is below 0.7 s, and rounded away here.
+    if scale > 0 and np.mean(np.spacing(np.abs(X)) > 1.4 * scale) > 0.5:
+        raise ValueError(
+            f"Input X would keep most elements as they are in {X.dtype}: is the noise too small "
+            "for it? Scale X to about unit range, by a rule that does not depend on the data."
+        )
 
 
 def perturb_labels(label_noise, y):

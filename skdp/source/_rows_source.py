@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, clone
@@ -19,22 +20,29 @@ from skdp.release import (
     linear_discriminant,
     value_guarantee,
 )
-from skdp.source._charging import charge, kept_ledger
-from skdp.source._columns import PublicColumns
 from skdp.source._perturbation import (
     NOISES,
     about_release,
-    check_source_labels,
+    check_scale,
+    class_labels,
     make_noise,
     make_response,
     perturb_labels,
     perturb_rows,
     warn_of_unstated_range,
 )
-from skdp.source._tables import encode_table, encoded_columns
+from skdp.source._plan import PublicColumns, encoded_columns
+from skdp.source._private_fit import (
+    charge,
+    default_settings,
+    kept_ledger,
+    sealed,
+    warnings_at_the_end,
+)
+from skdp.source._private_rows import check_labels, read_numbers, read_table
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
-from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
+from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
@@ -320,26 +328,23 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        self._validate_params()  # whatever scikit-learn is configured to skip
         warn_of_unstated_range(self)
-        noisy, labels, columns = self._perturb(X, y)
-        del X, y  # from here on there is only the noisy copy
-        check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
-        release = Release(
-            classes=labels.classes,
-            n_features=noisy.rows.shape[1],
-            dtype=noisy.rows.dtype,
-            guarantee=noisy.guarantee,
-            label_guarantee=labels.guarantee,
-            feature_names=self._names() if columns is None else columns.names,
-            bounds=None if columns is None else columns.bounds,
-            encoder=None if columns is None else columns.schema,
-            alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
-            **self._learn(noisy, labels, columns),
-        )
-        self.classes_ = release.classes
-        self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
-        self.label_guarantee_ = release.label_guarantee
-        self.release_ = release
+        with default_settings():
+            noise = make_noise(self)
+            X, y, columns = self._read(X, y)
+            schema = None if columns is None else columns.schema
+            response = make_response(self.label_noise, schema)
+            check_scale(noise, X)
+            charge(self, partial(_stated, noise, response, X, y, schema))
+            with warnings_at_the_end():
+                labels = perturb_labels(response, y)
+                needed = self.parts != "papers"
+                noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
+                del X, y  # from here on there is only the noisy copy
+                check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
+                with sealed("DPSource.fit"):
+                    self._publish(noisy, labels, columns)
         return self
 
     def guarantee_for(self, X, y):
@@ -368,37 +373,46 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             it will guarantee.
         """
         self._validate_params()
-        noise = make_noise(self)
-        X, y, columns = clone(self)._read(X, y)
-        schema = None if columns is None else columns.schema
-        return _stated(noise, make_response(self.label_noise, schema), X, y, schema)
+        with default_settings():
+            noise = make_noise(self)
+            X, y, columns = clone(self)._read(X, y)
+            schema = None if columns is None else columns.schema
+            check_scale(noise, X)
+            return _stated(noise, make_response(self.label_noise, schema), X, y, schema)
 
     def _read(self, X, y):
         """Return rows as numbers, labels, and what is public about bounded columns, or None."""
         if self.encoder is None:
-            X, y = validate_private_data(self, X, y)
-            check_source_labels(y)
+            X = read_numbers(self, X)
+            labels = class_labels(check_labels(y, X))
             if self.bounds is None:
-                return X, y, None
+                return X, labels, None
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
-            return X, y, PublicColumns.of_array(*public)
+            return X, labels, PublicColumns.of_array(*public)
         columns = encoded_columns(self.encoder, X)
-        rows, labels = encode_table(columns, X, y, keep_all=self.label_noise is not None)
-        rows, labels = validate_private_data(BaseEstimator(), rows, labels)
-        check_source_labels(labels)
+        rows, labels = read_table(columns, X, y, keep_all=self.label_noise is not None)
+        labels = class_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 
-    def _perturb(self, X, y):
-        """Return noisy rows and labels, and what is public about bounded columns, or None."""
-        noise = make_noise(self)
-        X, y, columns = self._read(X, y)
-        schema = None if columns is None else columns.schema
-        response = make_response(self.label_noise, schema)
-        charge(self, lambda: _stated(noise, response, X, y, schema))
-        labels = perturb_labels(response, y)
-        noisy = perturb_rows(noise, X, needs_variance=self.parts != "papers", schema=schema)
-        return noisy, labels, columns
+    def _publish(self, noisy, labels, columns):
+        """Make the release of noisy rows and labels."""
+        release = Release(
+            classes=labels.classes,
+            n_features=noisy.rows.shape[1],
+            dtype=noisy.rows.dtype,
+            guarantee=noisy.guarantee,
+            label_guarantee=labels.guarantee,
+            feature_names=self._names() if columns is None else columns.names,
+            bounds=None if columns is None else columns.bounds,
+            encoder=None if columns is None else columns.schema,
+            alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
+            **self._learn(noisy, labels, columns),
+        )
+        self.classes_ = release.classes
+        self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
+        self.label_guarantee_ = release.label_guarantee
+        self.release_ = release
 
     def _names(self):
         return getattr(self, "feature_names_in_", None)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
+from contextlib import suppress
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,21 +11,30 @@ from sklearn.base import clone
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
-from skdp.source._accumulator import StatisticsAccumulator
-from skdp.source._charging import charge, kept_ledger
-from skdp.source._classes import class_list
-from skdp.source._columns import PublicColumns
-from skdp.source._dask import announced_columns, is_dask
-from skdp.source._models import MODELS, choose_model, one_pass
-from skdp.source._plan import SummationPlan
-from skdp.source._preparation import check_kind, check_labels, encode_rows, read_numbers
-from skdp.source._tables import encoded_columns
+from skdp.source._accumulator import StatisticsAccumulator, announced_columns, is_dask
+from skdp.source._linear_model import LinearModel, Model, is_narrow
+from skdp.source._mixtures_model import MixturesModel
+from skdp.source._plan import PublicColumns, SummationPlan, class_list, encoded_columns
+from skdp.source._private_fit import (
+    charge,
+    default_settings,
+    kept_ledger,
+    sealed,
+    warnings_at_the_end,
+)
+from skdp.source._private_rows import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._regression_model import RegressionModel
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
+MODELS: dict[str, Model] = {
+    "linear": LinearModel(),
+    "mixtures": MixturesModel(),
+    "regression": RegressionModel(),
+}
 _UNITS = {"record": "labelled record", "group": "group"}
 _COVERED = {
     "record": "whole records: all features of a row and its label, and whether it is there at all",
@@ -243,14 +252,14 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        self._validate_params()  # whatever scikit-learn is configured to skip
         if is_dask(X):
             accumulator = self.accumulator(*announced_columns(X))
             accumulator.add_dask(X, y, groups)
             return self.fit_accumulated(accumulator)
-        model, plan, rows = self._validate(X, y, groups)
-        queries = self._queries(model, plan)
-        charge(self, lambda: self._guarantee(plan, queries))
-        return self._publish(model.learn(rows, plan.grid, queries), plan, queries)
+        with default_settings():
+            model, plan, rows = self._validate(X, y, groups)
+            return self._release(plan, model, lambda q: model.learn(rows, plan.grid, q))
 
     def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
@@ -280,11 +289,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self._validate_params()
         if is_dask(X):
             X = self.accumulator(*announced_columns(X))
-        if isinstance(X, StatisticsAccumulator):
-            model, plan = self._plan_of(X)
-        else:
-            model, plan, _ = clone(self)._validate(X, y, groups)
-        return self._guarantee(plan, self._queries(model, plan))
+        with default_settings():
+            if isinstance(X, StatisticsAccumulator):
+                model, plan = self._plan_of(X)
+            else:
+                model, plan, _ = clone(self)._validate(X, y, groups)
+            return self._guarantee(plan, self._queries(model, plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
         """Return an empty accumulator for rows that arrive in parts.
@@ -314,7 +324,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         """
         self._validate_params()
         model, plan = self._plan(self._announced(n_features, feature_names, dtype), None)
-        one_pass(model)
+        _refuse_several_passes(model)
         return StatisticsAccumulator(plan)
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -340,12 +350,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When the ``ledger`` does not allow it; no noise is drawn.
         """
         forget_fit(self)
-        model, plan = self._plan_of(accumulator)
-        sums = accumulator.unprotected_sums().sums
-        queries = self._queries(model, plan)
-        charge(self, lambda: self._guarantee(plan, queries))
-        self._see(plan.columns)
-        return self._publish(model.from_sums(sums, plan.grid, queries), plan, queries)
+        self._validate_params()
+        with default_settings():
+            model, plan = self._plan_of(accumulator)
+            sums = accumulator.unprotected_sums().sums
+            self._see(plan.columns)
+            return self._release(plan, model, lambda q: model.from_sums(sums, plan.grid, q))
 
     def _validate(self, X, y, groups):
         """Return the model, what is public about the rows, and these as numbers in a plan."""
@@ -370,7 +380,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     def _plan(self, columns, y):
         """Return the model, and what is public about rows of these columns."""
         classes = class_list(self.classes, columns.schema, y)
-        model = choose_model(self.model, columns)
+        auto = "linear" if is_narrow(columns) else "mixtures"
+        model = MODELS[auto if self.model == "auto" else self.model]
         grid = model.grid(columns, self.radius)
         return model, SummationPlan(columns, classes, grid, self.privacy_unit == "group")
 
@@ -390,7 +401,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
             )
-        return one_pass(model), plan
+        _refuse_several_passes(model)
+        return model, plan
 
     def _encoded_columns(self, X):
         """Return the columns that the encoder makes of X; without a schema X says how many."""
@@ -431,26 +443,29 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
-        n_numbers = model.n_numbers(len(plan.classes), plan.grid.n_basis)
-        report = partial(print, "[DPStatisticsSource] adds noise to:") if self.verbose else None
-        return GaussianQueries(self.epsilon, self.delta, model.shares, n_numbers, bits, report)
+        shares = model.shares(len(plan.classes), plan.grid.n_basis)
+        report = _print_query if self.verbose else None
+        return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
-    def _publish(self, parts, plan, queries):
-        """Make the release, and what goes with it."""
+    def _release(self, plan, model, learn):
+        """Charge the ledger, learn by noisy queries, and make the release."""
+        queries = self._queries(model, plan)
         warn_of_no_noise(self, self.epsilon)
-        columns = plan.columns
-        release = Release(
-            classes=plan.classes,
-            n_features=columns.n_features,
-            dtype=columns.dtype,
-            guarantee=self._guarantee(plan, queries),
-            feature_names=columns.names,
-            bounds=columns.bounds,
-            encoder=columns.schema,
-            **parts,
-        )
-        self.classes_, self.guarantee_ = release.classes, release.guarantee
-        self.release_ = release
+        columns, guarantee = plan.columns, self._guarantee(plan, queries)
+        charge(self, lambda: guarantee)
+        with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
+            release = Release(
+                classes=plan.classes,
+                n_features=columns.n_features,
+                dtype=columns.dtype,
+                guarantee=guarantee,
+                feature_names=columns.names,
+                bounds=columns.bounds,
+                encoder=columns.schema,
+                **learn(queries),
+            )
+            self.classes_, self.guarantee_ = release.classes, release.guarantee
+            self.release_ = release
         return self
 
     def _guarantee(self, plan, queries):
@@ -466,14 +481,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             excludes += "; that each class occurs, as the list was taken from y"
         return PrivacyGuarantee(
             mechanism="Gaussian noise on sums over rows",
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
+            mechanisms=(queries.mechanism,),
             sensitivity=None,
             n_features=columns.n_features,
             covers=_COVERED[self.privacy_unit],
             excludes=excludes,
             unit=_UNITS[self.privacy_unit],
-            losses=(queries.loss,),
             relation="add/remove",
         )
 
@@ -492,3 +505,17 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.encoder is not None
         return tags
+
+
+def _refuse_several_passes(model):
+    if not model.one_pass:
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is one that needs several passes over "
+            "the rows, which an accumulator forgets. Use model='linear', or fit to rows in memory "
+            "or in a numpy.memmap."
+        )
+
+
+def _print_query(name):
+    with suppress(OSError, ValueError):  # nobody may be listening
+        print("[DPStatisticsSource] adds noise to:", name)

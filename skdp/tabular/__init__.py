@@ -5,22 +5,19 @@ or categories the private rows have is private itself.
 """
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
-from skdp.tabular._drafting import schema_from
 from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
-from skdp.tabular._explaining import explain_prediction
-from skdp.tabular._explanation import ColumnEffect, Explanation
-from skdp.tabular._schema import Schema, as_schema
-
-# Shared within skdp, undocumented.
+from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
+from skdp.tabular._schema import Schema, as_schema, schema_from
 from skdp.tabular._values import (
     Vocabulary,
+    ambiguity,
     canonical,
     missing_values,
     numbers,
     person_ids,
-    same_value,
 )
 
+# The others are shared within skdp, undocumented.
 __all__ = [
     "CategoryColumn",
     "ColumnEffect",
@@ -28,8 +25,6 @@ __all__ = [
     "NumericColumn",
     "Schema",
     "TabularEncoder",
-    "as_schema",
     "explain_prediction",
-    "fitted_encoder",
     "schema_from",
 ]

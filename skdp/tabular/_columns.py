@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 
-from skdp.tabular._values import Vocabulary, as_number, numbers, same_value
+from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
 
 # A value of 1 % of the upper bound is half way up a logarithmic scale that starts at zero,
 # roughly. Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic
@@ -41,8 +41,8 @@ class NumericColumn:
         Whether the scale is logarithmic, which needs low >= 0.
 
     missing : bool, default=False
-        Whether values may be missing, which is then told by an indicator. Without it, a
-        missing value is encoded as 0.5 like the middle of the scale.
+        Whether values may be missing, which an indicator then says. Without it, a missing
+        value is encoded as 0.5, like the middle of the scale.
 
     Raises
     ------
@@ -238,7 +238,7 @@ class CategoryColumn:
         remedy = "list two or more, or leave the column out"
         _require(not few, self.name, f"has {len(categories)} categories", remedy)
         remedy = "spell them differently in schema and table, as 'code 007' or 'none'"
-        fault = same_value(categories)
+        fault = ambiguity(categories)
         _require(fault is None, self.name, fault, remedy)
 
     @property

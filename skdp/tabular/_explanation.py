@@ -1,12 +1,29 @@
-"""What decided a prediction, as a value: columns, ranges and their effects."""
+"""Which columns decided a prediction: each is moved alone over its public values."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy.stats import qmc
 
+from skdp.tabular._columns import CategoryColumn
+from skdp.tabular._schema import as_schema
 from skdp.utils._validation import inline
 
+# Positions on a scale at which a number is tried: a rule of thumb. What happens between two of
+# them only is not seen.
+_N_POSITIONS = 101
+# Into how many parts the step that holds a border is divided, how many times: borders are exact
+# up to 1e-8 of the scale then.
+_N_PARTS, _N_ROUNDS = 32, 4
+# Least precision of a rule of more than one column: that of Ribeiro, Singh and Guestrin (2018).
+_LEAST_PRECISION = 0.95
+# Rows within all ranges, spread evenly, that give the precision. A rule of thumb.
+_N_ROWS = 512
+# Beyond it, odds have no floating-point number.
+_MOST_LOG_ODDS = 700.0
 # Columns of the greatest effects to print where no single one changes the class: a rule of thumb.
 _MOST = 3
 
@@ -112,7 +129,7 @@ class Explanation:
         within their ranges together it mostly stays. Others may be able to change it as well.
 
     precision : float or None
-        Share of rows for which the prediction stays when all named columns move at once within
+        Share of rows for which the prediction stays when all named columns move together within
         their ranges, others as they are: the precision of Ribeiro, Singh and Guestrin (2018), with
         values spread evenly over the ranges; at least .95 where several columns are named. None
         if none is.
@@ -195,3 +212,289 @@ def _any_of(values):
 def _first_of(names, shown=10):
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(map(inline, names[:shown])) + more
+
+
+def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns=5):
+    r"""Find which columns decided a prediction, and in which ranges it stays.
+
+    Every column is moved alone over its public values, others as they are. That needs neither
+    training rows nor more of the model than its scores. The effect of a column is the difference
+    of the log-odds to their mean over its values (Robnik-Šikonja and Kononenko 2008),
+
+    .. math:: \log\frac{P(c | x)}{P(d | x)}
+       - \mathrm{mean}_v \log\frac{P(c | x_{j=v})}{P(d | x_{j=v})}
+
+    with c the predicted class, d the runner-up, and v evenly spread over the scale of a number or
+    the categories. A column that the model does not use has no effect and is never named. The
+    rule names columns that can change the prediction by themselves, those of the greatest effects
+    first, as long as their ranges hold together.
+
+    Parameters
+    ----------
+    scores : callable
+        ``scores(X)`` returns log-probabilities of the classes, up to a constant in each row, of
+        shape (n_samples, n_classes), for encoded rows X.
+
+    x : array-like of shape (n_encoded,)
+        The encoded row.
+
+    classes : array-like of shape (n_classes,)
+        Labels.
+
+    schema : Schema, mapping, str, path-like or None, default=None
+        What the row was encoded by, in any form that :class:`~skdp.TabularEncoder` takes. None
+        stands for numbers in [0, 1], or up to the row's own value where it lies beyond.
+
+    names : array-like of shape (n_encoded,) or None, default=None
+        Names of the encoded columns: without a schema, those to use; otherwise checked.
+
+    n_columns : int, default=5
+        How many columns the rule names at most.
+
+    Returns
+    -------
+    explanation : Explanation
+
+    Raises
+    ------
+    ValueError
+        When the schema has other encoded columns than the row.
+
+    Examples
+    --------
+    Only the age counts, and at 60 both classes are equally probable:
+
+    >>> import numpy as np
+    >>> from skdp.tabular import explain_prediction
+    >>> schema = {
+    ...     "age": {"type": "numeric", "low": 20, "high": 100},
+    ...     "ward": {"type": "category", "categories": ["A", "B", "C"]},
+    ... }
+    >>> def scores(X):
+    ...     return np.column_stack([np.zeros(len(X)), 8 * X[:, 0] - 4])
+    >>> x = [0.75, 0, 1, 0]
+    >>> explanation = explain_prediction(scores, x, ["alive", "dead"], schema=schema)
+    >>> print(explanation)
+    if age is above 60, then 'dead' (probability 0.88, 7.39 times that of 'alive')
+    with the other columns as they are, this holds for 100% of the rows that meet it
+    none of these alone could change it: ward
+    >>> explanation.to_frame()[["value", "effect", "low", "high"]].round(3)
+         value  effect   low   high
+    age   80.0     2.0  60.0  100.0
+    ward     B     0.0   NaN    NaN
+    """
+    x = np.asarray(x, dtype=np.float64).ravel()
+    classes = np.asarray(classes).tolist()
+    [at_row] = scores(x[np.newaxis])
+    best = np.argsort(-at_row, kind="stable")[:2]
+    decision = _Decision(scores, x, classes, best[0], best[-1])
+    found = [decision.effect_of(column) for column in _columns(x, schema, names)]
+    found.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
+    named, precision = decision.rule([pair for pair in found if pair[0].otherwise], n_columns)
+    weights = np.exp(at_row - at_row[best[0]])
+    return Explanation(
+        label=classes[best[0]],
+        probability=float(1 / weights.sum()),
+        runner_up=classes[best[1]] if len(best) > 1 else None,
+        odds=float(np.exp(min(decision.margin, _MOST_LOG_ODDS))),
+        columns=tuple(effect for effect, _ in found),
+        named=named,
+        precision=precision,
+    )
+
+
+@dataclass(frozen=True)
+class _MovableColumn:
+    """What a column may be: positions on a scale, and other encoded values with their labels."""
+
+    name: str
+    start: int
+    width: int
+    positions: np.ndarray
+    others: np.ndarray
+    labels: tuple
+    decode: Callable
+
+    def encoded(self, positions):
+        """Return positions as blocks of encoded columns, (n_positions, width)."""
+        blocks = np.zeros((len(positions), self.width))
+        blocks[:, 0] = positions
+        return blocks
+
+    def index_of(self, block):
+        """Return the number of the label that a block encodes, None if it encodes none."""
+        [same] = np.nonzero(np.isclose(self.others, block).all(axis=1))
+        return int(same[0]) if len(same) else None
+
+    def rows(self, x, blocks):
+        """Return the row with each of the blocks in its place, (n_blocks, n_encoded)."""
+        rows = np.repeat(x[np.newaxis], len(blocks), axis=0)
+        rows[:, self.start : self.start + self.width] = blocks
+        return rows
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Where the prediction stays: between two positions, or at some blocks."""
+
+    column: _MovableColumn
+    ends: tuple | None
+    blocks: np.ndarray
+
+    def blocks_at(self, shares):
+        """Return encoded values for shares of the region in [0, 1), (n_shares, width)."""
+        if self.ends is not None:
+            low, high = self.ends
+            return self.column.encoded(low + shares * (high - low))
+        return self.blocks[(shares * len(self.blocks)).astype(int)]
+
+
+class _Decision:
+    """The prediction of a row by scores, and what changes it."""
+
+    def __init__(self, scores, x, classes, winner, rival):
+        self.scores, self.x, self.classes = scores, x, classes
+        self.winner, self.rival = winner, rival
+        self.margin = self._outcomes(x[np.newaxis])[1][0]
+
+    def _outcomes(self, rows):
+        """Return the predicted class of rows, and the log-odds of winner against rival."""
+        scores = self.scores(rows)
+        return scores.argmax(axis=1), scores[:, self.winner] - scores[:, self.rival]
+
+    def effect_of(self, column):
+        """Return the effect of a column, and the region in which the prediction stays."""
+        blocks = np.vstack([column.encoded(column.positions), column.others])
+        winners, margins = self._outcomes(column.rows(self.x, blocks))
+        n = len(column.positions)
+        mean = margins[:n].mean() if n else margins.mean()
+        changed = set(winners.tolist()) - {int(self.winner)}
+        own = self.x[column.start : column.start + column.width]
+        stays = winners == self.winner
+        part, region = (self._range if n else _categories)(column, own, stays)
+        effect = ColumnEffect(
+            name=column.name,
+            effect=float(self.margin - mean),
+            otherwise=tuple(self.classes[k] for k in sorted(changed)),
+            **part,
+        )
+        return effect, region
+
+    def _range(self, column, own, stays):
+        """Return what is to be said of a number, and its region."""
+        first, last = column.decode(column.positions[[0, -1]]).tolist()
+        if column.index_of(own) is not None:
+            return {"value": None, "bounds": (first, last)}, _Region(column, None, own[np.newaxis])
+        ends = self._ends(column, own[0], stays[: len(column.positions)])
+        value, low, high = column.decode(np.array([own[0], *ends])).tolist()
+        part = {"value": value, "low": low, "high": high, "bounds": (first, last)}
+        return part, _Region(column, ends, column.others)
+
+    def _ends(self, column, start, stays):
+        """Return the positions, below and above the start, up to which the prediction stays."""
+        ends = []
+        for side in (-1, 1):
+            beyond = side * (column.positions - start) > 0
+            points, kept = column.positions[beyond][::side], stays[beyond][::side]
+            inner, outer = _first_step(start, points, kept)
+            for _ in range(_N_ROUNDS if outer is not None else 0):
+                points = np.linspace(inner, outer, _N_PARTS + 1)[1:]
+                winners, _ = self._outcomes(column.rows(self.x, column.encoded(points)))
+                # The last one was tried before; rounding in a larger batch must not undo that.
+                kept = np.append(winners[:-1] == self.winner, False)
+                inner, outer = _first_step(inner, points, kept)
+            ends.append(inner)
+        return tuple(ends)
+
+    def rule(self, found, n_columns):
+        """Return the names of columns whose ranges hold together, and their precision.
+
+        Each range holds by itself. A column joins the rule if the prediction still stays when it
+        and those before it move together.
+        """
+        named: list[str] = []
+        regions: list[_Region] = []
+        precision = None
+        for effect, region in found:
+            if len(named) == n_columns:
+                break
+            together = self.precision([*regions, region])
+            if not named or together >= _LEAST_PRECISION:
+                named.append(effect.name)
+                regions.append(region)
+                precision = together
+        return tuple(named), precision
+
+    def precision(self, regions):
+        """Return for what share of rows within all regions the prediction stays."""
+        shares = qmc.Halton(len(regions), scramble=False).random(_N_ROWS)
+        rows = np.repeat(self.x[np.newaxis], _N_ROWS, axis=0)
+        for region, share in zip(regions, shares.T, strict=True):
+            column = region.column
+            rows[:, column.start : column.start + column.width] = region.blocks_at(share)
+        return float(np.mean(self._outcomes(rows)[0] == self.winner))
+
+
+def _categories(column, own, stays):
+    """Return what is to be said of a category, and its region."""
+    index = column.index_of(own)
+    if index is not None:
+        stays[index] = True  # rounding in a larger batch may break a tie
+    labels = list(zip(column.labels, stays, strict=True))
+    part = {
+        "value": None if index is None else column.labels[index],
+        "values": tuple(label for label, kept in labels if kept),
+        "changing": tuple(label for label, kept in labels if not kept),
+    }
+    # What is unknown is none of the categories, and stays.
+    kept = own[np.newaxis] if index is None else column.others[stays]
+    return part, _Region(column, None, kept)
+
+
+def _first_step(start, points, kept):
+    """Return the last point that is kept and the first that is not, None if all are."""
+    if kept.all():
+        return (points[-1] if len(points) else start), None
+    first = int(np.argmin(kept))
+    return (points[first - 1] if first else start), points[first]
+
+
+def _columns(x, schema, names):
+    """Return the columns of a row, of each what it may be."""
+    if schema is None:
+        names = [f"x{j}" for j in range(len(x))] if names is None else list(names)
+        return [_number_column(name, j, x[j]) for j, name in enumerate(names)]
+    schema = as_schema(schema)
+    expected = schema.encoded_names
+    if len(expected) != len(x) or (names is not None and tuple(names) != expected):
+        other = "" if len(expected) != len(x) else " of other names"
+        raise ValueError(
+            f"The 'schema' parameter has {len(expected)} encoded columns, the row has {len(x)}"
+            f"{other}. Pass the schema by which the model's rows were encoded."
+        )
+    starts = np.cumsum([0, *(len(column.kinds) for column in schema.columns)]).tolist()
+    return [
+        _schema_column(column, start)
+        for column, start in zip(schema.columns, starts[:-1], strict=True)
+    ]
+
+
+def _number_column(name, start, value):
+    """Return a column without a schema: numbers in [0, 1], or up to the value beyond."""
+    positions = np.linspace(min(0.0, value), max(1.0, value), _N_POSITIONS)
+    return _MovableColumn(name, start, 1, positions, np.empty((0, 1)), (), lambda u: u)
+
+
+def _schema_column(column, start):
+    """Return a column of the schema, encoded as :class:`~skdp.TabularEncoder` does."""
+    number = not isinstance(column, CategoryColumn)
+    labels = () if number else column.categories
+    labels += (None,) if column.missing else ()
+    width = len(column.kinds)
+    others = column.encode(list(labels))
+    positions = np.linspace(0.0, 1.0, _N_POSITIONS) if number else np.empty(0)
+
+    def decode(u):
+        return column.decode(np.column_stack([u, np.zeros(len(u))]))
+
+    return _MovableColumn(column.name, start, width, positions, others, labels, decode)

@@ -18,6 +18,7 @@ import re
 from contextlib import suppress
 from datetime import datetime, time
 from decimal import Decimal
+from itertools import compress
 from numbers import Real
 
 import numpy as np
@@ -37,6 +38,8 @@ _TRUTHS = {"true": 1.0, "false": 0.0}
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
+# Types of which equal values are the same, 1 and True too, and are looked at once.
+_PLAIN = frozenset({str, int, float, bool})
 # Elements of an array that are Python's objects at a time (rule of thumb).
 _AT_ONCE = 2**16
 
@@ -54,7 +57,7 @@ def canonical(value):
         value = _decoded(value)
     if value is None or value is pd.NA:
         return None
-    if not isinstance(value, str | Real | Decimal | np.bool_):
+    if not (isinstance(value, str) or _is_number(value)):
         try:
             value = str(value)
         except Exception:  # whatever objects of strange types raise, it may quote them
@@ -83,17 +86,17 @@ def as_number(value):
                 return float((int(text, 16) + 2**63) % 2**64 - 2**63)
             truth = _TRUTHS.get(text.lower())
             return float(text) if truth is None else truth
-        if isinstance(value, float | int | Real | Decimal | np.bool_):
+        if _is_number(value):
             return float(value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
-    except ValueError:
+    except (TypeError, ValueError):
         pass
     return math.nan
 
 
 def numbers(values):
-    """Return a column as floats, each cell by itself; NaN where it is no number.
+    """Return a column as floats, each cell on its own; NaN where it is no number.
 
     Parameters
     ----------
@@ -147,7 +150,7 @@ class Vocabulary:
     Parameters
     ----------
     values : sequence
-        Different ones, see :func:`same_value`.
+        Different ones, see :func:`ambiguity`.
 
     Examples
     --------
@@ -160,7 +163,7 @@ class Vocabulary:
         self._codes = {canonical(value): code for code, value in enumerate(values)}
 
     def codes(self, values, other=-1):
-        """Return the positions of values in the list, each by itself.
+        """Return the positions of values in the list, each on its own.
 
         Parameters
         ----------
@@ -189,8 +192,8 @@ class Vocabulary:
         return np.where(forms[at] == found, codes[at], other)
 
 
-def same_value(values):
-    """Return why a public list cannot be told apart in tables, or None.
+def ambiguity(values):
+    """Return why the values of a public list are not distinct in tables, or None.
 
     Parameters
     ----------
@@ -203,8 +206,8 @@ def same_value(values):
 
     Examples
     --------
-    >>> from skdp.tabular._values import same_value
-    >>> same_value(["7", "8", "007"])
+    >>> from skdp.tabular._values import ambiguity
+    >>> ambiguity(["7", "8", "007"])
     "lists '7' and '007', which programs that read tables take for the same value"
     """
     known: dict = {}
@@ -221,6 +224,12 @@ def same_value(values):
     return None
 
 
+def _is_number(value):
+    # NumPy takes its durations for whole numbers.
+    number = isinstance(value, float | int | Real | Decimal | np.bool_)
+    return number and not isinstance(value, np.timedelta64)
+
+
 def _is_numeric(values):
     """Return whether a column has numbers or truth values alone, by its type."""
     dtype = getattr(values, "dtype", None)
@@ -233,7 +242,7 @@ def _is_numeric(values):
 
 
 def _mapped(values, function, dtype, other):
-    """Return what a function makes of each value, and of equal texts once.
+    """Return what a function makes of each value.
 
     ``other`` stands for what is of a type that tables are refused for: dates, complex numbers.
     """
@@ -244,9 +253,11 @@ def _mapped(values, function, dtype, other):
         return result
     for start in range(0, len(elements), _AT_ONCE):
         part = elements[start : start + _AT_ONCE].tolist()
-        known = {text: function(text) for text in {each for each in part if type(each) is str}}
+        plain = [type(value) in _PLAIN for value in part]
+        known = {value: function(value) for value in set(compress(part, plain))}
         result[start : start + len(part)] = [
-            known[each] if type(each) is str else function(each) for each in part
+            known[value] if is_plain else function(value)
+            for value, is_plain in zip(part, plain, strict=True)
         ]
     return result
 

@@ -6,40 +6,36 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.transfer._decisions import (
+from skdp.tabular import explain_prediction
+from skdp.transfer._inspection import (
+    draw_report,
+    encoded_row,
+    readable_columns,
+    report_frame,
+    warn_of_source,
+)
+from skdp.transfer._labels import LabeledScoreMixin, encode_labels, match_classes
+from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._priors_and_costs import (
     balanced_weights,
     check_class_prior,
     check_class_weight,
-    decided_labels,
-    decisive_scores,
-)
-from skdp.transfer._explaining import encoded_row, explain_row, readable_columns
-from skdp.transfer._matching import match_columns
-from skdp.transfer._report import draw_report, report_frame, warn_of_source
-from skdp.transfer._validation import (
-    LabeledScoreMixin,
-    as_releases,
-    check_columns,
-    match_classes,
-    summed_guarantee,
-    validate_training,
-)
-from skdp.transfer.self_training import (
-    SCHEDULE_CONSTRAINTS,
-    make_schedule,
-    resolve,
-)
-from skdp.transfer.strategies import (
-    STRATEGIES,
-    Task,
-    reconstruction_fitter,
-    train,
+    predicted_labels,
     with_prior,
 )
-from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import forget_fit
+from skdp.transfer._self_training import SelfTrainingSchedule
+from skdp.transfer._sources import as_releases, check_columns, match_columns, summed_guarantee
+from skdp.transfer._strategy import Strategy, Task
+from skdp.transfer.papers import ALIGNMENT, MULTITASK
+from skdp.utils._sklearn import StrOptions, fit_context
+from skdp.utils._validation import check_magnitude, forget_fit
+
+# A new strategy is one more of these; nothing else asks for a name.
+_STRATEGIES: dict[str, Strategy] = {
+    strategy.name: strategy for strategy in (NoiseAware(), ALIGNMENT, MULTITASK)
+}
 
 
 def _was_fitted_with_a_source(estimator):
@@ -50,108 +46,48 @@ def _was_fitted_with_a_source(estimator):
 def _was_fitted_for_probabilities(estimator):
     # The strategy that was fitted decides: set_params after fit changes no model.
     model = getattr(estimator, "model_", None)
-    return (
-        estimator.strategy == "noise_aware" if model is None else hasattr(model, "probabilities")
-    )
+    if model is not None:
+        return hasattr(model, "probabilities")
+    strategy = _STRATEGIES.get(estimator.strategy)
+    return strategy is not None and strategy.has_probabilities
 
 
 class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     r"""Learn from a few labels, many unlabelled rows, and the release of a private source.
 
-    A classifier of the labelled rows guesses the labels of the others; then, round by
-    round, a :class:`~skdp.WideCDMMAClassifier` is fitted to all rows, finer each time, and
-    the labels are guessed again. The source, if any, may have other features than the target.
+    The target's own rows and labels are combined with what the release says of them. Source and
+    target may differ: in their distributions, in some columns, even in all of them. Without a
+    source it is a semi-supervised classifier.
 
-    ``strategy="noise_aware"`` (ours) knows the distribution of the noise. Its source scorers are
-    the classifier, mixtures of normal distributions found behind the noise and adapted to the
-    target's rows, and, where noise leaves nothing finer, one normal distribution of each class in
-    the target's directions, by empirical Bayes from its moments. Their scores :math:`s_j` and
-    those of the target, fuzzy sets and mixtures of normal distributions counting alike, add up
-    to log-posteriors,
-
-    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
-
-    with weights averaged over all sets of scorers, by how likely each makes the labelled rows, so
-    that useless scorers are ignored, and a prior-shift correction b that brings classes nearer to
-    their frequency in the source, as far as rows are uncertain. No row is scored by a model that
-    has seen its guess, and a row whose nearest neighbours contradict its guess is left out of
-    training in the next round; the models that remain learn from all.
-
-    Self-training needs classes that lie apart, as those of pictures and sensors do. Where they
-    overlap, as in most tables, or rows are records with indicators, with a release of noisy
-    *statistics* or of a table, and without labels, few candidates are weighed by evidence
-    instead: the source's log-posteriors, corrected by the labels under a prior so tight that few
-    of them cannot harm; class means and mixtures that follow the target's rows, where these
-    lie apart in classes that the source confirms; logistic regression of the labelled rows alone;
-    and self-training, as far as labels that it has not seen say that it helps. Prior odds favour
-    the source by how much more it knows than the labels do, and labels that a candidate has not
-    seen change them. :meth:`report` says what came of it.
-
-    Named columns of source and target meet by name, in any order. What the target lacks is left
-    out of the release (:meth:`Release.restrict`), and what it has besides feeds its own models;
-    a warning names both. Columns without names meet by position, and another number of
-    them is another space.
-
-    ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
-    the source by subspace alignment, for each class so that the median of the target's rows of
-    the class lies on the source's, and the better of the two reconstructions counts:
-
-    .. math::
-       f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
-       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
-       \|f_c(y) - \mathcal{WD}_{sr,c}(f_c(y))\|^2\big)
-
-    ``strategy="multitask"`` (SERUMS D3.3, 2022): target rows enter the space of the source
-    once, as :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone,
-    and a :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
-    the target:
-
-    .. math::
-       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
-       \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
+    Columns with names are matched by name, in any order. Those that the target lacks are
+    marginalised out of the release (:meth:`Release.restrict`), and those that only the target has
+    feed its own models; a warning names both. Columns without names are matched by position, and
+    another number of them is another space, into which the target is embedded.
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
-    costs no more. Of a person with rows in several sources, both releases tell something: what
-    they guarantee together is the sum. The target's rows are **not** protected: the model holds
-    clusters of them.
+    costs no more. For a person with rows in several sources, the guarantees add up. The target's
+    rows are **not** protected: the model holds clusters of them.
 
     Parameters
     ----------
-    source : Release, fitted source, list of these, or None, default=None
-        The release, usually ``Release.load(path)``. Where a search clones this estimator, pass
-        a release: clones share it, while the clone of a fitted source is not fitted. ``None``
-        learns from the target alone. Several releases are weighed by the labelled rows, those
-        of statistics by how much they know as well ("noise_aware" only). Each must have all
-        classes of the target; without labels, all have the same classes. Those of tables share
-        their encoder.
+    source : Release, path, fitted source, list of these, or None, default=None
+        The release, or the path of the file that :meth:`Release.save` wrote; a file is read in
+        each :meth:`fit`. Where a search clones this estimator, pass a release or a path: clones
+        share a release, while the clone of a fitted source is not fitted. ``None`` learns from
+        the target alone. Several releases are weighted by the labelled rows, those of statistics
+        by how much they know as well ("noise_aware" only). Each must have all classes of the
+        target; without labels, all have the same classes. Those of tables share their encoder.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
-        How source and target combine. Those of the papers need a release of
-        ``DPSource(parts="papers")`` or ``DPSource(parts="all")``.
+        How source and target combine, see Notes. Those of the papers, "alignment" and
+        "multitask", need a release of ``DPSource(parts="papers")`` or ``DPSource(parts="all")``.
 
-    n_components : "auto", int or sequence of int, default="auto"
-        Size of the codes in each round, never going down. ``"auto"``: 8 rounds of one for a
-        dozen rows of a class, at most 20, and half of that in the first two ("noise_aware");
-        (4, 6, 8, 10) ("alignment"); (5, 10, 15, 20) ("multitask").
-
-    n_inducing : "auto", float, int or sequence of these, default="auto"
-        Inducing points in each round, as a fraction of the rows of an autoencoder or a
-        count; a single one serves all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
-        "alignment", cut or lengthened at its front to as many rounds as ``n_components``
-        has, 0.5 for the others.
-
-    n_layers : "auto" or int, default="auto"
-        Depth in the last round; the others have one layer. ``"auto"``: 5 for "alignment",
-        1 for the others.
-
-    n_folds : "auto" or int, default="auto"
-        With more than one, unlabelled rows are labelled in each round by a classifier that
-        has not seen the guesses of their fold, so that no guess confirms itself. ``"auto"``:
-        4 for "noise_aware"; for the others 1, as in the papers, by a classifier of all rows.
-
-    tol : float, default=1e-3
-        Where no larger fraction of the pseudo-labels changed in a round, they count as
-        settled and the last round comes next.
+    self_training : SelfTrainingSchedule or None, default=None
+        Rounds of self-training, and the autoencoders that it trains; None for the defaults of the
+        strategy. These parameters have an object of their own because they matter only where the
+        target trains itself, which with releases of tables and statistics it seldom does. As with
+        a nested estimator, searches reach the parameters of a given object by names such as
+        ``self_training__n_components``.
 
     unlabeled : "auto" or label, default="auto"
         The value in y that marks an unlabelled row; None and NaN stand for each other.
@@ -177,22 +113,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         (all, where all are labelled). The errors of the papers' strategies are divided by the
         ``temperature_`` of their target classifier for this.
 
-    inference : {"auto", "gamma", "empirical"}, default="auto"
-        Inference of the target's mappings, see :class:`~skdp.CDMMA`. ``"auto"``:
-        "empirical" for "multitask", "gamma" for the others.
-
-    subset_size : int, default=1000
-        Rows for which one autoencoder of the target is meant.
-
     n_jobs : int or None, default=None
         Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
         a :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints a line for each round.
+        Above 0, :meth:`fit` prints a line for each round of self-training.
 
     random_state : int, RandomState instance or None, default=None
-        For k-means. Pass an int for reproducible results.
+        For k-means and folds. Pass an int for reproducible results.
 
     Attributes
     ----------
@@ -202,20 +131,20 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         labelled: then these are its classes.
 
     transduction_ : ndarray of shape (n_samples,)
-        Label of each training row: the given one, or the guess of the last round.
+        Label of each training row: the given one, or the guess.
 
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class distribution of each training row in the last round. Those of labelled rows are
-        certain, and so are those of all rows with the strategies of the papers, whose errors
-        have no common scale.
+        Class distribution of each training row. Those of labelled rows are certain, and so are
+        those of all rows with the strategies of the papers, whose errors have no common scale.
 
     history_ : dict of list
-        One entry for each round, the initial guess being round 0: ``round``,
+        One entry for each round of self-training, the initial guess being round 0: ``round``,
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (pseudo-labels that
         differ from the round before), ``agreement`` (fraction of them that do not); and
         ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
         ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
-        source. Empty where self-training was not needed.
+        source. An empty dictionary, ``{}``, where self-training was no candidate, as with most
+        tables and releases of statistics: see :meth:`report` for what the model consists of.
 
     source_weight_ : float
         How much the source counts in the end, from 0 to 1: its share of the weights
@@ -251,20 +180,64 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     --------
     DPSource : Makes the release.
     Release : What it learns from.
+    SelfTrainingSchedule : Configures self-training.
     LabeledSplit : Cross-validation that scores labelled rows only.
 
     Notes
     -----
-    "noise_aware" centres both domains at their means. In the papers' strategies the errors of
-    a noisy source and of a small target are on different scales, and either side may win
-    undeservedly.
+    ``strategy="noise_aware"`` (ours) uses the known distribution of the source's noise, and one of
+    two algorithms, or both.
+
+    *Self-training*, where classes are well separated, as those of images and sensors are. Round by
+    round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and mixtures of normal
+    distributions, are fitted to all rows, and the labels are guessed again. The source has a
+    classifier, mixtures behind the noise that are adapted to the target's rows, and, where noise
+    leaves nothing finer, one normal distribution of each class, by empirical Bayes from its
+    moments. Scores :math:`s_j` of source and target add up to log-posteriors,
+
+    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
+
+    with weights averaged over all sets of scorers, by how likely each makes the labelled rows,
+    and a prior-shift correction b towards the class frequencies of the source, as far as rows are
+    uncertain. No row is scored by a model that has seen its guess, and rows whose nearest
+    neighbours contradict their guess are left out of training in the next round.
+
+    *Candidates by evidence*, where classes overlap, as in most tables, or rows have indicators,
+    with a release of noisy *statistics* or of a table, and without labels. These are averaged: the
+    source's log-posteriors, corrected by an offset logistic regression whose prior is so
+    informative that few labels cannot harm; class means and mixtures that follow the target's
+    rows, where these find well-separated classes that the source confirms; logistic regression of
+    the labelled rows alone; and self-training, as far as labels that it has not seen favour it.
+    Prior odds favour the source by how much more it knows than the labels do, and the likelihood
+    of held-out labels changes them. :meth:`report` lists the weights.
+
+    ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
+    the source by subspace alignment, for each class so that the median of the target's rows of
+    the class lies on the source's, and the better of the two reconstructions counts:
+
+    .. math::
+       f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
+       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
+       \|f_c(y) - \mathcal{WD}_{sr,c}(f_c(y))\|^2\big)
+
+    ``strategy="multitask"`` (SERUMS D3.3, 2022): target rows enter the space of the source
+    once, as :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone,
+    and a :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
+    the target:
+
+    .. math::
+       \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
+       \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
+
+    In both, the errors of a noisy source and of a small target are on different scales, and either
+    side may win undeservedly.
 
     Neither ``class_prior="source"`` nor ``"estimate"`` is the default. Moving to the source's
     frequencies is right where columns moved and frequencies did not. Over 222 splits of six tables
     by a column, the log loss of a logistic regression of the source is .423 as it is; .435, .453
     and .508 when its mean probability is moved a quarter, half and all of the way to the source's;
-    and .384 with the true one. Estimated frequencies are good where classes lie apart; where they
-    overlap, a class of 20 % can be estimated at 1 %.
+    and .384 with the true one. Estimated frequencies are good where classes are well separated;
+    where they overlap, a class of 20 % can be estimated at 1 %.
 
     :meth:`fit` takes no ``sample_weight``: what a weight means for a row without a label, for a
     guess that trains others, or for the evidence of a candidate, has not been derived. Repeat
@@ -300,13 +273,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "source": "no_validation",  # by as_release, which knows the remedy
-        "strategy": [StrOptions(set(STRATEGIES))],
-        **SCHEDULE_CONSTRAINTS,
-        "tol": [Interval(Real, 0, 1, closed="both")],
+        "strategy": [StrOptions(set(_STRATEGIES))],
+        "self_training": [SelfTrainingSchedule, None],
         "unlabeled": [str, Real, None],
         "class_prior": [StrOptions({"source", "estimate"}), "array-like", dict, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "subset_size": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -317,32 +288,20 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         source=None,
         *,
         strategy="noise_aware",
-        n_components="auto",
-        n_inducing="auto",
-        n_layers="auto",
-        n_folds="auto",
-        tol=1e-3,
+        self_training=None,
         unlabeled="auto",
         class_prior=None,
         class_weight=None,
-        inference="auto",
-        subset_size=1000,
         n_jobs=None,
         verbose=0,
         random_state=None,
     ):
         self.source = source
         self.strategy = strategy
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.n_layers = n_layers
-        self.n_folds = n_folds
-        self.tol = tol
+        self.self_training = self_training
         self.unlabeled = unlabeled
         self.class_prior = class_prior
         self.class_weight = class_weight
-        self.inference = inference
-        self.subset_size = subset_size
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -372,8 +331,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ValueError
             When fewer than two classes have a labelled row although labels are needed, a label
             is not a class of the source, source and target have as many but other columns, the
-            schedules do not fit together, the largest magnitude is not between 1e-12 and 1e12, or
-            ``class_prior`` or ``class_weight`` do not fit the classes or the strategy.
+            schedule of self-training does not fit, the largest magnitude is not between 1e-12
+            and 1e12, or ``class_prior`` or ``class_weight`` do not fit the classes or the
+            strategy.
+
+        FileNotFoundError
+            When the source is a path without a file.
 
         sklearn.exceptions.NotFittedError
             When the source is not fitted.
@@ -384,23 +347,44 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             When the labelled rows favour what the target learned alone, see :meth:`report`.
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        releases = as_releases(self.source, self.strategy)
-        self._matching = match_columns(releases, X, strategy=self.strategy)
-        X, self.classes_, labels = validate_training(self, self._matching, X, y)
-        schedule = make_schedule(self, len(X) / len(self.classes_))
-        sources = [
+        strategy = _STRATEGIES[self.strategy]
+        releases = as_releases(self.source, strategy)
+        if y is None and not releases:
+            validate_data(self, X, y)  # raises, as all of scikit-learn does
+        self._matching = match_columns(releases, X, strategy)
+        X = self._matching.rows(self, X, reset=True)
+        check_magnitude(X, "X")
+        settings = {"unlabeled": self.unlabeled, "strategy": strategy}
+        self.classes_, labels = encode_labels(y, len(X), releases, **settings)
+        random_state = check_random_state(self.random_state)
+        schedule = SelfTrainingSchedule() if self.self_training is None else self.self_training
+        training = schedule.resolve(
+            strategy.schedule,
+            len(X) / len(self.classes_),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=random_state,
+        )
+        sources = tuple(
             (release, match_classes(self.classes_, release.classes))
             for release in self._matching.releases
-        ]
-        check_columns(self, self._matching, X, len(np.unique(labels[labels >= 0])) > 1)
+        )
+        check_columns(self, self._matching, X, labels)
         if sources:
             release, class_indices = sources[0]
             self.classes_ = release.classes[class_indices]  # spelled as there: 1, not 1.0
-        task = self._task(X, labels, sources)
-        given = (self.class_prior, self.strategy, self.classes_, task.frequencies)
-        prior = check_class_prior(*given)
+        n_shared = self._matching.n_shared
+        task = Task(X, labels, len(self.classes_), sources, n_shared, self.n_jobs, random_state)
+        prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
         weights = check_class_weight(self.class_weight, self.classes_)
-        result = with_prior(self._train(task, schedule), task, prior)
+        try:
+            result = strategy.learn(task, training)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"Input X has magnitudes up to {np.abs(X).max():g}, and cannot be brought "
+                "together with the source in floating point. Scale it as the source's rows were."
+            ) from error
+        result = with_prior(result, task, prior)
         self._n_columns, self._n_labels = X.shape[1], int((labels >= 0).sum())
         if sources and self._n_labels:
             warn_of_source(result.model)
@@ -409,32 +393,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.target_classifier_ = result.model.target_classifier
         self.source_weight_ = result.model.source_weight
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
-        self.transduction_ = self.classes_[decided_labels(result, task, self.class_weight_)]
+        self.transduction_ = self.classes_[predicted_labels(result, task, self.class_weight_)]
         self.label_distributions_ = result.distributions
         self.guarantee_ = summed_guarantee([release.guarantee for release in releases])
         return self
-
-    def _task(self, X, labels, sources):
-        release, class_indices = (sources or [(None, list(range(len(self.classes_))))])[0]
-        random_state = check_random_state(self.random_state)
-        fit = reconstruction_fitter(
-            inference=resolve(self, "inference"),
-            subset_size=self.subset_size,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
-        n_folds = resolve(self, "n_folds")
-        given = (X, labels, release, class_indices, fit, n_folds, self.n_jobs, random_state)
-        return Task(*given, others=tuple(sources[1:]), n_shared=self._matching.n_shared)
-
-    def _train(self, task, schedule):
-        try:
-            return train(self.strategy, task, schedule, tol=self.tol, verbose=self.verbose)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                f"Input X has magnitudes up to {np.abs(task.X).max():g}, and cannot be brought "
-                "together with the source in floating point. Scale it as the source's rows were."
-            ) from error
 
     def _validated(self, X):
         check_is_fitted(self)
@@ -506,10 +468,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Class labels.
         """
         X = self._validated(X)
-        return self.classes_[self._decisive_scores(X).argmax(axis=1)]
-
-    def _decisive_scores(self, X):
-        return decisive_scores(self.model_, X, self.class_weight_)
+        return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X):
@@ -566,7 +525,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return report_frame(self.model_.contributions, self._n_labels)
 
     def plot_report(self, ax=None):
-        """Draw :meth:`report`: weights as bars, and beside them the log loss of labels.
+        """Draw :meth:`report`: weights as bars, with the log loss of labels.
 
         In brackets its difference to the first row, with the standard error.
 
@@ -618,12 +577,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """
         check_is_fitted(self)
         row = encoded_row(x, self._matching, self._n_columns, self._validated)
-        columns = readable_columns(row, self._matching, getattr(self, "feature_names_in_", None))
-
-        def scores(rows):
-            return self._decisive_scores(rows) / self.model_.temperature
-
-        return explain_row(scores, row, self.classes_, columns, n_columns)
+        names = getattr(self, "feature_names_in_", None)
+        schema, low, width = readable_columns(row, self._matching, names)
+        return explain_prediction(
+            lambda Z: self.model_.weighted_scores(low + Z * width, self.class_weight_),
+            (row - low) / width,
+            self.classes_,
+            schema=schema,
+            n_columns=n_columns,
+        )
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "guarantee_")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-# Permissions of a new file, less those that the umask takes away: as everywhere, and for files
-# that only their owner may read.
+# Permissions of a new file, less those that the umask takes away: the usual ones, and those of
+# files that only their owner may read.
 _USUAL, PRIVATE = 0o666, 0o600
 # Bytes of an array that are hashed at once; an array in another order is copied block by block.
 _HASHED_AT_ONCE = 2**20
@@ -22,8 +22,8 @@ _HASHED_AT_ONCE = 2**20
 def write_whole(path, *, overwrite=True, mode=_USUAL):
     """Open a file for writing that takes its place once it is complete and on disk.
 
-    A failure leaves what was there, and nothing else; whoever has the old file open or mapped
-    into memory keeps it.
+    A failure leaves the old file as it was, and no temporary file. A process that has the old
+    file open or mapped into memory goes on reading the old content.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         that appeared while this one was being written.
 
     mode : int, default=0o666
-        Permissions of a new file, less those that the umask takes away. The new content of an
-        old file keeps the permissions of the old.
+        Permissions of a new file, less those that the umask takes away. A replaced file keeps
+        its own.
 
     Yields
     ------
@@ -49,8 +49,8 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         When there is something and ``overwrite`` is False.
 
     OSError
-        When nothing can be written there, with nothing changed; or when it cannot be told
-        whether the complete file is on disk.
+        When nothing can be written there, with nothing changed, or when the complete file may
+        not be on disk yet.
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -60,7 +60,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
     old = target.stat() if target.exists() else None
     if old is not None:
         if not stat.S_ISREG(old.st_mode):
-            raise OSError(errno.EINVAL, "This is no file that can be replaced", str(target))
+            raise OSError(errno.EINVAL, "This is not a regular file", str(target))
         mode = PRIVATE
     # Nobody can guess its name and put a link to another file there.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -81,7 +81,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
 
 
 def _inherited(draft, old):
-    """Return the permissions of the old file, but those of its group for no other group."""
+    """Return the permissions of the old file; without those of its group if that is not kept."""
     mode = stat.S_IMODE(old.st_mode)
     if draft.stat().st_gid != old.st_gid:
         try:
@@ -131,7 +131,7 @@ def to_json(content):
 def checksum(content, arrays=None):
     """Return the SHA-256 of content and arrays, hexadecimal.
 
-    It finds accidents. It is no signature: whoever can rewrite a file can rewrite it too.
+    It detects accidents only: it is no signature, and can be rewritten with the file.
 
     Parameters
     ----------

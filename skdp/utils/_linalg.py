@@ -37,10 +37,35 @@ def squared_distances(Y, Z):
     return np.einsum("ij,ij->i", difference, difference)
 
 
-def nonnegative(covariance):
-    """Return a covariance without the negative variances that noise may have made."""
+def positive_definite_floor(covariance, least=0.0, relative=0.0):
+    """Return symmetric matrices with their eigenvalues raised to a floor.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (..., n, n)
+
+    least : float, default=0.0
+        The floor; 0 takes away the negative variances that noise may have made.
+
+    relative : float, default=0.0
+        The floor in units of the largest eigenvalue, where that is more.
+
+    Returns
+    -------
+    covariance : ndarray of shape (..., n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.utils._linalg import positive_definite_floor
+    >>> positive_definite_floor(np.diag([-1.0, 4.0]), least=0.5)
+    array([[0.5, 0. ],
+           [0. , 4. ]])
+    """
     values, vectors = np.linalg.eigh(covariance)
-    return (vectors * np.maximum(values, 0)) @ vectors.T
+    floor = np.maximum(least, relative * values[..., -1:])
+    raised = np.maximum(values, floor)[..., np.newaxis, :]
+    return (vectors * raised) @ vectors.swapaxes(-1, -2)
 
 
 def as_slice(positions):

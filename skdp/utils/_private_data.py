@@ -108,12 +108,11 @@ def check_table(X, min_samples=1):
 
 def _shape_and_types(X):
     if hasattr(X, "shape"):
-        if hasattr(X, "dtypes"):
-            return tuple(X.shape), list(X.dtypes)
-        return tuple(X.shape), [getattr(X, "dtype", None)]
+        frame = hasattr(X, "dtypes") and len(X.shape) == 2
+        return tuple(X.shape), list(X.dtypes) if frame else [getattr(X, "dtype", None)]
     try:
         array = np.asarray(X)
-    except ValueError:
+    except Exception:  # whatever X raises, its message is not for others
         return None, []
     return array.shape, [array.dtype]
 
@@ -187,7 +186,12 @@ def _is_exact(X):
     if hasattr(X, "iloc") and hasattr(X, "dtypes") and X.ndim == 2:
         columns = [X.iloc[:, i] for i in range(X.shape[1])]
         return np.array([_type_is_exact(column.dtype, column) for column in columns], dtype=bool)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except Exception:  # whatever X raises, its message is not for others
+        array = None
+    if array is None:
+        raise ValueError("Input X cannot be read as an array. Pass an array, or a DataFrame.")
     if array.ndim != 2:
         kind = "scalar" if array.ndim == 0 else f"{array.ndim}D"
         raise ValueError(

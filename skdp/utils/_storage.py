@@ -7,8 +7,8 @@ header says; reading takes the memory of the file's own size, and at most 2 MiB 
 again for the text.
 
 The header names the format, its version and the kind of model, and holds a SHA-256 over itself and
-over every array: a truncated or altered file is refused. The checksum finds accidents; it is not a
-signature, and whoever can rewrite the file can rewrite it too.
+over every array: a truncated or altered file is refused. The checksum detects accidents only: it
+is no signature, and can be rewritten with the file.
 """
 
 import json
@@ -241,6 +241,28 @@ def stored_labels(labels):
     require(array.ndim == 1 and array.dtype.kind in "biufU", "labels")
     require(array.dtype.kind != "f" or np.isfinite(array).all(), "labels")
     return array
+
+
+def restore_feature_names(estimator, names):
+    """Set the names of columns that were read from a file, where there are any.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``n_features_in_``.
+
+    names : list of str
+        One for each column, or none.
+
+    Raises
+    ------
+    ValueError
+        When it is no such list.
+    """
+    fit = isinstance(names, list) and len(names) in (0, estimator.n_features_in_)
+    require(fit and all(isinstance(name, str) for name in names), "feature_names")
+    if names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
 def read_archive(file, mmap_mode=None):

@@ -7,8 +7,8 @@ import numpy as np
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
 # within double precision, and squares within single precision.
-_SMALLEST = 1e-12
-_LARGEST = 1e12
+SMALLEST = 1e-12
+LARGEST = 1e12
 
 
 def check_magnitude(values, name):
@@ -17,10 +17,10 @@ def check_magnitude(values, name):
     Squares, products and inverse squares of the values must stay within floating point.
     """
     largest = np.abs(values).max()
-    if largest and not _SMALLEST < largest < _LARGEST:
+    if largest and not SMALLEST < largest < LARGEST:
         raise ValueError(
-            f"Input {name} must have its largest magnitude between {_SMALLEST:g} and "
-            f"{_LARGEST:g}, got {largest:g}. Scale it to about unit range."
+            f"Input {name} must have its largest magnitude between {SMALLEST:g} and "
+            f"{LARGEST:g}, got {largest:g}. Scale it to about unit range."
         )
 
 
@@ -85,7 +85,7 @@ def checked_subset(caller, names, known):
 
 
 def inline(text):
-    r"""Return text that may come from anybody's file as one line without control characters.
+    r"""Return untrusted text as one line without control characters.
 
     Examples
     --------

@@ -58,6 +58,7 @@ def _altered(rng):
 @pytest.mark.parametrize("part", range(10))
 def test_nothing_private_is_shown_or_charged_without_a_release(part, tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # takes most of the time
     Path("schema.json").write_text(json.dumps(SCHEMA))
     rng = np.random.RandomState(part)
     # Text of the private table, in pieces that no public text has: header and schema are public.

@@ -1,3 +1,4 @@
+import json
 import sys
 from pathlib import Path
 
@@ -161,3 +162,22 @@ def test_the_wrong_way_round(hospital, run):
     code, _, err = run("predict", "target.csv", "hospital.skdp", "-o", "p.csv")
     assert code == 1
     assert "'target.csv' is not an intact skdp file" in err
+
+
+def test_classes_of_a_stranger_become_no_formulas(folder, run, release_command):
+    """What a release calls its classes is up to whoever made it."""
+    names = {"died": '=HYPERLINK("http://x.example")', "home": "@SUM(A1)"}
+    for name in ("rows.csv", "schema.json"):
+        text = Path(name).read_text()
+        for old, new in names.items():
+            new = json.dumps(new) if name.endswith("json") else '"' + new.replace('"', '""') + '"'
+            text = text.replace(f'"{old}"' if name.endswith("json") else old, new)
+        Path(name).write_text(text)
+    assert run(*release_command)[0] == 0
+    code, out, err = run("predict", "hospital.skdp", "target.csv", "-o", "p.csv")
+    assert code == 0, err
+    assert "have an apostrophe (') in front; write .parquet" in out
+    written = pd.read_csv("p.csv")
+    assert set(written["class"]) <= {f"'{name}" for name in names.values()}
+    assert not any(cell.startswith(("=", "@")) for cell in Path("p.csv").read_text().split("\n"))
+    assert list(written)[1:] == [f"probability_{name}" for name in sorted(names.values())]

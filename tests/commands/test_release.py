@@ -78,7 +78,7 @@ def test_groups_protect_persons(folder, run, release_command, shows_nothing_priv
     assert code == 0, err
     release = Release.load("hospital.skdp")
     assert release.guarantee.unit == "group"
-    assert "persons of each class" in out
+    assert "people of each class" in out
     # Half as many persons as rows, but for those with a row of no class.
     assert abs(release.moments.class_counts.sum() - 300) < 3
     assert shows_nothing_private(out, err)

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not insta
 from skdp import PrivacyGuarantee
 from skdp.neural import AdaptiveLaplaceClassifier
 from skdp.neural._training import Perturbation
+from skdp.privacy import Mechanism
 from skdp.privacy.audit import audit_membership, epsilon_lower_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -26,8 +27,10 @@ OVERFITTED = {
 
 
 def claim_of(epsilon):
-    claim = ("the paper's count, for one row", epsilon, 0.0, None, 64, "the network", "nothing")
-    return PrivacyGuarantee(*claim, unit="labelled record")
+    claim = (None, 64, "the network", "nothing")
+    stated = [Mechanism("any", epsilon)]
+    what = "the paper's count, for one row"
+    return PrivacyGuarantee(what, stated, *claim, unit="labelled record")
 
 
 def attacked(model, digits, guarantee):

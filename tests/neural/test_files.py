@@ -120,7 +120,8 @@ EDITS = {
     "one class": lambda h, a: h.update(classes=[1]),
     "the same class twice": lambda h, a: h.update(classes=[0, 0, *range(2, 10)]),
     "a name too few": lambda h, a: h.update(feature_names=["a"] * 63),
-    "a negative guarantee": lambda h, a: h["guarantee"].update(epsilon=-1.0),
+    "a name that is no text": lambda h, a: h.update(feature_names=[*"abc", 4] * 16),
+    "a negative guarantee": lambda h, a: h["guarantee"]["mechanisms"][0].update(epsilon=-1.0),
     "no guarantee": lambda h, a: h.pop("guarantee"),
     "bounds reversed": lambda h, a: a.update(bounds=a["bounds"][::-1].copy()),
     "infinite weights": lambda h, a: a.update({"network/scores.bias": np.full(10, np.inf)}),
@@ -138,16 +139,27 @@ def forged(field, value):
     return lambda h: h["guarantee"].update({field: value})
 
 
+def stated_in(header):
+    [mechanism] = header["guarantee"]["mechanisms"]
+    return mechanism
+
+
+def multiplied(factor):
+    return lambda h: stated_in(h).update(epsilon=stated_in(h)["epsilon"] * factor)
+
+
 def shrink(header):
     """Halve the guarantee and the account behind it, of the paper too."""
-    for stated in (header["guarantee"], *header["accounts"]):
+    for stated in (stated_in(header), *header["accounts"]):
         stated["epsilon"] /= 2
 
 
 CONTRADICTIONS = {
-    "half the epsilon": lambda h: h["guarantee"].update(epsilon=h["guarantee"]["epsilon"] / 2),
-    "twice the epsilon": lambda h: h["guarantee"].update(epsilon=h["guarantee"]["epsilon"] * 2),
-    "another delta": forged("delta", 1e-3),
+    "half the epsilon": multiplied(1 / 2),
+    "twice the epsilon": multiplied(2),
+    "another delta": lambda h: stated_in(h).update(delta=1e-3),
+    "another kind": lambda h: stated_in(h).update(kind="laplace"),
+    "more than one mechanism": lambda h: h["guarantee"]["mechanisms"].append(stated_in(h)),
     "another unit": forged("unit", "record"),
     "other neighbours": forged("relation", "add/remove"),
     "a step": forged("sensitivity", 1.0),
@@ -177,7 +189,7 @@ def paper_of(header, epsilon):
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_guarantees_that_contradict_accounts_or_parameters_are_refused(name, fitted, tmp_path):
     path = rewritten(fitted, tmp_path / "network", lambda h, a: CONTRADICTIONS[name](h))
-    with pytest.raises(ValueError, match="no working AdaptiveLaplaceClassifier"):
+    with pytest.raises(ValueError, match=r"accounts|A PrivacyAccount|positional"):
         AdaptiveLaplaceClassifier.load(path)
 
 
@@ -188,11 +200,11 @@ def test_a_file_cannot_turn_no_guarantee_into_one(settings, some_digits, small, 
     network = AdaptiveLaplaceClassifier(**{**small, **settings}).fit(*some_digits)
 
     def claim(header, arrays):
-        header["guarantee"].update(epsilon=1.0)
+        header["guarantee"].update(mechanisms=[{"kind": "any", "epsilon": 1.0}])
         header["accounts"][-1].update(epsilon=1.0)
 
     path = rewritten(network, tmp_path / "network", claim)
-    with pytest.raises(ValueError, match="accounts and epsilon of the guarantee do not fit"):
+    with pytest.raises(ValueError, match="accounts and mechanisms of the guarantee do not fit"):
         AdaptiveLaplaceClassifier.load(path)
 
 
@@ -200,9 +212,9 @@ def test_a_belief_network_s_guarantee_is_checked_too(some_digits, small, tmp_pat
     network = PrivateCDBNClassifier(noise_per="batch", **small).fit(*some_digits)
     network.save(tmp_path / "network")
     header, arrays = load_arrays(tmp_path / "network", "PrivateCDBNClassifier")
-    header["guarantee"].update(epsilon=0.5)
+    stated_in(header).update(epsilon=0.5)
     save_arrays(tmp_path / "network", "PrivateCDBNClassifier", header, arrays)
-    with pytest.raises(ValueError, match="accounts and epsilon of the guarantee do not fit"):
+    with pytest.raises(ValueError, match="accounts and mechanisms of the guarantee do not fit"):
         PrivateCDBNClassifier.load(tmp_path / "network")
     header["accounts"][-1].update(epsilon=0.5, holds=True)
     save_arrays(tmp_path / "network", "PrivateCDBNClassifier", header, arrays)
@@ -220,8 +232,9 @@ def test_the_guarantee_of_dpsgd_is_that_of_its_account(stated, what, some_digits
     network = AdaptiveLaplaceClassifier(mechanism="dpsgd", **small).fit(*some_digits)
 
     def forge(header, arrays):
-        header["guarantee"].update(stated)
         numbers = {name: value for name, value in stated.items() if name != "relation"}
+        header["guarantee"].update({k: v for k, v in stated.items() if k not in numbers})
+        stated_in(header).update(numbers)
         header["accounts"][-1].update(numbers)
 
     path = rewritten(network, tmp_path / "network", forge)

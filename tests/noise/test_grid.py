@@ -160,7 +160,7 @@ def test_the_sampler_s_own_share_is_paid_for(delta, calibration):
     assert guarantee.delta_at(100.0) >= 7 * 2.0**-730
     assert guarantee.epsilon_at(1e-225) == np.inf
     sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
-    assert guarantee.losses[0].parameter == np.sqrt(7) * (1 + noise._step) / sigma
+    assert guarantee.gaussian_distance == np.sqrt(7) * (1 + noise._step) / sigma
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.99])

@@ -200,7 +200,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     source = DPSource(label_noise=response, **settings).fit(X, y)
     release = source.release_
     assert source.label_guarantee_.epsilon == 3.0
-    assert "(3, 0)-differential privacy per label" in release.summary()
+    assert "Labels\n  Protected by themselves: epsilon = 3, delta = 0, right" in release.summary()
     assert not hasattr(response, "guarantee_")
     release.save(tmp_path / "release")
     loaded = Release.load(tmp_path / "release")
@@ -210,7 +210,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     assert again.label_noise.random_state is None  # the seed stays with the owner
     plain = DPSource(16.0, **settings).fit(X, y)
     assert plain.label_guarantee_ is None
-    assert "not protected" in plain.release_.summary()
+    assert "Labels\n  Not protected" in plain.release_.summary()
     assert release.score(X, y) < plain.release_.score(X, y)
     # A third of the labels are wrong, all alike often: the classes are still found.
     assert release.score(X, y) > 0.5

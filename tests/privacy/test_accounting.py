@@ -10,8 +10,8 @@ from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy import (
+    Mechanism,
     PrivacyGuarantee,
-    PrivacyLoss,
     gaussian_delta,
     gaussian_epsilon,
     joint_guarantee,
@@ -20,8 +20,13 @@ from skdp.privacy import (
 X = np.zeros((4, 6))
 
 
-def bare(*losses, epsilon=np.inf, delta=0.0):
-    return PrivacyGuarantee("x", epsilon, delta, 1.0, 6, "", "", losses=losses)
+def bare(*mechanisms):
+    return PrivacyGuarantee("x", mechanisms, 1.0, 6, "", "")
+
+
+def gaussian(mu, count=1):
+    """Gaussian noise of which only the distance is stated."""
+    return Mechanism("gaussian", np.inf, squared_distance=count * mu * mu)
 
 
 def pure_delta(epsilon0, k, epsilon):
@@ -37,7 +42,7 @@ def pure_delta(epsilon0, k, epsilon):
 @pytest.mark.parametrize("k", [1, 3, 20])
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.0])
 def test_pure_mechanisms_are_binomial(k, epsilon):
-    guarantee = bare(PrivacyLoss("pure", 0.5, count=k))
+    guarantee = bare(Mechanism("pure", 0.5, count=k))
     slow = pure_delta(0.5, k, epsilon)
     assert_allclose(guarantee.delta_at(epsilon), slow, rtol=2e-3, atol=1e-12)
     assert guarantee.delta_at(epsilon) >= slow - 1e-12
@@ -144,7 +149,7 @@ def test_point_masses_leave_no_epsilon_below_their_delta():
 
 
 def test_known_only_by_epsilon_and_delta():
-    guarantee = bare(epsilon=1.0, delta=0.001)
+    guarantee = bare(Mechanism("any", 1.0, 0.001))
     assert_allclose(guarantee.delta_at(1.0), 0.001)
     assert_allclose(guarantee.delta_at(0.0), 0.001 + 0.999 * pure_delta(1.0, 1, 0.0), rtol=1e-3)
 
@@ -218,7 +223,7 @@ def test_many_randomised_labels_are_an_exact_binomial_sum(z):
 @pytest.mark.filterwarnings("ignore:A delta of")
 @pytest.mark.parametrize("mechanisms", [[(0.005, 2000), (0.01, 800)], [(0.05, 700), (0.1, 2000)]])
 def test_numerical_bounds_are_bounds_down_to_rounding(mechanisms):
-    together = bare(*(PrivacyLoss("pure", epsilon0, count=k) for epsilon0, k in mechanisms))
+    together = bare(*(Mechanism("pure", epsilon0, count=k) for epsilon0, k in mechanisms))
     mean = sum(k * epsilon0**2 / 2 for epsilon0, k in mechanisms)
     deviation = np.sqrt(sum(k * epsilon0**2 for epsilon0, k in mechanisms))
     for z in np.arange(0.0, 9.0):
@@ -232,7 +237,7 @@ def test_numerical_bounds_are_bounds_down_to_rounding(mechanisms):
 @pytest.mark.parametrize("kind", ["laplace", "pure"])
 def test_epsilons_whose_exponential_overflows(kind):
     # 100 losses of 10 each, which hardly ever cancel.
-    many = bare(PrivacyLoss(kind, 10.0, count=100))
+    many = bare(Mechanism(kind, 10.0, count=100))
     assert many.delta_at(720.0) > 0.99
     deltas = [many.delta_at(epsilon) for epsilon in (690.0, 710.0, 850.0, 950.0, 970.0)]
     assert np.all(np.diff(deltas) <= 0)
@@ -244,7 +249,7 @@ def test_epsilons_whose_exponential_overflows(kind):
 
 
 def test_deltas_below_the_arithmetic_warn():
-    together = bare(PrivacyLoss("pure", 0.05, count=700), PrivacyLoss("laplace", 0.1, count=99))
+    together = bare(Mechanism("pure", 0.05, count=700), Mechanism("laplace", 0.1, count=99))
     with pytest.warns(UserWarning, match=r"A delta of 5.0e-12 is below the 1e-11"):
         assert together.epsilon_at(5e-12) < 700 * 0.05 + 9.9
     with pytest.warns(UserWarning, match=r"below the 1e-11.*closed forms") as record:
@@ -266,7 +271,6 @@ def test_every_guarantee_holds_at_its_own_delta_and_epsilon(cls, unit):
             for delta in (1e-9, 1e-7, 3e-6, 1e-5, 0.001, 0.01, 0.1):
                 noise = cls(epsilon, delta, privacy_unit=unit).fit(np.zeros((1, p)))
                 for own in (noise.guarantee_, noise.guarantee_.to_record()):
-                    own.check_losses()
                     if own.delta < 1:
                         assert own.epsilon_at(own.delta) <= own.epsilon
                     assert own.delta_at(own.epsilon) <= own.delta
@@ -275,66 +279,80 @@ def test_every_guarantee_holds_at_its_own_delta_and_epsilon(cls, unit):
 def test_elements_of_which_nothing_is_known_have_group_privacy():
     # With one coin for all elements, shown with probability δ, δ does not even add up.
     known = OptimalDPNoise(0.5, 0.001).fit(X).guarantee_
-    unknown = replace(known, losses=())
+    unknown = replace(known, mechanisms=[Mechanism("any", 0.5, 0.001)])
     assert_allclose(known.to_record().delta, 1 - 0.999**6)
     group = unknown.to_record()
     assert (group.epsilon, group.unit) == (3.0, "record")
     assert_allclose(group.delta, 0.001 * sum(np.exp(0.5 * i) for i in range(6)))
     assert unknown.compose(6).delta == known.compose(6).delta  # releases are independent
-    assert replace(unknown, delta=0.0).to_record(10_000).delta == 0.0
+    pure = replace(unknown, mechanisms=[Mechanism("any", 0.5)])
+    assert pure.to_record(10_000).delta == 0.0
     assert unknown.to_record(10_000).delta == 1.0
-    assert replace(unknown, epsilon=0.0).to_record().delta == pytest.approx(0.006)
+    coin = replace(unknown, mechanisms=[Mechanism("any", 0.0, 0.001)])
+    assert coin.to_record().delta == pytest.approx(0.006)
 
 
 def test_the_joint_guarantee_of_independent_elements_is_one_too():
     first, second = OptimalDPNoise(0.5, 0.01).fit(X), GaussianDPNoise(1.0).fit(X)
     joint = joint_guarantee([first.guarantee_, second.guarantee_])
     assert_allclose(joint.to_record().delta, 1 - 0.99**6)
-    unknown = replace(second.guarantee_, losses=())
+    unknown = replace(second.guarantee_, mechanisms=[Mechanism("any", 1.0, 1e-5)])
     assert joint_guarantee([first.guarantee_, unknown]).to_record().delta == 1.0
 
 
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
+        ({}, False),
         ({"epsilon": 0.9}, True),
         ({"delta": 1e-6}, True),
-        ({"losses": (PrivacyLoss("gaussian", 5.0),)}, True),
-        ({"losses": (PrivacyLoss("pure", np.inf),)}, True),
-        ({"losses": (PrivacyLoss("pure", 1.0, slack=0.5),)}, True),
-        ({"losses": (PrivacyLoss("pure", 1.0, cut=0.5),)}, True),
-        ({"losses": (PrivacyLoss("pure", 1e-6, count=2**50), PrivacyLoss("laplace", 1.0))}, True),
-        ({"losses": tuple(PrivacyLoss("pure", 1 + i / 500) for i in range(200))}, True),
-        ({"losses": tuple(PrivacyLoss("pure", 0.1 + i / 50) for i in range(3))}, False),
-        ({"losses": ()}, False),
-        ({"epsilon": np.inf, "losses": (PrivacyLoss("gaussian", np.inf),)}, False),
+        ({"squared_distance": 25.0}, True),
+        ({"squared_distance": np.inf}, True),
+        ({"slack": 0.5}, True),
+        ({"cut": 0.5}, True),
+        ({"epsilon": np.inf, "squared_distance": np.inf}, False),
+        ({"epsilon": 1.0 + 1e-12}, False),
     ],
 )
-def test_losses_that_amount_to_more_are_found(changes, wrong):
-    guarantee = replace(OptimalDPNoise(1.0, 1e-5).fit(X).guarantee_, **changes)
+def test_gaussian_noise_that_amounts_to_more_than_is_stated_is_refused(changes, wrong):
+    sound = Mechanism("gaussian", 1.0, 1e-5)
+    assert_allclose(gaussian_delta(1 / sound.parameter, 1.0), 1e-5, rtol=1e-6)
     if not wrong:
-        return guarantee.check_losses()
-    with pytest.raises(ValueError, match=r"amount to more than|cannot be checked|too many"):
-        guarantee.check_losses()
+        assert replace(sound, **changes).parameter >= sound.parameter
+        return
+    with pytest.raises(ValueError, match="'squared_distance' of Mechanism amounts to more than"):
+        replace(sound, **changes)
 
 
-def test_sums_and_tight_statements_agree_with_their_losses():
+@pytest.mark.parametrize("kind", ["laplace", "pure", "any", "gaussian"])
+def test_what_is_of_another_kind_is_refused(kind):
+    own = {"count": 2, "n_elements": 3, "squared_distance": 1e-3, "slack": 1e-9, "cut": 1e-9}
+    allowed = {
+        "gaussian": {"squared_distance", "slack", "cut"},
+        "any": {"count"},
+    }.get(kind, {"count", "n_elements"})
+    for name, value in own.items():
+        fields = {"kind": kind, "epsilon": 1.0, "delta": 1e-5, name: value}
+        if name in allowed:
+            Mechanism(**fields)
+        else:
+            with pytest.raises(ValueError, match=f"'{name}' of Mechanism must be left at"):
+                Mechanism(**fields)
+
+
+def test_sums_hold_at_their_own_delta():
     mixed = GaussianDPNoise(0.5).fit(X).guarantee_ + OptimalDPNoise(0.5).fit(X).guarantee_
     for own in (mixed, mixed.compose(500), mixed.to_record(784), mixed + mixed):
-        own.check_losses()
-    tight = replace(mixed, epsilon=mixed.epsilon_at(1e-4), delta=1e-4)
-    assert tight.epsilon < mixed.epsilon
-    tight.check_losses()
-    with pytest.raises(ValueError, match="amount to more"):
-        replace(tight, epsilon=0.9 * tight.epsilon).check_losses()
+        assert own.epsilon_at(own.delta) <= own.epsilon
+        assert own.delta_at(own.epsilon) <= own.delta
 
 
 def test_very_many_mechanisms_have_a_closed_form_or_none():
-    few, many = (bare(PrivacyLoss("laplace", 1e-3, count=n)) for n in (10**6, 10**6 + 1))
+    few, many = (bare(Mechanism("laplace", 1e-3, count=n)) for n in (10**6, 10**6 + 1))
     assert_allclose(many.epsilon_at(1e-6), few.epsilon_at(1e-6), rtol=1e-5)
     assert few.epsilon_at(1e-6) < gaussian_epsilon(1.0, 1e-6) * 1.01  # by the central limit
     assert many.compose(10**6).epsilon_at(1e-6) < many.compose(10**6).epsilon
-    mixed = bare(PrivacyLoss("laplace", 1e-3, count=10**9), PrivacyLoss("laplace", 0.5))
+    mixed = bare(Mechanism("laplace", 1e-3, count=10**9), Mechanism("laplace", 0.5))
     with pytest.raises(ValueError, match=r"too many to be composed tightly.*closed forms"):
         mixed.epsilon_at(1e-6)
 
@@ -344,25 +362,28 @@ def test_very_many_mechanisms_have_a_closed_form_or_none():
     [
         (("laplace", 1e9, 1), ("laplace", 1.0, 1)),
         (("laplace", 1e-300, 1), ("laplace", 1.5, 1)),
-        (("gaussian", 1e300, 2**50), ("laplace", 1e-5, 1)),
+        (("gaussian", 1e150, 4), ("laplace", 1e-5, 1)),
         (("pure", 1e308, 10**5), ("gaussian", 0.1, 1)),
     ],
 )
 def test_extreme_losses_end_in_a_plain_refusal(first, second):
-    losses = [PrivacyLoss(kind, value, count=count) for kind, value, count in (first, second)]
-    for call in (lambda: bare(*losses).delta_at(1.0), lambda: bare(*losses).epsilon_at(1e-5)):
+    both = bare(
+        *(
+            gaussian(value, count) if kind == "gaussian" else Mechanism(kind, value, count=count)
+            for kind, value, count in (first, second)
+        )
+    )
+    for call in (lambda: both.delta_at(1.0), lambda: both.epsilon_at(1e-5)):
         with pytest.raises(ValueError, match=r"too (extreme|many) to be composed tightly"):
             call()
-    with pytest.raises(ValueError, match="too"):
-        bare(*losses, epsilon=1.0).check_losses()
 
 
 @pytest.mark.parametrize(
     "losses",
     [
-        [PrivacyLoss("laplace", 0.3, count=40)],
-        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("gaussian", 0.5, count=4)],
-        [PrivacyLoss("laplace", 0.3, count=10), PrivacyLoss("pure", 0.21, count=7)],
+        [Mechanism("laplace", 0.3, count=40)],
+        [Mechanism("laplace", 0.3, count=10), gaussian(0.5, count=4)],
+        [Mechanism("laplace", 0.3, count=10), Mechanism("pure", 0.21, count=7)],
     ],
 )
 def test_other_mechanisms_against_a_finer_dp_accounting(losses):
@@ -380,7 +401,7 @@ def test_other_mechanisms_against_a_finer_dp_accounting(losses):
             one = privacy_loss_distribution.from_privacy_parameters(parameters, **fine)
         else:
             one = make[loss.kind](1 / loss.parameter, **fine)
-        total = total.compose(one.self_compose(loss.count))
+        total = total.compose(one.self_compose(loss.uses))
     together = bare(*losses)
     for delta in (1e-2, 1e-5, 1e-9):
         expected = total.get_epsilon_for_delta(delta)

@@ -20,7 +20,9 @@ from skdp import (
     OptimalDPNoise,
     PrivacyGuarantee,
     RandomizedResponse,
+    SelfTrainingSchedule,
 )
+from skdp.privacy import Mechanism
 from skdp.privacy.audit import (
     LikelihoodRatioAttack,
     ShadowAttack,
@@ -99,7 +101,8 @@ def test_success_fades_with_epsilon(data):
 
 
 def record_claim(epsilon, n_features=64):
-    return PrivacyGuarantee("x", epsilon, 0.0, 1.0, n_features, "rows", "labels", unit="record")
+    stated = [Mechanism("any", epsilon)]
+    return PrivacyGuarantee("x", stated, 1.0, n_features, "rows", "labels", unit="record")
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +277,9 @@ def test_the_verdict_allows_for_the_number_of_attacks(rng):
 def test_a_model_of_a_fitted_source_is_trained_again(digits):
     X, y = digits
     source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
-    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    model = DPTransferClassifier(
+        source, self_training=SelfTrainingSchedule(n_components=2, n_layers=1), random_state=0
+    )
     members, others = (X[600:900], y[600:900]), (X[900:1200], y[900:1200])
     report = audit_membership(
         model.fit(*members), members, others, attacks=["canary"], random_state=0
@@ -377,7 +382,8 @@ def test_a_granted_delta_lowers_the_bound(data):
     model = KNeighborsClassifier(1).fit(*members)
     bounds = []
     for delta in (0.0, 0.05, 0.9):
-        claim = PrivacyGuarantee("x", 1.0, delta, 1.0, 5, "", "labels", unit="record")
+        stated = [Mechanism("any", 1.0, delta)]
+        claim = PrivacyGuarantee("x", stated, 1.0, 5, "", "labels", unit="record")
         report = audit_membership(
             model, members, others, attacks=["loss"], guarantee=claim, random_state=0
         )
@@ -389,7 +395,9 @@ def test_a_granted_delta_lowers_the_bound(data):
 def test_the_claim_of_a_transfer_model_is_about_other_rows(digits):
     X, y = digits
     source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
-    model = DPTransferClassifier(source, n_components=2, n_layers=1, random_state=0)
+    model = DPTransferClassifier(
+        source, self_training=SelfTrainingSchedule(n_components=2, n_layers=1), random_state=0
+    )
     model.fit(X[600:900], y[600:900])
     report = audit_membership(
         model, (X[600:900], y[600:900]), (X[900:1200], y[900:1200]), attacks=["correctness"]
@@ -494,7 +502,8 @@ def test_claims_about_labels_are_sent_to_the_other_audit(data):
 def test_claims_about_records_that_are_added_are_held_to_replacement(data):
     X, y = data
     claim = PrivacyGuarantee(
-        *("x", 1.0, 1e-5, None, X.shape[1], "all", "nothing", "labelled record"),
+        *("x", [Mechanism("any", 1.0, 1e-5)], None, X.shape[1], "all", "nothing"),
+        unit="labelled record",
         relation="add/remove",
     )
     model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])

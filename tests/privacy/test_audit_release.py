@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
-from skdp.privacy import PrivacyGuarantee, PrivacyLoss, gaussian_epsilon, gaussian_sigma
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import audit_release, released_statistics
 from skdp.privacy.audit._evidence import detectable_mu, mu_lower_bound
 from skdp.privacy.audit._release import BestScore, _find, _with_canary, _Worlds
@@ -89,16 +89,15 @@ class NoisyStatistics(BaseEstimator):
             means=means,
             covariances=covariance[np.triu_indices(2)][np.newaxis].astype(np.float32),
         )
+        kind = "gaussian" if self.losses and mu else "any"
         guarantee = PrivacyGuarantee(
             mechanism="noisy statistics",
-            epsilon=self.epsilon,
-            delta=DELTA,
+            mechanisms=[Mechanism(kind, self.epsilon, DELTA)],
             sensitivity=None,
             n_features=2,
             covers="features and labels",
             excludes="nothing",
             unit="labelled record" if groups is None else "group",
-            losses=(PrivacyLoss("gaussian", mu),) if self.losses and mu else (),
             relation=self.relation,
         )
         self.release_ = SimpleNamespace(moments=moments, guarantee=guarantee)

@@ -1,3 +1,4 @@
+import json
 from dataclasses import FrozenInstanceError, asdict, replace
 
 import numpy as np
@@ -7,11 +8,10 @@ from scipy.stats import norm
 
 from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
 from skdp.privacy import (
+    Mechanism,
     PrivacyGuarantee,
-    PrivacyLoss,
     gaussian_delta,
     gaussian_epsilon,
-    gaussian_sigma,
     joint_guarantee,
     record_guarantee,
 )
@@ -71,15 +71,16 @@ def test_empirical_privacy_loss_stays_below_epsilon():
 
 
 NONSENSE = {
-    "epsilon": [float("nan"), -5.0, -1e-300, "1", None, True, 10**400, 1j],
-    "delta": [float("nan"), -0.1, 2.0, 1 + 1e-15, "0", None, False],
     "sensitivity": [float("nan"), 0.0, -1.0, float("inf"), "1"],
     "n_features": [0, -5, 2.0, float("nan"), True, "7", 2**60],
     "unit": ["foo", "", None, 1, ["element"]],
     "mechanism": [None, 1],
     "covers": [None, 1],
     "excludes": [None, b"labels"],
-    "losses": [None, "laplace", 3, [None], [{"kind": "laplace"}], [{"kind": "pure", "what": 1}]],
+    "mechanisms": [
+        *(None, "laplace", 3, (), [None]),
+        *([{"kind": "laplace"}], [{"kind": "pure", "epsilon": 1.0, "what": 1}]),
+    ],
 }
 
 
@@ -94,33 +95,35 @@ def test_what_no_mechanism_guarantees_is_refused(X, name, value):
         PrivacyGuarantee(**{**asdict(guarantee), name: value})  # as a file brings it
 
 
+NO_MECHANISM = {
+    "kind": ["cauchy", None],
+    "epsilon": [float("nan"), -5.0, -1e-300, "1", None, True, 10**400, 1j],
+    "delta": [float("nan"), -0.1, 2.0, 1 + 1e-15, "0", None, False],
+    "squared_distance": [-1.0, float("nan"), "1"],
+    "slack": [-1e-3, float("inf")],
+    "cut": [1.5],
+    "count": [0, 0.5, 10**400],
+    "n_elements": [0, 0.5],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("kind", "cauchy"),
-        ("kind", None),
-        ("parameter", -1.0),
-        ("parameter", float("nan")),
-        ("atom", 5.0),
-        ("atom", float("nan")),
-        ("slack", -1e-3),
-        ("slack", float("inf")),
-        ("cut", 1.5),
-        ("count", 0),
-        ("count", 0.5),
-        ("count", 10**400),
-    ],
+    ("name", "value"), [(name, value) for name, values in NO_MECHANISM.items() for value in values]
 )
-def test_losses_that_no_mechanism_has_are_refused(X, name, value):
-    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyLoss must be"):
-        PrivacyLoss(**{"kind": "pure", "parameter": 1.0, name: value})
+def test_what_is_no_mechanism_is_refused(X, name, value):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    with pytest.raises(ValueError, match=f"The '{name}' of Mechanism must be"):
+        replace(guarantee.mechanisms[0], **{name: value})
+    fields = asdict(guarantee)
+    fields["mechanisms"][0][name] = value
+    with pytest.raises(ValueError, match=f"The '{name}' of Mechanism must be"):
+        PrivacyGuarantee(**fields)  # as a file brings it
 
 
 def test_numbers_of_any_kind_become_floats(X):
     guarantee = OptimalDPNoise().fit(X).guarantee_
-    same = replace(
-        guarantee, epsilon=np.float32(1), n_features=np.int64(7), losses=list(guarantee.losses)
-    )
+    mechanism = replace(guarantee.mechanisms[0], epsilon=np.float32(1), count=np.int64(1))
+    same = replace(guarantee, n_features=np.int64(7), mechanisms=[mechanism])
     assert same == guarantee
     assert {type(same.epsilon), type(same.delta), type(same.sensitivity)} == {float}
     assert type(same.n_features) is int
@@ -133,7 +136,7 @@ def test_impossible_numbers_of_releases_are_refused(X, k):
 
 
 def test_a_guarantee_of_nothing_composes_too(X):
-    nothing = replace(OptimalDPNoise().fit(X).guarantee_, delta=1.0, losses=())
+    nothing = replace(OptimalDPNoise().fit(X).guarantee_, mechanisms=[Mechanism("any", 1.0, 1.0)])
     assert nothing.compose(3).delta == 1.0
     assert nothing.delta_at(1.0) == 1.0
     assert nothing.epsilon_at(0.5) == np.inf
@@ -158,7 +161,6 @@ def test_a_person_with_features_and_a_label_costs_both(X, noise, epsilon, delta)
     assert features.covers in joint.covers
     assert labels.covers in joint.covers
     assert joint.to_record() is joint
-    joint.check_losses()
     assert joint.epsilon_at(max(delta, 1e-4)) <= joint.epsilon
     with pytest.raises(ValueError, match="unit='labelled record' and unit='record'"):
         joint + features.to_record()  # of which nothing is said about labels
@@ -182,43 +184,37 @@ def test_what_is_released_as_it_is_leaves_no_joint_guarantee(X):
         record_guarantee(labels, labels)
 
 
-UNDERSTATED = [
-    (50.0, 1e-6, PrivacyLoss("gaussian", 1e-9), True),
-    (50.0, 0.0, PrivacyLoss("pure", 1e-9), True),
-    (1.0, 1e-6, PrivacyLoss("laplace", 0.5), False),
-    (50.0, 1e-6, PrivacyLoss("pure", 1.0, count=40), False),
-]
+def stated(epsilon, delta, distance=None):
+    """Gaussian noise that states more or less than a distance needs."""
+    squared = None if distance is None else distance * distance
+    mechanism = Mechanism("gaussian", epsilon, delta, squared_distance=squared)
+    return PrivacyGuarantee("x", [mechanism], 1.0, 7, "rows", "labels")
 
 
-def stated(epsilon, delta, *losses):
-    return PrivacyGuarantee("x", epsilon, delta, 1.0, 7, "rows", "labels", losses=losses)
-
-
-@pytest.mark.parametrize(("epsilon", "delta", "loss", "refused"), UNDERSTATED)
-def test_losses_below_the_statement_are_not_composed(X, epsilon, delta, loss, refused):
-    fake = stated(epsilon, delta, loss)
-    if refused:
-        with pytest.raises(ValueError, match=r"amount to far less than epsilon=.*State what"):
-            fake.check_losses()
-    else:
-        fake.check_losses()
-    honest = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
-    for together in (fake.to_record(), fake.compose(2), fake + fake, fake + honest, honest + fake):
-        assert together.epsilon >= epsilon
-        assert together.delta >= delta
-    assert fake.to_record().epsilon_at(1e-9 if delta == 0 else 1e-4) >= epsilon
-    assert fake.delta_at(0.5 * epsilon) > 0.1
-
-
-@pytest.mark.parametrize("distance", [0.5, 0.9, 1.5, 4.0])
-def test_gaussian_losses_below_the_statement_compose_as_stated(distance):
-    # Some δ needs that much, so that they may come from an honest sum.
-    fake = stated(10.0, 1e-6, PrivacyLoss("gaussian", distance))
-    true = stated(10.0, 1e-6, PrivacyLoss("gaussian", 1 / gaussian_sigma(10.0, 1e-6)))
+@pytest.mark.parametrize("distance", [0.0, 1e-9, 0.5, 0.9, 1.5])
+def test_gaussian_distances_below_the_statement_compose_as_stated(X, distance):
+    fake, true = stated(10.0, 1e-6, distance), stated(10.0, 1e-6)
     for k in (2, 7, 100):
         assert fake.compose(k).epsilon >= true.compose(k).epsilon * (1 - 3e-3)
     assert (fake + true).epsilon >= true.compose(2).epsilon * (1 - 3e-3)
     assert fake.epsilon_at(1e-9) >= true.epsilon_at(1e-9) * (1 - 3e-3)
+    assert fake.delta_at(5.0) > 1e-3
+    honest = GaussianDPNoise(0.5, 1e-6).fit(X).guarantee_
+    for together in (fake.to_record(), fake + fake, fake + honest, honest + fake):
+        assert together.epsilon >= 10.0
+        assert together.delta >= 1e-6
+    assert PrivacyGuarantee(**asdict(fake)) == fake
+
+
+@pytest.mark.parametrize("p", [1, 7, 784])
+def test_a_file_brings_a_raised_distance_of_a_sampler_back(p):
+    noises = [GaussianDPNoise(5.0, 1e-9, privacy_unit="record"), GaussianDPNoise(0.01, 1e-3)]
+    first, second = (noise.fit(np.zeros((2, p))).guarantee_ for noise in noises)
+    # At the larger δ the first needs far less than it states.
+    total = first + second.to_record()
+    assert total.epsilon == 5.0
+    assert PrivacyGuarantee(**asdict(total)) == total
+    assert PrivacyGuarantee(**asdict(total.compose(10))) == total.compose(10)
 
 
 def test_nothing_that_is_added_lowers_a_sum(X):
@@ -230,17 +226,14 @@ def test_nothing_that_is_added_lowers_a_sum(X):
             both = first + second
             assert both.epsilon >= max(first.epsilon, second.epsilon)
             assert both.delta >= max(first.delta, second.delta)
-            both.check_losses()
-            both.compose(100).check_losses()
-            both.to_record().check_losses()
+            for own in (both, both.compose(100), both.to_record()):
+                assert own.delta_at(own.epsilon) <= own.delta
 
 
 def test_a_loose_calibration_composes_by_its_losses(X):
     classical = GaussianDPNoise(0.9, 1e-5, calibration="classical").fit(X).guarantee_
-    classical.check_losses()
     assert classical.epsilon_at(1e-5) < 0.75
-    [loss] = classical.losses
-    expected = gaussian_epsilon(1 / loss.parameter, 1e-5, np.sqrt(7))
+    expected = gaussian_epsilon(1 / classical.gaussian_distance, 1e-5, np.sqrt(7))
     assert_allclose(classical.to_record().epsilon, expected, rtol=1e-5)
 
 
@@ -262,13 +255,22 @@ def test_texts_that_are_not_printable_are_refused(X, name, text):
     assert str(found.value).isprintable()
 
 
-@pytest.mark.parametrize("distance", [1e-300, 1e-9, 30.0, 1e200])
-def test_extreme_gaussian_losses_compose_too(distance):
-    extreme = stated(1.0, 1e-100, PrivacyLoss("gaussian", distance))
+@pytest.mark.parametrize("distance", [1e-300, 1e-9])
+def test_extreme_gaussian_distances_compose_too(distance):
+    extreme = stated(1.0, 1e-100, distance)
     assert extreme.compose(2).epsilon >= 1.0
     assert (extreme + extreme).epsilon >= 1.0
-    careful = replace(extreme, epsilon=1e-30)
-    assert careful.compose(2).epsilon >= 1e-30
+    assert stated(1e-30, 0.5, distance).compose(2).epsilon >= 1e-30
+
+
+@pytest.mark.parametrize("distance", [30.0, 1e200])
+def test_extreme_gaussian_distances_above_the_statement_are_refused(distance):
+    with pytest.raises(ValueError, match="amounts to more than epsilon=1 and delta=1e-100"):
+        stated(1.0, 1e-100, distance)
+
+
+def gaussian(mu, delta=1e-5):
+    return Mechanism("gaussian", gaussian_epsilon(1 / mu, delta), delta, squared_distance=mu * mu)
 
 
 def statistics_guarantee(mu=1.0, delta=1e-5, unit="labelled record", **fields):
@@ -276,14 +278,12 @@ def statistics_guarantee(mu=1.0, delta=1e-5, unit="labelled record", **fields):
     return PrivacyGuarantee(
         **{
             "mechanism": "noisy statistics",
-            "epsilon": gaussian_epsilon(1 / mu, delta),
-            "delta": delta,
+            "mechanisms": [gaussian(mu, delta)],
             "sensitivity": None,
             "n_features": 7,
             "covers": "features and labels",
             "excludes": "the names of the classes",
             "unit": unit,
-            "losses": (PrivacyLoss("gaussian", mu),),
             "relation": "add/remove",
             **fields,
         }
@@ -310,13 +310,16 @@ def test_what_is_added_or_removed_is_named(unit, more):
     assert replaced.to_replace_one() is replaced
 
 
-def test_stored_fields_without_a_relation_mean_replace_one(X):
-    fields = asdict(OptimalDPNoise().fit(X).guarantee_)
-    del fields["relation"]
-    assert PrivacyGuarantee(**fields) == OptimalDPNoise().fit(X).guarantee_
-    assert PrivacyGuarantee(**fields).relation == "replace-one"
-    fields = asdict(statistics_guarantee())
-    assert PrivacyGuarantee(**fields) == statistics_guarantee()
+def test_plain_fields_bring_a_guarantee_back(X):
+    noises = [
+        OptimalDPNoise(2.0, 0.1, privacy_unit="record"),
+        GaussianDPNoise(privacy_unit="record"),
+    ]
+    for guarantee in (*(noise.fit(X).guarantee_ for noise in noises), statistics_guarantee()):
+        for same in (guarantee, guarantee.compose(3), guarantee + guarantee):
+            fields = json.loads(json.dumps(asdict(same)))
+            assert PrivacyGuarantee(**fields) == same
+            assert PrivacyGuarantee(**fields).epsilon == same.epsilon
 
 
 @pytest.mark.parametrize("unit", ["element", "record", "label"])
@@ -332,9 +335,9 @@ def test_what_is_added_or_removed_has_no_distance():
 
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
 def test_replacing_doubles_the_distance_of_gaussian_noise(mu):
-    guarantee = statistics_guarantee(
-        mu, losses=(PrivacyLoss("gaussian", 0.6 * mu), PrivacyLoss("gaussian", 0.4 * mu, count=4))
-    )
+    both = [gaussian(0.6 * mu), gaussian(0.4 * mu).repeat(4)]
+    guarantee = statistics_guarantee(mechanisms=both)
+    assert_allclose(guarantee.gaussian_distance, mu)
     replaced = guarantee.to_replace_one()
     assert (replaced.relation, replaced.unit, replaced.delta) == (
         *("replace-one", "labelled record"),
@@ -345,22 +348,21 @@ def test_replacing_doubles_the_distance_of_gaussian_noise(mu):
     assert_allclose(
         norm.cdf(mu - at_two) - np.exp(replaced.epsilon) * norm.cdf(-mu - at_two), 1e-5
     )
-    replaced.check_losses()
     # Twice as many of both are twice the distance too.
     assert_allclose(replaced.epsilon, guarantee.compose(4).epsilon)
 
 
 def test_replacing_by_other_mechanisms_is_group_privacy():
-    known = statistics_guarantee(epsilon=0.5, delta=1e-6, losses=(PrivacyLoss("pure", 0.5, 1e-6),))
-    unknown = statistics_guarantee(epsilon=0.5, delta=1e-6, losses=())
+    known, unknown = (
+        statistics_guarantee(mechanisms=[Mechanism(kind, 0.5, 1e-6)]) for kind in ("pure", "any")
+    )
     for guarantee in (known, unknown):
         replaced = guarantee.to_replace_one()
         assert replaced.epsilon == 1.0
         assert_allclose(replaced.delta, 1e-6 * (1 + np.exp(0.5)))
-        replaced.check_losses()
-    pure = replace(unknown, delta=0.0)
+    pure = statistics_guarantee(mechanisms=[Mechanism("any", 0.5)])
     assert (pure.to_replace_one().epsilon, pure.to_replace_one().delta) == (1.0, 0.0)
-    nothing = statistics_guarantee(epsilon=np.inf, losses=(PrivacyLoss("gaussian", np.inf),))
+    nothing = statistics_guarantee(mechanisms=[Mechanism("gaussian", np.inf, 1e-5)])
     assert nothing.to_replace_one().epsilon == np.inf
 
 

@@ -67,7 +67,7 @@ def test_terms_of_some_columns_are_the_same_functions(rng):
         [0, 1, 0, 3, 3, 3], low=np.arange(6), high=np.arange(6) + 2.0
     )
     columns = np.array([5, 2, 0])
-    part, places = basis.restrict(columns)
+    part, places = basis.select(columns)
     X = np.arange(6) + 2 * rng.rand(20, 6)
     np.testing.assert_array_equal(part.encode(X[:, columns]), basis.encode(X)[:, places])
     # Linear terms first, in the order of the columns, as those that are made of columns.

@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource
-from skdp.release import calibrated_log_odds
+from skdp.release._linear_discriminant import calibrated_log_odds
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 

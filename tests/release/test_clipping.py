@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
-from skdp.release import BasisFunctions, NoisyStatistics, clipping_effect, square_before_clipping
+from skdp.release import BasisFunctions, NoisyStatistics, clipping_effect
+from skdp.release._linear_discriminant import square_before_clipping
 
 
 @pytest.mark.parametrize("mean", [0.2, 0.7, 1.0, 1.5])

@@ -5,7 +5,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from skdp import DPStatisticsSource
-from skdp.release._d_primes import d_primes, occurrence
+from skdp.release._linear_discriminant import d_primes, occurrence
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*were drawn before")
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp.release import Mixtures, Moments, denoised_codes
-from skdp.release._denoising import _likely_mixtures
+from skdp.release._mixtures import _likely_mixtures
 from skdp.utils._labels import stratified_folds
 
 

@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
 from skdp.release import Moments, linear_discriminant
-from skdp.release._discriminant import _SLOPE
+from skdp.release._linear_scores import _SLOPE
 
 
 def classes(rng, n, n_columns=6, n_classes=2):

@@ -5,7 +5,7 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import empirical_covariance
 
 from skdp.release import ClassModel, Moments, Subspace
-from skdp.release._empirical_bayes import flat_prior, power_prior
+from skdp.release._mixtures import flat_prior, power_prior
 
 
 def one_hot(labels):

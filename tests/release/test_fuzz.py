@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skdp import DPTransferClassifier, Release
+from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 from skdp.utils._storage import load_arrays, save_arrays
 
 DATA = Path(__file__).parent / "data"
@@ -174,7 +174,12 @@ def learn_from(release, k):
     strategy = ["noise_aware", "alignment", "multitask"][k % 3]
     if strategy != "noise_aware" and None in (release.row_classifier, release.alignment):
         strategy = "noise_aware"
-    model = DPTransferClassifier(release, strategy=strategy, n_components=1, random_state=0)
+    model = DPTransferClassifier(
+        release,
+        strategy=strategy,
+        self_training=SelfTrainingSchedule(n_components=1),
+        random_state=0,
+    )
     problem = None
     try:
         model.fit(rows, y)

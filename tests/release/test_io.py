@@ -158,8 +158,9 @@ def changed(name, change):
 
 
 DAMAGES = {
-    "epsilon": lambda header, arrays: header["guarantee"].update(epsilon=-3.0),
-    "no delta": lambda header, arrays: header["guarantee"].pop("delta"),
+    "epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].update(epsilon=-3.0),
+    "no epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].pop("epsilon"),
+    "no mechanism": lambda header, arrays: header["guarantee"].update(mechanisms=[]),
     "no guarantee": lambda header, arrays: header.pop("guarantee"),
     "guarantee of nobody": head(guarantee=None),
     "label guarantee": head(label_guarantee={"epsilon": 1.0}),

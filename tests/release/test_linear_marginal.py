@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp.release import BasisFunctions, LinearScores, Moments, restrict_linear
-from skdp.release._linear_marginal import _cosine_means, regress
+from skdp.release import BasisFunctions, LinearScores, Moments
+from skdp.release._linear_scores import _cosine_means, regress, restrict_linear
 
 EXACT = 1e12  # rows that leave nothing uncertain
 

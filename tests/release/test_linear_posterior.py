@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
-from skdp.release._linear_posterior import _population, _variance_along
+from skdp.release._linear_discriminant import _population, _variance_along
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp.release import BasisFunctions
-from skdp.release._marginals import constant_form, variance_difference
+from skdp.release._linear_discriminant import constant_form, variance_difference
 
 
 def forms(basis, X):

@@ -6,8 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
-from skdp.release import BasisFunctions, NoisyStatistics
-from skdp.release._measuring import measure_moments
+from skdp.release import BasisFunctions, NoisyStatistics, measure_moments
 from skdp.source import RowGrid
 
 

@@ -1,6 +1,7 @@
 """Marginals of mixtures, against densities of the columns that remain."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from skdp.release import Mixtures, Moments, Subspace, normals_of_moments, restrict_mixtures
+from skdp.release import Mixtures, Moments, Subspace
+from skdp.release._mixtures import normals_of_moments
 
 CLASSES = np.array([0, 0, 1])
 WEIGHTS = np.array([0.3, 0.7, 1.0])
@@ -45,12 +47,18 @@ def in_subspace(means, covariances, subspace):
     return Mixtures(CLASSES, WEIGHTS, subspace.encode(means), (codes + codes.swapaxes(1, 2)) / 2)
 
 
+def restrict(subspace, mixtures, moments, columns):
+    """Restrict both as parts of a release of these moments."""
+    release = SimpleNamespace(subspace=subspace, moments=moments)
+    return subspace.restrict(columns, release), mixtures.restrict(columns, release)
+
+
 def test_the_density_is_the_marginal_one(known, rng):
     means, covariances, moments = known
     subspace = Subspace.of_moments(moments, 5)
     mixtures = in_subspace(means, covariances, subspace)
     columns, X = np.array([4, 0, 2]), 2 * rng.randn(40, 5)
-    new, marginal = restrict_mixtures(subspace, mixtures, moments, columns)
+    new, marginal = restrict(subspace, mixtures, moments, columns)
     found = marginal.log_likelihood(new.encode(X[:, columns]), np.zeros(3))
 
     def density(factor):
@@ -84,7 +92,7 @@ def test_what_a_subspace_leaves_out_comes_from_the_moments(rng):
     inside = np.array([subspace.scale**2 * V @ W @ V.T] * 2)
     mixtures = Mixtures.single(subspace.encode(means), (inside + inside.swapaxes(1, 2)) / 2)
     columns = np.array([5, 1, 3, 0])
-    new, marginal = restrict_mixtures(subspace, mixtures, moments, columns)
+    new, marginal = restrict(subspace, mixtures, moments, columns)
     Q, scale = new.components, new.scale
     assert Q.shape == (3, 4)
     assert_allclose(marginal.means / scale, (means[:, columns] - new.mean) @ Q.T, atol=1e-4)
@@ -105,7 +113,7 @@ def test_a_column_without_variance_leaves_the_components_positive_definite(known
     )
     subspace = Subspace.of_moments(moments, 5)
     mixtures = in_subspace(means @ flat, flat @ covariances @ flat, subspace)
-    new, marginal = restrict_mixtures(subspace, mixtures, moments, np.array([4, 1]))
+    new, marginal = restrict(subspace, mixtures, moments, np.array([4, 1]))
     assert len(new.components) == 2
     assert np.linalg.eigvalsh(marginal.covariances).min() > 0
 
@@ -115,7 +123,7 @@ def test_another_order_of_all_columns_moves_directions_alone(known, rng):
     subspace = Subspace.of_moments(moments, 4)
     mixtures = in_subspace(means, covariances, subspace)
     order, X = np.array([1, 0, 4, 3, 2]), rng.randn(10, 5)
-    new, same = restrict_mixtures(subspace, mixtures, moments, order)
+    new, same = restrict(subspace, mixtures, moments, order)
     assert same is mixtures
     assert_allclose(new.encode(X[:, order]), subspace.encode(X))
     assert_array_equal(new.variances, subspace.variances)
@@ -126,19 +134,19 @@ def test_twice_is_once_where_the_subspace_leaves_nothing_out(known, rng):
     subspace = Subspace.of_moments(moments, 5)
     mixtures = in_subspace(means, covariances, subspace)
     first, second = np.array([4, 0, 2, 1]), np.array([2, 0])
-    half = restrict_mixtures(subspace, mixtures, moments, first)
-    twice = restrict_mixtures(*half, moments.restrict(first), second)
-    once = restrict_mixtures(subspace, mixtures, moments, first[second])
+    half = restrict(subspace, mixtures, moments, first)
+    twice = restrict(*half, moments.restrict(first), second)
+    once = restrict(subspace, mixtures, moments, first[second])
     X = rng.randn(20, 2)
     scores = [m.log_posteriors(s.encode(X), np.full(2, 0.5)) for s, m in (twice, once)]
     shifts = scores[0] - scores[1]
     assert_allclose(shifts, shifts[0, 0], atol=1e-3)
 
 
-def test_a_subspace_without_mixtures_stays_without(known):
+def test_the_subspace_is_that_of_the_columns(known):
     _, _, moments = known
-    new, none = restrict_mixtures(Subspace.of_moments(moments, 2), None, moments, np.array([3, 1]))
-    assert none is None
+    release = SimpleNamespace(moments=moments)
+    new = Subspace.of_moments(moments, 2).restrict(np.array([3, 1]), release)
     assert_allclose(new.mean, moments.mean[[3, 1]])
 
 
@@ -146,7 +154,8 @@ def test_normal_distributions_are_those_of_the_moments(rng):
     y, mixing = np.arange(60_000) % 3, np.eye(4) + 0.2 * rng.randn(3, 4, 4)
     X = 0.7 * rng.randn(3, 4)[y] + np.einsum("nij,nj->ni", mixing[y], rng.randn(60_000, 4))
     moments = Moments.measure(X, np.eye(3)[y], np.zeros(4))
-    subspace, normals = normals_of_moments(moments, np.arange(4), 4)
+    subspace = Subspace.of_columns(moments, np.arange(4), 4)
+    normals = normals_of_moments(moments, np.arange(4), subspace)
     back = normals.means / subspace.scale @ subspace.components + subspace.mean
     assert_allclose(back, moments.means, atol=0.05)
     V = subspace.components / subspace.scale
@@ -160,8 +169,9 @@ def test_mixtures_of_noisy_rows_give_way_to_normal_distributions(known):
     subspace = Subspace.of_moments(moments, 5)
     mixtures = in_subspace(means, covariances, subspace)
     columns = np.array([1, 3])
-    new, found = restrict_mixtures(subspace, mixtures, moments, columns)
-    other, expected = normals_of_moments(moments, columns, 2)
+    new, found = restrict(subspace, mixtures, moments, columns)
+    other = Subspace.of_columns(moments, columns, 2)
+    expected = normals_of_moments(moments, columns, other)
     assert_array_equal(found.means, expected.means)
     assert_array_equal(new.components, other.components)
     assert len(found.weights) == 2

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
-from skdp.release import positive_mean, posterior_weights
-from skdp.release._posterior import _WEIGHT_SCALES
+from skdp.release import positive_mean
+from skdp.release._posterior import _WEIGHT_SCALES, posterior_weights
 
 
 @pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])

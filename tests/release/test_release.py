@@ -21,6 +21,7 @@ from skdp import (
     OptimalDPNoise,
     RandomizedResponse,
     Release,
+    SelfTrainingSchedule,
     WideCDMMAClassifier,
 )
 
@@ -85,7 +86,9 @@ def test_no_generator_leaves_with_it(rows):
     source = DPSource(noise=noise, parts="all", **settings).fit(X, y)
     marked = y.astype(object)
     marked[30:] = None
-    model = DPTransferClassifier(source.release_, n_components=2, random_state=0).fit(X, marked)
+    model = DPTransferClassifier(
+        source.release_, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    ).fit(X, marked)
     assert b"MT19937" in pickle.dumps(generator)
     for thing in (source, source.release_, model):
         assert b"MT19937" not in pickle.dumps(thing)
@@ -110,8 +113,12 @@ def test_a_search_copies_nothing(rows, release):
     X, y = rows
     marked = y.astype(object)
     marked[60:] = None
-    model = DPTransferClassifier(release, n_components=2, random_state=0)
-    grid = GridSearchCV(model, {"tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(X, marked)
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    )
+    grid = GridSearchCV(model, {"self_training__tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(
+        X, marked
+    )
     assert grid.best_estimator_.source is release
 
 
@@ -210,7 +217,9 @@ def test_a_release_without_a_classifier_says_so(release, rows):
     assert bare.score(X, y) > 0.9  # by its mixtures
     marked = y.astype(object)
     marked[30:] = None
-    model = DPTransferClassifier(bare, n_components=2, random_state=0).fit(X, marked)
+    model = DPTransferClassifier(
+        bare, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    ).fit(X, marked)
     assert model.score(X, y) > 0.9  # moments and mixtures are enough to learn from
 
 
@@ -235,17 +244,27 @@ def test_a_file_holds_all_of_it(rows, dtype, tmp_path):
 
 def test_summary_says_what_it_is_and_what_it_guarantees(release):
     text = release.summary()
-    assert "3 classes (ant, bee, cow), 6 features" in text
-    lines = [line.removeprefix("  holds:").strip() for line in text.splitlines()]
-    assert lines[1:5] == [
+    sections = {
+        title: lines for title, *lines in (s.split("\n  ") for s in text.split("\n\n")[1:])
+    }
+    assert text.startswith(f"{release!r}\n")
+    assert "6 columns, and the classes ant, bee, cow." in " ".join(sections["What is in the file"])
+    assert sections["Which numbers"] == [
+        f"medians of the classes in {len(release.alignment.components)} principal directions",
+        "counts, means and covariances of the classes",
+        "6 principal directions",
+        f"{len(release.mixtures.weights)} normal distributions in 6 principal directions",
         "3 autoencoders (depth 1) of denoised rows",
         "3 autoencoders (depth 1) of noisy rows",
-        "moments of each class",
-        f"{len(release.mixtures.weights)} normal distributions",
     ]
-    assert "(20, 1e-05)-differential privacy per element" in text
-    assert "labels:     not protected" in text
-    assert text.endswith("no guarantee of a record with its label: labels not protected")
+    assert "(20, 1e-05)-differential privacy per element" in sections["For experts"][0]
+    assert sections["How well"][0].startswith("epsilon = 20, delta = 1e-05.")
+    assert sections["Labels"] == ["Not protected: they were used as they are."]
+    assert sections["A record with its label"] == ["No guarantee, for labels are not protected."]
+    assert sections["Columns"] == [f"{name!r}: numeric" for name in "abcdef"]
+    counts = [round(n) for n in release.moments.class_counts]
+    [line] = sections["What came out"]
+    assert line.endswith("ant {}, bee {}, cow {}".format(*counts))
     assert release.record_guarantee is None
     assert repr(release) == "Release(3 classes, 6 features, (20, 1e-05)-DP per element)"
 
@@ -256,15 +275,8 @@ def test_a_record_with_its_label_has_one_guarantee(release):
     both = replace(release, guarantee=features, label_guarantee=labels)
     joint = both.record_guarantee
     assert (joint.epsilon, joint.delta, joint.unit) == (3.0, 0.0, "labelled record")
-    [line] = [line for line in both.summary().splitlines() if "together:" in line]
-    assert "(3, 0)-differential privacy per labelled record" in line
-    assert line.endswith("all features of a row and its label")
-
-
-def test_a_guarantee_below_its_losses_is_refused(release):
-    for changes in ({"epsilon": 1.0}, {"delta": 1e-7}):
-        with pytest.raises(ValueError, match=r"'guarantee' of a release.*amount to more"):
-            replace(release, guarantee=replace(release.guarantee, **changes))
+    line = "epsilon = 3, delta = 0, for all features of a row and its label."
+    assert f"\nA record with its label\n  {line}\n" in both.summary()
 
 
 def test_html_is_the_summary_with_nothing_that_runs(release):

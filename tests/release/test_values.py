@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import PrivacyGuarantee, gaussian_delta, record_guarantee
-from skdp.release._values import elements_per_record, elements_per_value, value_guarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta, record_guarantee
+from skdp.release import elements_per_record, elements_per_value, value_guarantee
 from skdp.tabular import as_schema, fitted_encoder
 
 AGE = {"type": "numeric", "low": 0, "high": 100}
@@ -86,9 +86,9 @@ def test_the_guarantee_of_a_record_counts_what_it_moves(rng):
     assert release.record_guarantee.epsilon == 5 * 0.5 + 1.0
     assert release.record_guarantee.n_features == 8
     assert source.guarantee_for(table, y) == release.record_guarantee
-    assert "together:   (3.5, 0)-differential privacy per labelled record" in release.summary()
-    assert "a row:      (2.5, 0)-differential privacy per row" in release.summary()
-    assert "which moves 5 of 8 encoded elements at most" in release.summary()
+    text = " ".join(release.summary().split())
+    assert "A record with its label epsilon = 3.5, delta = 0, for all features of a row" in text
+    assert "moves 5 of 8 encoded elements at most: epsilon = 2.5, delta = 0, right in" in text
     # Nobody who has fewer columns knows how the others were encoded.
     assert release.restrict(["site"]).record_guarantee.epsilon == (2 + 4) * 0.5 + 1.0
 
@@ -115,7 +115,8 @@ def test_two_elements_under_gaussian_noise_are_further_by_the_root_of_two():
 
 
 def test_a_mechanism_of_which_nothing_is_known_has_group_privacy():
-    known = PrivacyGuarantee("any", 1.0, 1e-6, None, 4, "features", "labels")
+    stated = [Mechanism("any", 1.0, 1e-6)]
+    known = PrivacyGuarantee("any", stated, None, 4, "features", "labels")
     value = known.to_value(2)
     assert_allclose([value.epsilon, value.delta], [2.0, 1e-6 * (1 + np.e)])
 
@@ -141,7 +142,11 @@ def test_summary_says_both(rng):
     source = DPSource(3.0, encoder={"ward": WARD, "age": AGE}, n_components=1, n_layers=1)
     text = source.fit(table, np.arange(90) % 2).release_.summary()
     assert "(3, 0)-differential privacy per element" in text
-    assert "as encoded: one value of the table moves 2 elements at most" in text
-    assert "a value:    (6, 0)-differential privacy per value of the table" in text
+    assert "as encoded: one value of the table moves 2 elements at most" in " ".join(text.split())
+    text = " ".join(text.split())
+    assert "One value of the table epsilon = 6, delta = 0: it moves 2 encoded elements" in text
     plain = DPSource(3.0, bounds=(0, 99), n_components=1, n_layers=1)
-    assert "a value:" not in plain.fit(table[["age"]], np.arange(90) % 2).release_.summary()
+    assert (
+        "One value of the table"
+        not in plain.fit(table[["age"]], np.arange(90) % 2).release_.summary()
+    )

@@ -253,6 +253,18 @@ def test_a_class_that_there_is_not(plain):
         plain.key_holder.decrypt(result, plain.secret_key, ["query 0"])
 
 
+def test_secret_keys_replace_nothing(plain, tmp_path):
+    (tmp_path / "file").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("file", "link"):
+        with pytest.raises(FileExistsError):
+            plain.key_holder.save_secret_key(tmp_path / name, plain.secret_key)
+        with pytest.raises(FileExistsError):
+            plain.identities[0].save(tmp_path / name)
+    assert (tmp_path / "file").read_bytes() == b"mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
 def test_secret_key_file(plain, tmp_path):
     plain.key_holder.save_secret_key(tmp_path / "key", plain.secret_key)
     assert (tmp_path / "key").stat().st_mode & 0o077 == 0

@@ -3,9 +3,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from skdp.source._descent import N_STEPS, exact_gradient, integer_residuals, softmax_regression
 from skdp.source._integers import GRID, WEIGHT_GRID
-from skdp.source._whitening import WhitenedRows
+from skdp.source._principal_model import WhitenedRows
+from skdp.source._regression_model import (
+    N_STEPS,
+    exact_gradient,
+    integer_residuals,
+    softmax_regression,
+)
 
 
 @pytest.fixture

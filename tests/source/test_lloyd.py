@@ -3,10 +3,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp.release import Mixtures, Subspace
-from skdp.source._class_statistics import drawn, noisy_statistics, relative_noise
+from skdp.source import MODELS
 from skdp.source._integers import GRID, WEIGHT_GRID
-from skdp.source._lloyd import assignments, lloyd_mixtures, numbers_of_mixtures
-from skdp.source._whitening import WhitenedRows
+from skdp.source._mixtures_model import (
+    assignments,
+    drawn,
+    lloyd_mixtures,
+    noisy_statistics,
+    relative_noise,
+)
+from skdp.source._principal_model import WhitenedRows
 
 
 @pytest.fixture
@@ -34,9 +40,8 @@ def test_order_and_chunks_change_no_bit(rng, clusters, fit, make_queries):
     assert set(one.exact) == set(other.exact)
     for name in one.exact:
         assert_array_equal(one.exact[name], other.exact[name])
-    asked = sum(one.exact[name].size for name in one.exact if name != "lengths")
-    asked += one.exact["step counts"].size + one.exact["step sums"].size  # in the first step
-    assert asked <= numbers_of_mixtures(3, 4)
+    shares = MODELS["mixtures"].shares(3, 4)
+    assert all(exact.size <= shares[name].numbers for name, exact in one.exact.items())
 
 
 def test_whitened_rows_are_clipped_coordinates(clusters, subspace, grid, make_rows, make_queries):

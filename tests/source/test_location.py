@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp.release import BasisFunctions
+from skdp.source import MODELS
 from skdp.source._integers import GRID
-from skdp.source._location import estimate_location, numbers_of_location, widest_grid
+from skdp.source._principal_model import estimate_location, widest_grid
 from skdp.source._private_rows import PrivateRows
 
 
@@ -33,7 +34,8 @@ def test_without_noise_it_finds_the_mean_and_nearly_all_rows(basis, rng, make_qu
     assert_allclose(grid.to_features(np.zeros(4)), X.mean(axis=0), atol=1e-3)
     within = np.linalg.norm(X - X.mean(axis=0), axis=1) * basis.scale[0] <= grid.radius
     assert 0.95 <= within.mean() < 1
-    assert sum(exact.size for exact in queries.exact.values()) == numbers_of_location(4)
+    shares = MODELS["mixtures"].shares(3, 4)
+    assert all(exact.size == shares[name].numbers for name, exact in queries.exact.items())
 
 
 def test_order_changes_no_bit(basis, rng, make_queries):

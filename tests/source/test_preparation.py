@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
-from skdp.source import check_labels
+from skdp.source._private_rows import check_labels
 
 CLASSES = ["ill", "well"]
 

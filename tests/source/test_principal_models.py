@@ -7,8 +7,8 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, Release
-from skdp.source import MODELS, PublicColumns, _class_statistics, _lloyd
-from skdp.source import _location as _locating
+from skdp.source import MODELS, _mixtures_model, _principal_model
+from skdp.source._plan import PublicColumns
 from skdp.source._private_rows import PrivateRows
 
 PRINCIPAL = {name: model for name, model in MODELS.items() if name != "linear"}
@@ -55,7 +55,7 @@ def awkward(rng):
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_shares_add_up_to_the_budget(model):
-    assert 0.99 < sum(share.fraction for share in model.shares.values()) < 1 + 1e-12
+    assert sum(share.fraction for share in model.shares(3, 60).values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("persons", [False, True])
@@ -65,7 +65,8 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
     unit = groups if persons else np.arange(len(X))
     whole = Replayed()
     learn(model, X, y, groups if persons else None, whole)
-    closest = dict.fromkeys(model.shares, 0.0)
+    shares = model.shares(3, X.shape[1])
+    closest = dict.fromkeys(shares, 0.0)
     for k in np.unique(unit)[:12]:
         kept = unit != k
         rest = Replayed(answers=whole.answers)
@@ -73,7 +74,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
         assert len(rest.asked) == len(whole.asked)
         for (name, one, bound), (_, other, same) in zip(whole.asked, rest.asked, strict=True):
             moved = np.linalg.norm((one - other).astype(float))
-            assert moved <= bound == same
+            assert moved <= bound == same <= shares[name].sensitivity
             closest[name] = max(closest[name], moved / bound)
     assert {name for name in closest if closest[name] == 0} <= {"component seconds"}
     assert closest["mean"] > 0.3
@@ -88,12 +89,13 @@ def test_no_more_is_asked_than_declared(model, sigma, n_features, rng):
     learn(model, X, y, None, queries)
     asked = [name for name, _, _ in queries.asked]
     numbers = sum(exact.size for _, exact, _ in queries.asked)
-    declared = model.n_numbers(3, n_features)
-    assert numbers <= declared
+    shares = model.shares(3, n_features)
+    declared = sum(share.numbers * share.uses for share in shares.values())
+    assert all(exact.size <= shares[name].numbers for name, exact, _ in queries.asked)
     if sigma == 0 and model.n_directions >= n_features:
         assert numbers > 0.3 * declared
     assert {name: asked.count(name) for name in set(asked)} == {
-        name: share.count for name, share in model.shares.items()
+        name: share.uses for name, share in shares.items()
     }
 
 
@@ -121,9 +123,9 @@ def test_without_noise_regression_is_that_of_scikit_learn(clouds):
 
 
 def test_without_noise_one_component_is_quadratic_discriminant_analysis(clouds, monkeypatch):
-    monkeypatch.setattr(_lloyd, "_MAX_COMPONENTS", 1)
-    monkeypatch.setattr(_class_statistics, "_LEAST_RATIO", 1e-3)  # own covariances as they are
-    monkeypatch.setattr(_locating, "_QUANTILE", 1.0)  # no row is clipped
+    monkeypatch.setattr(_mixtures_model, "_MAX_COMPONENTS", 1)
+    monkeypatch.setattr(_mixtures_model, "_LEAST_RATIO", 1e-3)  # own covariances as they are
+    monkeypatch.setattr(_principal_model, "_QUANTILE", 1.0)  # no row is clipped
     monkeypatch.setattr(MODELS["mixtures"], "quantile", 1.0)
     X, y = clouds
     release = exact_release(X[:3000], y[:3000], "mixtures").release_

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp.source._integers import WEIGHT_GRID
-from skdp.source._radius import geometric_edges, noisy_radius, norm_histogram
+from skdp.source._principal_model import geometric_edges, noisy_radius, norm_histogram
 
 
 @pytest.mark.parametrize("quantile", [0.5, 0.9, 1.0])

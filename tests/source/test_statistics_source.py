@@ -70,12 +70,13 @@ def test_it_states_what_is_guaranteed(source):
     assert guarantee == source.release_.guarantee == source.release_.record_guarantee
     assert (guarantee.epsilon, guarantee.delta) == (2.0, 1e-5)
     assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
-    [loss] = guarantee.losses
-    assert gaussian_delta(1 / loss.parameter, 2.0 - loss.slack) <= 1e-5
-    assert gaussian_delta(0.99 / loss.parameter, 2.0) > 1e-5  # no more noise than needed
+    [mechanism] = guarantee.mechanisms
+    mu = guarantee.gaussian_distance
+    assert gaussian_delta(1 / mu, 2.0 - mechanism.slack) <= 1e-5
+    assert gaussian_delta(0.99 / mu, 2.0) > 1e-5  # no more noise than needed
     assert source.release_.label_guarantee is None
     text = source.release_.summary()
-    assert "labels:     protected together with the features" in text
+    assert "Labels\n  Protected together with the columns." in text
     assert "one of which has one record" in text
     assert guarantee.to_replace_one().epsilon > guarantee.epsilon
 
@@ -262,11 +263,11 @@ def test_tables_without_an_encoder_are_told_of_it(rng, missing):
     assert "encoder" not in str(error.value)
 
 
-def test_separations_that_are_not_known_are_not_told(source, rows, tmp_path):
+def test_an_auc_that_is_not_known_is_not_told(source, rows, tmp_path):
     release = source.release_
-    assert "  separates:  ill and well, AUC about 0.9" in release.summary()
+    assert "expected AUC on rows like these (0.5: a guess): 0.9" in release.summary()
     silent = replace(release, linear=replace(release.linear, d_primes=None))
-    assert "separates" not in silent.summary()
+    assert "expected AUC" not in silent.summary()
     silent.save(tmp_path / "release")
     loaded = Release.load(tmp_path / "release")
     assert loaded.linear.d_primes is None

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from skdp.release import BasisFunctions
-from skdp.source import ExactSums, PrivateRows, RowGrid
+from skdp.source import PrivateRows, RowGrid
+from skdp.source._integers import ExactSums
 
 GRID, ROW = 2**16, 2**30
 CLASSES = np.array(["a", "b", "c"])

@@ -11,6 +11,7 @@ from skdp import (
     OptimalDPNoise,
     RandomizedResponse,
     Release,
+    SelfTrainingSchedule,
     TabularEncoder,
 )
 from skdp.tabular import Schema, fitted_encoder
@@ -73,9 +74,9 @@ def test_the_release_reads_raw_tables(table, tmp_path):
     assert_array_equal(release.scores(X[["ward", "age", "smokes"]]), scores)
     assert release.score(X, y) == np.mean(release.predict(X) == y)
     some = np.where(np.arange(400) < 40, y, None)
-    model = DPTransferClassifier(release, n_components=(1, 2), random_state=0).fit(
-        X[:150], some[:150]
-    )
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=(1, 2)), random_state=0
+    ).fit(X[:150], some[:150])
     assert model.feature_names_in_.tolist() == ["age", "ward", "smokes"]
     assert_array_equal(
         model.predict_proba(X[150:]), model.predict_proba(X[150:][["ward", "age", "smokes"]])
@@ -202,7 +203,9 @@ def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
     source = DPSource(8.0, bounds=(0, 1), **SETTINGS)
     release = source.fit(domains.source, domains.source_target).release_
     X, y = domains.target[:200], np.where(np.arange(200) < 60, domains.target_target[:200], -1)
-    model = DPTransferClassifier(release, n_components=(1, 2), random_state=0)
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=(1, 2)), random_state=0
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*(outside the public bounds|hardly any rows)")
         assert model.fit(X, y).predict(X).shape == (200,)

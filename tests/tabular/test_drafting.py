@@ -151,3 +151,15 @@ def test_names_are_checked(frame):
         schema_from(frame, public=True, label="dead")
     with pytest.raises(ValueError, match="Column 3 has no text as its name; rename it"):
         schema_from(pd.DataFrame({3: [1, 2]}), public=True)
+
+
+def test_a_draft_has_each_value_in_one_spelling():
+    frame = pd.DataFrame(
+        {
+            "ward": ["7", "007", "X01", "NA", "7.0", None],
+            "died": ["1", "0", "01", "NA", "1.0", "0"],
+        }
+    )
+    schema = schema_from(frame, public=True, label="died")
+    assert schema.columns == (CategoryColumn("ward", ("007", "X01"), missing=True),)
+    assert schema.classes == ("0", "01")

@@ -22,6 +22,7 @@ from skdp import (
     OptimalDPNoise,
     PrivacyLeakWarning,
     RandomizedResponse,
+    SelfTrainingSchedule,
 )
 from skdp.datasets import hide_labels, load_digits_domains
 
@@ -60,9 +61,9 @@ def scenarios():
                 fits += [("alignment, folds", plain)]
             for label, source in fits:
                 strategy, _, variant = label.partition(", ")
-                settings = {"n_folds": 3} if variant == "folds" else {}
+                folds = SelfTrainingSchedule(n_folds=3) if variant == "folds" else None
                 model = DPTransferClassifier(
-                    source, strategy=strategy, unlabeled=-1, random_state=0, **settings
+                    source, strategy=strategy, self_training=folds, unlabeled=-1, random_state=0
                 ).fit(rows[:500], marked)
                 yield f"{name} | {level} | {label}", model, model.decision_function(rows[500:])
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release
+from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release, SelfTrainingSchedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
 
@@ -38,7 +38,12 @@ def test_float32_agrees_with_float64(domains, other, open_source, strategy):
         source = open_source(rows, domains.source_target, **settings)
         X, y, _, X_test, _ = other
         X, X_test = X.astype(dtype), X_test.astype(dtype)
-        model = DPTransferClassifier(source, strategy=strategy, random_state=0, **settings)
+        model = DPTransferClassifier(
+            source,
+            strategy=strategy,
+            random_state=0,
+            self_training=SelfTrainingSchedule(**settings),
+        )
         model.fit(X, y)
         scores.append(model.decision_function(X_test))
         assert scores[-1].dtype == dtype
@@ -64,7 +69,7 @@ def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
 def test_a_release_and_the_source_that_made_it_are_the_same(domains, same, open_source):
     X, _, marked, X_test, _ = same
     source = open_source(domains.source, domains.source_target, n_layers=1)
-    settings = {"n_components": 4, "random_state": 0}
+    settings = {"self_training": SelfTrainingSchedule(n_components=4), "random_state": 0}
     models = [
         DPTransferClassifier(each, **settings).fit(X, marked) for each in (source, source.release_)
     ]
@@ -76,13 +81,16 @@ def test_a_release_and_the_source_that_made_it_are_the_same(domains, same, open_
 def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
     X, _, marked, X_test, _ = same
     model = DPTransferClassifier(
-        all_parts, strategy=strategy, n_components=3, n_layers=1, random_state=0
+        all_parts,
+        strategy=strategy,
+        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
+        random_state=0,
     ).fit(X, marked)
     methods = ["decision_function", "predict", "source_scores", "target_scores"]
     methods += ["predict_proba"] * (strategy == "noise_aware")
     before = {name: getattr(model, name)(X_test) for name in methods}
     for other in STRATEGIES:
-        model.set_params(strategy=other, source=None, n_folds=9)
+        model.set_params(strategy=other, source=None, self_training__n_folds=9)
         assert hasattr(model, "predict_proba") == (strategy == "noise_aware")
         assert hasattr(model, "source_scores")
         for name, expected in before.items():
@@ -91,7 +99,9 @@ def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
     assert hasattr(clone(model).set_params(strategy="noise_aware"), "predict_proba")
     assert not hasattr(clone(model).set_params(strategy="multitask"), "predict_proba")
     assert not hasattr(clone(model), "source_scores")
-    alone = DPTransferClassifier(strategy=strategy, n_components=3, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(
+        strategy=strategy, self_training=SelfTrainingSchedule(n_components=3), random_state=0
+    ).fit(X, marked)
     alone.set_params(source=all_parts)
     assert not hasattr(alone, "source_scores")
 
@@ -101,7 +111,8 @@ def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
 @pytest.mark.parametrize("with_source", [True, False])
 def test_label_distributions(all_parts, strategy, domain, with_source, request):
     X, y, marked, _, _ = request.getfixturevalue(domain)
-    settings = {"strategy": strategy, "n_components": (2, 4), "n_layers": 1, "random_state": 0}
+    schedule = SelfTrainingSchedule(n_components=(2, 4), n_layers=1)
+    settings = {"strategy": strategy, "self_training": schedule, "random_state": 0}
     model = DPTransferClassifier(all_parts if with_source else None, **settings).fit(X, marked)
     distributions, shown = model.label_distributions_, marked >= 0
     assert distributions.shape == (len(X), 10)
@@ -117,7 +128,12 @@ def test_label_distributions(all_parts, strategy, domain, with_source, request):
 def test_label_distributions_are_those_of_the_classes_there_are(all_parts, same, strategy):
     X, y, _, _, _ = same
     kept = np.isin(y, (3, 7))
-    model = DPTransferClassifier(all_parts, strategy=strategy, n_components=3, random_state=0)
+    model = DPTransferClassifier(
+        all_parts,
+        strategy=strategy,
+        self_training=SelfTrainingSchedule(n_components=3),
+        random_state=0,
+    )
     model.fit(X[kept], y[kept])
     assert_array_equal(model.label_distributions_, np.eye(2)[(y[kept] == 7).astype(int)])
 
@@ -134,7 +150,8 @@ def test_one_release_of_all_parts_serves_every_strategy(
     separate = release_of(parts)
     assert separate.guarantee == all_parts.guarantee
     for strategy in strategies:
-        settings = {"strategy": strategy, "n_components": (3, 4), "random_state": 0}
+        schedule = SelfTrainingSchedule(n_components=(3, 4))
+        settings = {"strategy": strategy, "self_training": schedule, "random_state": 0}
         one, own = (
             DPTransferClassifier(release, **settings).fit(X, marked)
             for release in (all_parts, separate)
@@ -148,13 +165,16 @@ def test_one_release_of_all_parts_serves_every_strategy(
 def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, tmp_path):
     X, _, marked, X_test, y_test = other
     noisy_release.save(tmp_path / "release")
+    release = Release.load(tmp_path / "release")
+    schedule = SelfTrainingSchedule(n_layers=1)
     grid = GridSearchCV(
-        DPTransferClassifier(Release.load(tmp_path / "release"), random_state=0),
-        {"n_components": [(2, 3, 4, 4), (8, 10, 12, 14)], "n_layers": [1]},
+        DPTransferClassifier(release, self_training=schedule, random_state=0),
+        {"self_training__n_components": [(2, 3, 4, 4), (8, 10, 12, 14)]},
         cv=LabeledSplit(3),
         error_score="raise",
     ).fit(X, marked)
-    assert grid.best_params_["n_components"] == (2, 3, 4, 4)  # tiny images want few components
+    # Tiny images want few components.
+    assert grid.best_params_["self_training__n_components"] == (2, 3, 4, 4)
     assert grid.best_estimator_.guarantee_.epsilon == 8.0
     assert grid.score(X_test, y_test) > 0.6
 
@@ -226,3 +246,28 @@ def test_the_same_numbers_from_a_file_in_another_process(denoised_release, same,
     here = DPTransferClassifier(denoised_release, random_state=0).fit(X, marked)
     # Another process may sum in another number of threads.
     assert_allclose(scores, here.decision_function(X_test), rtol=1e-6)
+
+
+def test_a_release_may_be_named_by_the_path_of_its_file(noisy_release, other, tmp_path):
+    X, _, marked, X_test, _ = other
+    path = tmp_path / "release.skdp"
+    noisy_release.save(path)
+    expected = DPTransferClassifier(noisy_release, random_state=0).fit(X, marked)
+    for source in (path, str(path), [path]):
+        model = clone(DPTransferClassifier(source, random_state=0))
+        assert model.source == source
+        found = pickle.loads(pickle.dumps(model.fit(X, marked)))
+        assert found.source == source
+        assert found.guarantee_ == expected.guarantee_
+        assert_array_equal(found.decision_function(X_test), expected.decision_function(X_test))
+
+
+def test_a_path_without_a_release_is_refused(same, tmp_path):
+    X, y, _, _, _ = same
+    missing = tmp_path / "release.skdp"
+    for source in (missing, str(missing), [str(missing)]):
+        with pytest.raises(FileNotFoundError, match=r"'source' .*release\.skdp', which does not"):
+            DPTransferClassifier(source).fit(X, y)
+    missing.write_bytes(b"no release")
+    with pytest.raises(ValueError, match="release"):
+        DPTransferClassifier(missing).fit(X, y)

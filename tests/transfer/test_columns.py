@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier
 from skdp.release import Moments
-from skdp.transfer._columns import distances, far_columns, has_indicators, unseen_columns
+from skdp.transfer._embedding import distances, far_columns, unseen_columns
+from skdp.transfer._evidence import has_indicators
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
 
-from skdp import DPSource, DPStatisticsSource, DPTransferClassifier
+from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -127,7 +127,12 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     y = np.arange(90) % 2
     source = DPSource(16.0, bounds=(0, 1), parts="papers", n_components=2, n_layers=1)
     release = source.set_params(random_state=0).fit(X, y).release_
-    fit = DPTransferClassifier(release, strategy="alignment", n_components=2, random_state=0).fit
+    fit = DPTransferClassifier(
+        release,
+        strategy="alignment",
+        self_training=SelfTrainingSchedule(n_components=2),
+        random_state=0,
+    ).fit
     expected = fit(X, y).decision_function(X)
     assert_array_equal(fit(X[["c", "a", "b"]], y).decision_function(X), expected)
     with pytest.warns(UserWarning, match=r"columns \['d'\] of X .* leaves them out"):
@@ -139,7 +144,9 @@ def test_the_papers_strategies_need_all_columns_of_a_table():
     X, y = table(200, 2)
     source = DPSource(16.0, encoder=SCHEMA, parts="papers", n_components=1, n_layers=1)
     release = source.set_params(random_state=0).fit(X[list(SCHEMA)], y).release_
-    model = DPTransferClassifier(release, strategy="alignment", n_components=1)
+    model = DPTransferClassifier(
+        release, strategy="alignment", self_training=SelfTrainingSchedule(n_components=1)
+    )
     with pytest.raises(ValueError, match=r"lacks the columns \['bmi'\] .* strategy='alignment'"):
         model.fit(X[["age", "ward"]], y)
 

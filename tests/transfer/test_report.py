@@ -3,20 +3,28 @@
 import builtins
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import ttest_rel
 
-from skdp import DPStatisticsSource, DPTransferClassifier
+from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 from skdp.datasets import hide_labels
+from skdp.transfer._inspection import of_candidates, of_scorers, side_of
+from skdp.transfer._scorers import Scorer
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]
+
+
 COLUMNS = ["name", "side", "weight", "log_odds"]
+
+
 COLUMNS += ["n_labels", "log_loss", "difference", "standard_error"]
 
 
@@ -84,7 +92,9 @@ def test_without_labels_nothing_is_said_of_them(helpful, target):
 
 def test_self_training_has_its_scorers(all_parts, same):
     X, _, marked, _, _ = same
-    model = DPTransferClassifier(all_parts, n_components=4, random_state=0).fit(X, marked)
+    model = DPTransferClassifier(
+        all_parts, self_training=SelfTrainingSchedule(n_components=4), random_state=0
+    ).fit(X, marked)
     report = model.report()
     pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).report(), report)
     assert report["side"].tolist()[-1] == "target"
@@ -101,8 +111,7 @@ def test_errors_have_shares_of_rows(all_parts, same, strategy, with_source):
     model = DPTransferClassifier(
         all_parts if with_source else None,
         strategy=strategy,
-        n_components=3,
-        n_layers=1,
+        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
         random_state=0,
     ).fit(X, marked)
     report = model.report()
@@ -124,7 +133,7 @@ def test_a_source_that_does_not_help_is_warned_of(helpful, wrong, target):
 
 def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
     X, _, marked, _, _ = same
-    settings = {"n_components": 4, "random_state": 0}
+    settings = {"self_training": SelfTrainingSchedule(n_components=4), "random_state": 0}
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="The labelled rows favour")
         DPTransferClassifier(all_parts, **settings).fit(X, marked)
@@ -164,3 +173,43 @@ def test_a_plot_without_matplotlib_names_the_remedy(helpful, target, monkeypatch
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'skdp\[plot\]'"):
         model.plot_report()
+
+
+def candidate(name, log_odds, held_out, source_weight=1.0):
+    return SimpleNamespace(
+        name=name, log_odds=log_odds, held_out=held_out, source_weight=source_weight
+    )
+
+
+def test_candidates_are_compared_to_the_first(rng):
+    first, second = rng.uniform(0.1, 1, (2, 30))
+    parts = [candidate("source", -2.0, first), candidate("both", 1.0, second, 0.4)]
+    a, b = of_candidates(parts, np.array([0.25, 0.75]))
+    assert (a.name, a.side, a.weight, a.log_odds) == ("source", "source", 0.25, 0.0)
+    assert (a.difference, a.standard_error) == (0, 0)
+    assert (b.side, b.weight, b.log_odds) == ("both", 0.75, 3.0)
+    assert_allclose(b.log_loss, -np.log(second).mean())
+    assert_allclose(b.difference, b.log_loss - a.log_loss)
+    assert_allclose(b.difference / b.standard_error, ttest_rel(-np.log(second), -np.log(first))[0])
+
+
+def test_without_labels_or_with_one_no_error_is_known():
+    [none] = of_candidates([candidate("source", 0.0, None)], np.ones(1))
+    assert np.isnan([none.log_loss, none.difference, none.standard_error]).all()
+    [one] = of_candidates([candidate("source", 0.0, np.zeros(1))], np.ones(1))
+    assert np.isfinite(one.log_loss)
+    assert np.isnan(one.standard_error)
+
+
+def test_scorers_have_names_and_shares():
+    scorers = [Scorer(len, name="classifier"), Scorer(len)]
+    parts = of_scorers(scorers, np.array([1.0, 1.0, 2.0]))
+    assert [(p.name, p.side, p.weight) for p in parts[:2]] == [
+        ("classifier", "source", 0.25),
+        ("source", "source", 0.25),
+    ]
+    assert (parts[2].side, parts[2].weight) == ("target", 0.5)
+
+
+def test_sides():
+    assert [side_of(share) for share in (0.0, 0.5, 1.0)] == ["target", "both", "source"]

@@ -11,8 +11,15 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator
 
-from skdp.utils._storage import load_arrays, read_archive, save_arrays, stored_array
+from skdp.utils._storage import (
+    load_arrays,
+    read_archive,
+    restore_feature_names,
+    save_arrays,
+    stored_array,
+)
 
 
 @pytest.fixture
@@ -123,6 +130,18 @@ def test_the_checksum_covers_the_version(file):
     rewrite(path, header=encode({**header_of(path), "version": True}))  # as a number it is 1
     with pytest.raises(ValueError, match="not an intact skdp file"):
         load_arrays(path, "Thing")
+
+
+def test_feature_names_are_none_or_texts_for_all_columns():
+    estimator = BaseEstimator()
+    estimator.n_features_in_ = 2
+    restore_feature_names(estimator, [])
+    assert not hasattr(estimator, "feature_names_in_")
+    for names in (["a"], ["a", 1], ["a", ["b"]], ["a", "b", "c"], "ab", None, {"a": 0, "b": 1}):
+        with pytest.raises(ValueError, match="feature_names do not fit"):
+            restore_feature_names(estimator, names)
+    restore_feature_names(estimator, ["a", "b"])
+    assert estimator.feature_names_in_.tolist() == ["a", "b"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

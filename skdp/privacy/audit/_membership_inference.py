@@ -278,8 +278,9 @@ def audit_membership(
 
     A claim that this training cannot keep:
 
-    >>> from skdp import PrivacyGuarantee
-    >>> claim = PrivacyGuarantee("tree", 1.0, 0.0, 1.0, 64, "rows", "labels", unit="record")
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> stated = [Mechanism("any", 1.0)]
+    >>> claim = PrivacyGuarantee("tree", stated, 1.0, 64, "rows", "labels", unit="record")
     >>> audit_membership(
     ...     tree, (X[:900], y[:900]), (X[900:], y[900:]), guarantee=claim, random_state=0
     ... ).passed

@@ -9,7 +9,6 @@ import pandas as pd
 from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-from skdp.privacy._composition import gaussian_distance
 from skdp.privacy.audit._attacks import stack_rows
 from skdp.privacy.audit._evidence import (
     AuditReport,
@@ -154,9 +153,11 @@ class ReleaseAudit(AuditReport):
 
     Examples
     --------
+    >>> from skdp.privacy import Mechanism
     >>> from skdp.privacy.audit._evidence import GaussianEvidence
     >>> claim = PrivacyGuarantee(
-    ...     *("statistics", 1.0, 1e-5, None, 2, "all", "nothing", "labelled record"),
+    ...     *("statistics", [Mechanism("any", 1.0, 1e-5)], None, 2, "all", "nothing"),
+    ...     unit="labelled record",
     ...     relation="add/remove",
     ... )
     >>> evidence = GaussianEvidence(1.0, 1e-5, 0.7, 0.96, 1500, 1500, "this canary")
@@ -233,7 +234,7 @@ def audit_release(
     A bound of ε at δ follows from how often that number is beyond a threshold in either world;
     one half of the fits chooses the threshold, the other tests it, by Clopper and Pearson. At
     small ε it takes events that hardly ever happen, hence millions of fits. So where all that is
-    claimed is Gaussian (the ``losses`` of the guarantee), a second bound is found: fits with and
+    claimed is Gaussian (its ``gaussian_distance``), a second bound is found: fits with and
     without the canary are paired, and of how many pairs the one with it has the greater number
     bounds μ, the distance of the two normal distributions that the losses stand for. It is stated
     as the ε of that μ at the claimed δ. It supposes nothing of what is released, but is about the
@@ -330,7 +331,7 @@ def audit_release(
 
 def _find(learned, tested, guarantee, confidence):
     """Return the evidence of scores of shape (n_fits, 2), a bound of μ and one of events."""
-    distance = gaussian_distance(guarantee.losses)
+    distance = guarantee.gaussian_distance
     gaussian = distance is not None and 0 < distance < np.inf
     missed = (1 - confidence) * (_FOR_EVENTS if gaussian else 1.0)
     scores = np.concatenate([learned, tested])

@@ -1,0 +1,319 @@
+"""The mechanisms behind a guarantee: what each states, and how its privacy loss composes."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import exp, inf, isnan, log, sqrt
+from numbers import Integral, Real
+
+from skdp.privacy._composition import any_of, composed_epsilon, one_of
+from skdp.privacy._gaussian import gaussian_delta, gaussian_sigma
+
+# What only mechanisms of a kind may have, beside the others' ``epsilon`` and ``delta``.
+KINDS = {
+    "laplace": {"count", "n_elements"},
+    "pure": {"count", "n_elements"},
+    "any": {"count"},
+    "gaussian": {"squared_distance", "slack", "cut"},
+}
+# Most uses of one mechanism that are accounted for. Numbers of uses are float64 in the arithmetic
+# that follows, which holds integers exactly up to here.
+MOST_USES = 2**53
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+# How far a stated ε and δ may be below what Gaussian noise amounts to, by rounding, relatively ...
+_EPSILON_ROUNDING = 1e-9
+_DELTA_ROUNDING = 1e-6
+# ... and absolutely.
+_LEAST_ROUNDING = 2.3e-16
+# How far, relatively, a stated ε may be above it before that ε is what composes: more than what
+# solvers and samplers usually leave (rule of thumb).
+_OVERSTATED = 1e-3
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    r"""One mechanism, as far as accounting needs it: what it states, and its privacy loss.
+
+    Parameters
+    ----------
+    kind : {"laplace", "gaussian", "pure", "any"}
+        Family of the privacy loss. "pure" stands for any mechanism that is ε-private, but for a
+        point mass δ, and treats elements independently; "any" for every mechanism that is
+        (ε, δ)-private, of whose treatment of elements nothing is known. Both compose as the worst
+        one does: two answers, one e^ε times as likely, and the data themselves with probability δ.
+
+    epsilon : float
+        ε that it states for one use.
+
+    delta : float, default=0.0
+        δ at that ε: but for Gaussian noise, the probability with which the data are shown instead.
+
+    count : int, default=1
+        How often it is used on the same data. Gaussian noise has 1: uses of it are one use of a
+        larger distance.
+
+    n_elements : int, default=1
+        How many elements of a record have an equal share of ε and δ, with independent noise.
+
+    squared_distance : float, default=None
+        Of Gaussian noise, (sensitivity/σ)². By default the one that has exactly this ε and δ. One
+        that exceeds it is refused; one that falls clearly short of it is raised, unless it is as
+        large as the classical calibration leaves it, so that nothing composes to less than what
+        is stated.
+
+    slack, cut : float, default=0.0
+        How far a sampler of Gaussian noise is from its distribution: ratios of probabilities
+        within e^slack, but for a set of outputs of probability ``cut``.
+
+    Raises
+    ------
+    ValueError
+        When it is no mechanism, or amounts to more than it states.
+
+    Examples
+    --------
+    >>> from skdp.noise import OptimalDPNoise
+    >>> guarantee = OptimalDPNoise(epsilon=0.5, delta=0.01).fit([[0.0, 1.0]]).guarantee_
+    >>> [mechanism] = guarantee.to_record().mechanisms
+    >>> mechanism.kind, mechanism.epsilon, mechanism.delta, mechanism.count
+    ('laplace', 0.5, 0.01, 2)
+    >>> from skdp.privacy import Mechanism
+    >>> Mechanism("gaussian", 0.1, 1e-5, squared_distance=1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: The 'squared_distance' of Mechanism amounts to more than epsilon=0.1 and ...
+    """
+
+    kind: str
+    epsilon: float
+    delta: float = 0.0
+    count: int = 1
+    n_elements: int = 1
+    squared_distance: float = None  # type: ignore[assignment]  # set where it is Gaussian
+    slack: float = 0.0
+    cut: float = 0.0
+
+    def __post_init__(self):
+        real = partial(check_real, "Mechanism")
+        fields = {
+            "kind": check_choice("Mechanism", "kind", self.kind, KINDS),
+            "epsilon": real("epsilon", self.epsilon, 0, inf),
+            "delta": real("delta", self.delta, 0, 1),
+            "count": check_count("Mechanism", "count", self.count),
+            "n_elements": check_count("Mechanism", "n_elements", self.n_elements),
+            "slack": real("slack", self.slack, 0, inf, open_high=True),
+            "cut": real("cut", self.cut, 0, 1),
+        }
+        if self.squared_distance is not None:
+            squared = real("squared_distance", self.squared_distance, 0, inf)
+            fields["squared_distance"] = squared
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        for name in set.union(*KINDS.values()) - KINDS[self.kind]:
+            if getattr(self, name) != getattr(Mechanism, name):
+                raise ValueError(
+                    f"The {name!r} of Mechanism must be left at {getattr(Mechanism, name)} with "
+                    f"kind={self.kind!r}, got {getattr(self, name)!r}."
+                )
+        if self.kind == "gaussian":
+            object.__setattr__(self, "squared_distance", self._sound_squared_distance())
+
+    def _sound_squared_distance(self):
+        """Return the squared distance, which amounts to what is stated, and not to less."""
+        epsilon, delta = self.epsilon, self.delta
+        if self.squared_distance is None:
+            return self._stated_squared_distance()
+        if epsilon == inf or delta == 1:
+            return self.squared_distance
+        distance, left = self.parameter, epsilon * (1 + _EPSILON_ROUNDING) - self.slack
+        amount = 1.0
+        if distance < inf and left >= 0:
+            amount = gaussian_delta(1 / distance, left) if distance else 0.0
+            amount += (1 + exp(min(left, _MOST_EXPONENT))) * self.cut
+        if amount > delta * (1 + _DELTA_ROUNDING) + _LEAST_ROUNDING:
+            raise ValueError(
+                "The 'squared_distance' of Mechanism amounts to more than "
+                f"epsilon={epsilon:g} and delta={delta:g}. State what it amounts to."
+            )
+        if delta == 0 or distance * (1 + _OVERSTATED) >= epsilon / sqrt(2 * log(1.25 / delta)):
+            return self.squared_distance
+        if epsilon <= composed_epsilon([self], delta) * (1 + _OVERSTATED):
+            return self.squared_distance
+        return max(self.squared_distance, self._stated_squared_distance())
+
+    def _stated_squared_distance(self):
+        if self.epsilon == inf:
+            return inf
+        if not 0 < self.delta < 1:
+            raise ValueError(
+                "The 'delta' of Mechanism must be in (0, 1) with kind='gaussian', got "
+                f"{self.delta:g}: no Gaussian noise states that. State a small one, such as 1e-5."
+            )
+        # What is left for the distribution, when the sampler has had its own.
+        epsilon = self.epsilon - self.slack
+        delta = self.delta - (1 + exp(min(self.epsilon, _MOST_EXPONENT))) * self.cut
+        distance = 1 / gaussian_sigma(epsilon, delta)
+        return distance * distance
+
+    @property
+    def parameter(self):
+        """ε of one element and use; of Gaussian noise, sensitivity/σ."""
+        if self.kind == "gaussian":
+            return sqrt(self.squared_distance)
+        return self.epsilon / self.n_elements
+
+    @property
+    def atom(self):
+        """Probability with which one element is shown in one use."""
+        if self.kind == "gaussian":
+            return 0.0
+        return one_of(self.n_elements, self.delta)
+
+    @property
+    def uses(self):
+        """How many mechanisms of this parameter and point mass compose."""
+        return self.count * self.n_elements
+
+    @property
+    def total_epsilon(self):
+        """ε of all uses, by a closed form."""
+        return self.count * self.epsilon
+
+    @property
+    def total_delta(self):
+        """δ of all uses at that ε."""
+        return any_of(self.count, self.delta)
+
+    def repeat(self, k):
+        """Return k uses of it."""
+        if self.kind != "gaussian":
+            return replace(self, count=k * self.count)
+        squared = k * self.parameter * self.parameter
+        return _gaussian(self.epsilon, self.delta, squared, k * self.slack, k * self.cut)
+
+    def double(self):
+        """Return Gaussian noise whose sensitivity is twice as large."""
+        # The ratio of two probabilities is one of two ratios, each with its own slack.
+        squared = 4 * self.squared_distance
+        return _gaussian(self.epsilon, self.delta, squared, 2 * self.slack, self.cut)
+
+    def merge(self, other):
+        """Return the one Gaussian mechanism that two of them are together, exactly."""
+        # At the larger δ, one of them alone may need less than it states at its own.
+        return _gaussian(
+            max(self.epsilon, other.epsilon),
+            max(self.delta, other.delta),
+            self.squared_distance + other.squared_distance,
+            self.slack + other.slack,
+            self.cut + other.cut,
+        )
+
+
+def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
+    """Return Gaussian noise that states what it amounts to at a δ, or a least ε."""
+    fields = {"squared_distance": squared_distance, "slack": slack, "cut": cut}
+    silent = Mechanism("gaussian", inf, delta, **fields)
+    return replace(silent, epsilon=max(least_epsilon, composed_epsilon([silent], delta)))
+
+
+def check_real(owner, name, value, low, high, *, open_low=False, open_high=False):
+    """Return a number of an interval as a float; NaN is in none.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the class, for the message.
+
+    name : str
+        Name of the parameter.
+
+    value : object
+        What was given.
+
+    low, high : float
+        Ends of the interval.
+
+    open_low, open_high : bool, default=False
+        Whether the end itself is left out.
+
+    Returns
+    -------
+    number : float
+
+    Raises
+    ------
+    ValueError
+        When it is no real number, or outside.
+    """
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+    except OverflowError:
+        number = None
+    inside = number is not None and not isnan(number) and low <= number <= high
+    if not inside or (open_low and number == low) or (open_high and number == high):
+        ends = f"{'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
+        raise ValueError(
+            f"The {name!r} of {owner} must be a number in {ends}, got {_short(value)}. "
+            "State what the mechanism guarantees."
+        )
+    return number
+
+
+def check_count(owner, name, value):
+    """Return a whole number from 1 to 2^53 as an int.
+
+    Raises
+    ------
+    ValueError
+        When it is none.
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= MOST_USES:
+        raise ValueError(
+            f"The {name!r} of {owner} must be a whole number from 1 to 2^53, got {_short(value)}."
+        )
+    return int(value)
+
+
+def check_choice(owner, name, value, choices):
+    """Return one of several texts.
+
+    Raises
+    ------
+    ValueError
+        When it is none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(
+            f"The {name!r} of {owner} must be one of {', '.join(map(repr, choices))}, got "
+            f"{_short(value)}."
+        )
+    return value
+
+
+def check_text(owner, name, value):
+    """Return a text that shows as it is.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or holds control characters: those of a terminal can hide or overwrite
+        the numbers that are printed with it.
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
+    if not value.isprintable():
+        raise ValueError(
+            f"The {name!r} of {owner} must be a text of printable characters, got "
+            f"{_short(value)}. Remove control characters and line breaks."
+        )
+    return value
+
+
+def _short(value):
+    """Return a value for a message; a file may hold very long ones."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return f"a very large {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,0 +1,78 @@
+"""The release as a file: arrays and a JSON header, with keys that no renaming can change."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._parts import LARGEST, largest_magnitude
+from skdp.tabular import Schema
+from skdp.utils._storage import require, stored_labels
+
+KIND = "Release"
+# Keys of the header, those of all files included; parts may have one of their own name.
+_KEYS = {
+    *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
+    *("guarantee", "label_guarantee", "encoder"),
+}
+
+
+def pack(release, kinds):
+    """Return the header and the arrays of the file of a release.
+
+    Parameters
+    ----------
+    release : Release
+
+    kinds : dict of str to type
+        Of its parts, each a :class:`Part` or like one.
+
+    Returns
+    -------
+    header : dict
+        JSON-serialisable.
+
+    arrays : dict of str to ndarray
+    """
+    header = {
+        "classes": release.classes.tolist(),
+        "n_features": int(release.n_features),
+        "dtype": release.dtype.str,
+        "guarantee": asdict(release.guarantee),
+        "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
+        "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
+        # As a text: keys of the header are sorted, and the order of columns must not be.
+        "encoder": release.encoder and release.encoder.to_json(),
+    }
+    arrays = {} if release.bounds is None else {"bounds": release.bounds}
+    for name, kind in kinds.items():
+        part = getattr(release, name)
+        if part is not None:
+            said, own = kind.pack(part, name, release)
+            arrays |= own
+            if said is not None:
+                header[name] = said
+    return header, arrays
+
+
+def unpack(header, arrays, kinds):
+    """Return the fields of the release whose file was read; parts check themselves later."""
+    require(all(_is_sane(array) for array in arrays.values()), "numbers")
+    require(set(header) <= _KEYS | set(kinds), "keys of the header")
+    names, labels, schema = (header[k] for k in ("feature_names", "label_guarantee", "encoder"))
+    return {
+        "classes": stored_labels(header["classes"]),
+        "n_features": header["n_features"],
+        "dtype": header["dtype"],
+        "guarantee": PrivacyGuarantee(**header["guarantee"]),
+        "label_guarantee": None if labels is None else PrivacyGuarantee(**labels),
+        "feature_names": None if names is None else np.array(names, dtype=object),
+        "bounds": arrays.get("bounds"),
+        "encoder": None if schema is None else Schema.from_json(schema),
+        **{name: kind.unpack(name, header.get(name), arrays) for name, kind in kinds.items()},
+    }
+
+
+def _is_sane(array):
+    """Return whether an array holds real numbers whose squares are numbers too."""
+    return array.dtype.kind in "iuf" and largest_magnitude(array) < LARGEST

@@ -1,0 +1,319 @@
+"""What models share that take several passes: location, principal directions, rows in these."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.noise import Share
+from skdp.release import Subspace, measure_moments
+from skdp.source._integers import (
+    GRID,
+    ROW,
+    ROWS_AT_ONCE,
+    WEIGHT_GRID,
+    IntegerMap,
+    RowGrid,
+    clipped,
+    integer_weights,
+    squared_norms,
+    weighed,
+    weighted,
+    weighted_roots,
+)
+from skdp.source._linear_model import Model, perturb_sums, shares_of_sums
+
+# Fraction of the rows within the radius; the others are brought to it. Rule of thumb.
+_QUANTILE = 0.95
+# Bins of distances span this fraction of the largest possible one, and it (rule of thumb).
+_NEAREST = 1 / 64
+# Bins for each factor of two: the radius is at most 19 % too large, for which the noise of
+# few bins is the better bargain (rule of thumb).
+_BINS_PER_OCTAVE = 4
+# Bins of norms span these multiples of √n_directions, the norm of a row of unit variances
+# (rule of thumb).
+_SHORTEST, _LONGEST = 0.25, 8.0
+
+
+class PrincipalModel(Model):
+    """Moments about a noisy mean, and the principal directions that they tell.
+
+    A subclass says what is learned there.
+    """
+
+    n_directions: int
+    quantile: float
+    # Of the budget, public, of each query.
+    fractions: dict
+
+    def grid(self, columns, radius):
+        if radius is not None:
+            raise ValueError(
+                f"The 'radius' parameter of DPStatisticsSource is {radius!r}, but only "
+                "model='linear' takes one: the others find theirs by a noisy query. Leave it "
+                "out."
+            )
+        return widest_grid(columns.basis(()))
+
+    def shares(self, n_classes, n_basis):
+        fractions, d = self.fractions, min(self.n_directions, n_basis)
+        return {
+            "rows": Share(fractions["rows"], 1, ROW),
+            "mean": Share(fractions["mean"], n_basis, GRID),
+            "distances": Share(fractions["distances"], len(distance_edges()), WEIGHT_GRID),
+            **shares_of_sums(fractions, n_classes, n_basis),
+            "lengths": Share(fractions["lengths"], len(length_edges(d)), WEIGHT_GRID),
+            **self._shares_in_directions(n_classes, d),
+        }
+
+    def learn(self, rows, grid, queries):
+        grid = estimate_location(rows, grid, queries)
+        moments = measure_moments(perturb_sums(rows.sums(grid), grid, queries), grid)
+        subspace = Subspace.of_moments(moments, self.n_directions)
+        # Rows that are all the same have no spread, but one step of the grid cannot be told.
+        step = (grid.step / grid.basis.scale).max()
+        subspace = replace(subspace, variances=np.maximum(subspace.variances, step**2))
+        whitened = WhitenedRows.of(rows, grid, subspace, self.quantile, queries)
+        parts = self._learn(whitened, subspace, moments, queries)
+        return {"moments": moments, **parts}
+
+    @abstractmethod
+    def _shares_in_directions(self, n_classes, n_directions):
+        """Return the shares of what :meth:`_learn` asks."""
+
+    @abstractmethod
+    def _learn(self, whitened, subspace, moments, queries):
+        """Return parts of a release that are learned in the principal directions."""
+
+
+def widest_grid(basis):
+    """Return a grid about the middle of the bounds, from which no row is too far.
+
+    Parameters
+    ----------
+    basis : BasisFunctions
+        Linear ones.
+    """
+    ends = basis.scale * np.abs(np.stack([basis.low, basis.high]) - basis.centre)
+    return RowGrid(basis, np.zeros(len(basis.column)), float(np.linalg.norm(ends.max(axis=0))))
+
+
+def estimate_location(rows, grid, queries):
+    """Return a grid about the mean of the rows; spends "rows", "mean" and "distances".
+
+    Parameters
+    ----------
+    rows : PrivateRows
+
+    grid : RowGrid
+        From :func:`widest_grid`.
+
+    queries : GaussianQueries
+
+    Returns
+    -------
+    grid : RowGrid
+    """
+    total, count = np.zeros(grid.n_basis, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for Q, _, sizes in rows.chunks(grid):
+        firsts, weights = weighed(Q, sizes)
+        total += firsts.sum(axis=0).astype(np.int64)
+        count += weights.sum().astype(np.int64)
+    n = max(queries.add("rows", count, ROW)[0] / ROW, 1.0)
+    mean = queries.add("mean", total, GRID) * grid.step / n
+    mean *= min(1.0, grid.radius / max(np.linalg.norm(mean), grid.radius * 1e-9))
+    around = grid.at(mean, 2 * grid.radius)
+    edges = distance_edges()
+    histogram = np.zeros(len(edges), dtype=np.int64)
+    for Q, _, sizes in rows.chunks(around):
+        histogram += norm_histogram(squared_norms(Q), integer_weights(sizes, len(Q)), edges)
+    radius = noisy_radius(histogram, edges, _QUANTILE, queries, "distances")
+    return around.at(mean, radius / GRID * around.radius)
+
+
+def distance_edges():
+    """Return the squared edges of the bins of distances from the mean; public."""
+    return geometric_edges(GRID * _NEAREST, GRID)
+
+
+@dataclass(frozen=True)
+class WhitenedRows:
+    """Integer rows t with ‖t‖ ≤ 2¹⁶; t · radius / 2¹⁶ has about unit variances.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_samples, n_directions), dtype int32
+
+    class_indices : ndarray of shape (n_samples,)
+
+    weights : ndarray of shape (n_samples,), dtype int64
+        In multiples of 2⁻²⁰.
+
+    radius : float
+        Noisy quantile of the norms, in standard deviations of a direction.
+    """
+
+    codes: np.ndarray
+    class_indices: np.ndarray
+    weights: np.ndarray
+    radius: float
+
+    @classmethod
+    def of(cls, rows, grid, subspace, quantile, queries):
+        """Return private rows in the directions of a subspace; spends "lengths".
+
+        Parameters
+        ----------
+        rows : PrivateRows
+
+        grid : RowGrid
+            Of these rows; its terms are the features, in order.
+
+        subspace : Subspace
+            Of the features, made of noisy statistics.
+
+        quantile : float
+            Fraction of the rows that stay as they are; longer ones are clipped.
+
+        queries : GaussianQueries
+        """
+        scaled = subspace.components.T / np.sqrt(subspace.variances)
+        offset = grid.to_features(np.zeros(grid.n_basis)) - subspace.mean
+        matrix = grid.radius / grid.basis.scale[:, np.newaxis] * scaled
+        project = IntegerMap.nearest(matrix, GRID * (offset @ scaled))
+        edges = length_edges(len(subspace.variances))
+        codes, class_indices, weights = [], [], []
+        histogram = np.zeros(len(edges), dtype=np.int64)
+        for Q, classes, sizes in rows.chunks(grid):
+            for here in _slices(len(Q)):
+                Z = project(Q[here])
+                units = integer_weights(None if sizes is None else sizes[here], len(Z))
+                histogram += norm_histogram(squared_norms(Z), units, edges)
+                codes.append(Z.astype(np.int32))
+                weights.append(units)
+            class_indices.append(classes)
+        radius = noisy_radius(histogram, edges, quantile, queries, "lengths")
+        for Z in codes:
+            Z[:] = clipped(Z.astype(np.float64), radius)
+        n_directions = len(subspace.variances)
+        return cls(
+            np.concatenate([np.zeros((0, n_directions), np.int32), *codes]),
+            np.concatenate([np.zeros(0, np.int64), *class_indices]),
+            np.concatenate([np.zeros(0, np.int64), *weights]),
+            radius / GRID,
+        )
+
+    def chunks(self):
+        """Yield codes in float64, class indices and weights of some rows."""
+        for here in _slices(len(self.codes)):
+            codes = self.codes[here].astype(np.float64)
+            yield codes, self.class_indices[here], self.weights[here]
+
+    def sums(self, groups, n_groups):
+        """Return counts and sums of groups of rows, int64, in multiples of 2⁻²⁰ and 2⁻¹⁶."""
+        counts = np.zeros(n_groups, dtype=np.int64)
+        sums = np.zeros((n_groups, self.codes.shape[1]), dtype=np.int64)
+        start = 0
+        for codes, _, weights in self.chunks():
+            here = groups[start : start + len(codes)]
+            start += len(codes)
+            np.add.at(counts, here, weights)
+            indicator = (here == np.arange(n_groups)[:, np.newaxis]).astype(np.float64)
+            sums += (indicator @ weighted(codes, weights)).astype(np.int64)
+        return counts, sums
+
+    def seconds(self, groups, n_groups):
+        """Return sums of rrᵀ of groups, upper triangles by rows, int64, in multiples of 2⁻³²."""
+        d = self.codes.shape[1]
+        upper = np.triu_indices(d)
+        seconds = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
+        start = 0
+        for codes, _, weights in self.chunks():
+            here = groups[start : start + len(codes)]
+            start += len(codes)
+            rows = weighted_roots(codes, weights)
+            for k in np.unique(here):
+                members = rows[here == k]
+                seconds[k] += (members.T @ members)[upper].astype(np.int64)
+        return seconds
+
+
+def length_edges(n_directions):
+    """Return the squared edges of the bins of the lengths of whitened rows; public."""
+    middle = GRID * np.sqrt(n_directions)
+    return geometric_edges(_SHORTEST * middle, _LONGEST * middle)
+
+
+def _slices(n):
+    return [slice(i, i + ROWS_AT_ONCE) for i in range(0, n, ROWS_AT_ONCE)]
+
+
+def geometric_edges(low, high):
+    """Return public squared edges of bins of norms, integers in float64.
+
+    Examples
+    --------
+    >>> geometric_edges(2, 8).tolist()
+    [4.0, 5.0, 8.0, 11.0, 16.0, 22.0, 32.0, 45.0, 64.0]
+    """
+    steps = int(np.ceil(_BINS_PER_OCTAVE * np.log2(high / low)))
+    return np.floor(low**2 * 2.0 ** (2 * np.arange(steps + 1) / _BINS_PER_OCTAVE))
+
+
+def norm_histogram(squared_norms, weights, edges):
+    """Return the weight of the rows in each bin; exact, and one record is in one bin.
+
+    A person whose rows are in several bins moves the histogram by less than one whose rows
+    are all in the same.
+
+    Parameters
+    ----------
+    squared_norms : ndarray of shape (n_samples,)
+        Of integer rows.
+
+    weights : ndarray of shape (n_samples,), dtype int64
+        In multiples of 2⁻²⁰.
+
+    edges : ndarray of shape (n_edges,)
+        Squared upper edges of the bins, from :func:`geometric_edges`. Longer rows count in
+        the last bin.
+
+    Returns
+    -------
+    histogram : ndarray of shape (n_edges,), dtype int64
+        In multiples of 2⁻²⁰.
+    """
+    bins = np.minimum(np.searchsorted(edges, squared_norms), len(edges) - 1)
+    histogram = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(histogram, bins, weights)
+    return histogram
+
+
+def noisy_radius(histogram, edges, quantile, queries, name):
+    """Return the edge below which about a fraction of the rows is.
+
+    Parameters
+    ----------
+    histogram : ndarray of shape (n_edges,), dtype int64
+        From :func:`norm_histogram`.
+
+    edges : ndarray of shape (n_edges,)
+        Squared edges of the bins.
+
+    quantile : float
+        The fraction, in (0, 1].
+
+    queries : GaussianQueries
+
+    name : str
+        Of the query.
+
+    Returns
+    -------
+    radius : float
+        In units of the integer rows.
+    """
+    noisy = queries.add(name, histogram, WEIGHT_GRID)
+    below = np.cumsum(noisy)
+    enough = below >= quantile * below[-1]
+    return float(np.sqrt(edges[enough.argmax()]))

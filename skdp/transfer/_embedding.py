@@ -1,0 +1,163 @@
+"""Target rows in the space of the source, and how far from the source's rows they lie there."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from skdp.release import class_medians, positive_mean
+from skdp.utils._linalg import principal_directions
+
+# Root mean square of a column about the source's mean, in standard deviations of the source, from
+# which it is likely in other units. Halves of a uniform column are 3.6 from each other; columns
+# that are standardised where the source's are scaled to [0, 1] have 5 or more.
+_FAR = 4.0
+# The same from which the source knows nothing of where the target lies: men for a source of women.
+_UNSEEN = 10.0
+# Least standard deviation of a source's column, in units of the median one: a column that is
+# almost constant in the source may have a few other values in the target; rule of thumb.
+_LEAST_DEVIATION = 0.1
+
+
+def paired_subspaces(pair):
+    """Return principal directions of the source and of the target, as many of each.
+
+    n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows where that is less.
+    Equal dimensions share the directions of the source. Otherwise each direction of the
+    target has an arbitrary sign, which the papers leave open: here it is the one with which
+    the class medians of the labelled rows vary as those of the source do.
+
+    Parameters
+    ----------
+    pair : PairedRelease
+
+    Returns
+    -------
+    V_sr : ndarray of shape (n, n_source_features)
+    V_tg : ndarray of shape (n, n_target_features)
+    """
+    X, alignment = pair.X, pair.release.alignment
+    V_sr = alignment.components
+    if pair.same_columns:
+        return V_sr, V_sr
+    n = min(len(V_sr), X.shape[1])
+    V_tg = principal_directions(X.astype(np.float64, copy=False), n)
+    medians = class_medians(X @ V_tg.T, pair.task.labels, pair.task.n_classes)
+    wanted = alignment.class_medians[pair.class_indices][:, : len(V_tg)]
+    covariance = ((medians - medians.mean(axis=0)) * (wanted - wanted.mean(axis=0))).sum(axis=0)
+    signs = np.where(covariance < 0, -1.0, 1.0)
+    return V_sr[: len(V_tg)], (signs[:, np.newaxis] * V_tg).astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    r"""The map of target rows y into the space of the source.
+
+    .. math:: y \mapsto s\,(y - a)\,B + b
+
+    where any of a, B and b may be missing: None is no shift, and the identity.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n_target_features, n_source_features) or None
+        B.
+
+    target_centre : ndarray of shape (n_target_features,) or None
+        a.
+
+    source_centre : ndarray of shape (n_source_features,) or None
+        b.
+
+    scale : float
+        s.
+    """
+
+    basis: np.ndarray | None = None
+    target_centre: np.ndarray | None = None
+    source_centre: np.ndarray | None = None
+    scale: float = 1.0
+
+    @classmethod
+    def of_means(cls, pair):
+        """Return the map that carries the target's mean to the source's.
+
+        Where dimensions differ, principal directions are paired in the order of their
+        variances as in :func:`paired_subspaces`, and the target is brought to the scale of the
+        source.
+        """
+        release, moments = pair.release, pair.moments
+        centre = release.alignment.mean if moments is None else moments.mean
+        basis, scale = None, 1.0
+        if not pair.same_columns:
+            V_sr, V_tg = paired_subspaces(pair)
+            basis = (V_tg.T @ V_sr).astype(np.float64)
+            if moments is not None:
+                spread = np.trace(release.moments.total_covariance())
+                scale = float(np.sqrt(max(spread, 0) / pair.subspace.variances.sum())) or 1.0
+        return cls(basis, pair.subspace.mean, centre, scale)
+
+    def directions(self, components):
+        """Return directions of the target as directions of the source."""
+        return components if self.basis is None else components @ self.basis
+
+    def rows(self, X):
+        """Return target rows in the space of the source, in the dtype of X."""
+        rows = X if self.target_centre is None else X - self.target_centre
+        if self.basis is not None:
+            rows = rows @ self.basis
+        if self.scale != 1.0:
+            rows = rows * self.scale
+        if self.source_centre is not None:
+            rows = rows + self.source_centre
+        return rows.astype(X.dtype, copy=False)
+
+
+def map_to_source(pair):
+    """Return the function that carries target rows to the columns of the source.
+
+    Columns that both have stay as they are, unless the target lies beyond what the source has
+    seen of one: the source's mean stands for it, as what noise says of it would decide otherwise.
+    """
+    if not pair.same_columns:
+        return Embedding.of_means(pair).rows
+    moments = pair.release.moments
+    return partial(_replace_unseen, unseen_columns(moments, pair.X), moments.mean)
+
+
+def _replace_unseen(unseen, mean, X):
+    return np.where(unseen, mean.astype(X.dtype), X) if unseen.any() else X
+
+
+def distances(moments, X):
+    """Return how far each column of a target lies from where the source has its rows.
+
+    The root mean square of the target's values about the source's mean, in standard deviations
+    of the source, noise left out as far as that is known.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the source.
+
+    X : ndarray of shape (n_samples, n_features)
+        Target rows in the same columns.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_features,)
+    """
+    variances = moments.total_covariance().diagonal()
+    deviations = np.sqrt(positive_mean(variances, moments.variance_errors))
+    least = max(_LEAST_DEVIATION * np.median(deviations), np.finfo(np.float64).tiny)
+    away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
+    return away / np.maximum(deviations, least)
+
+
+def far_columns(moments, X):
+    """Return which columns of a target are likely in other units, see :func:`distances`."""
+    return distances(moments, X) > _FAR
+
+
+def unseen_columns(moments, X):
+    """Return which columns of a target lie where the source has no rows."""
+    return distances(moments, X) > _UNSEEN

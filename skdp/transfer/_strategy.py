@@ -1,0 +1,221 @@
+"""What a strategy is given, what it answers, and the one interface behind which it stands."""
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import softmax
+
+from skdp.release import Moments, Release, Subspace
+from skdp.transfer._evidence import has_indicators
+from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule, TransferResult
+
+# Directions of the target's subspace, and of discriminants in its place; the source's default
+# subspace has as many. Rule of thumb.
+N_DIRECTIONS = 60
+
+
+@dataclass(frozen=True)
+class Task:
+    """A target, and the releases that are to help.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        All target rows.
+
+    labels : ndarray of shape (n_samples,)
+        Class indices among the target's classes, −1 where unlabelled.
+
+    n_classes : int
+        Of the target.
+
+    sources : tuple of (Release, list of int)
+        Releases, each with the index of the target's classes among its own.
+
+    n_shared : int or None
+        How many columns, the first ones, are those of the releases; None for all of them, or none.
+
+    n_jobs : int or None
+        Threads.
+
+    random_state : RandomState
+        For whatever is random.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    n_classes: int
+    sources: tuple
+    n_shared: int | None
+    n_jobs: int | None
+    random_state: np.random.RandomState
+
+    @property
+    def unlabelled(self):
+        """Which rows have no label."""
+        return self.labels < 0
+
+    def unlabelled_or_all(self, values):
+        """Return the values of unlabelled rows; of all, where all are labelled."""
+        return values[self.unlabelled] if self.unlabelled.any() else values
+
+    @cached_property
+    def subspace(self):
+        """The leading directions of the target's rows."""
+        return Subspace.of_rows(self.X, N_DIRECTIONS)
+
+    @cached_property
+    def shared_subspace(self):
+        """The same in the columns of the releases."""
+        if self.n_shared is None:
+            return self.subspace
+        return Subspace.of_rows(self.X[:, : self.n_shared], N_DIRECTIONS)
+
+    @cached_property
+    def has_indicators(self):
+        """Whether rows are records with indicators, see :func:`has_indicators`."""
+        return has_indicators(self.X)
+
+    @property
+    def pairs(self):
+        """The target paired with each release, in the columns of the releases."""
+        return [PairedRelease(self, *source) for source in self.sources]
+
+    @property
+    def is_calibrated(self):
+        """Whether a release has log-posteriors as they are: of noisy statistics, or of a table."""
+        return any(
+            release.linear is not None
+            or (release.moments is not None and release.moments.of_statistics)
+            for release, _ in self.sources
+        )
+
+    @property
+    def frequencies(self):
+        """Class frequencies as the sources have them, on average; None where they do not say."""
+        found = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
+        return np.mean(found, axis=0) if found else None
+
+
+@dataclass(frozen=True)
+class PairedRelease:
+    """A release and the target: rows in the columns of the one, classes of the other.
+
+    Attributes
+    ----------
+    task : Task
+
+    release : Release
+
+    class_indices : list of int
+        Index of each of the target's classes among those of the release.
+    """
+
+    task: Task
+    release: Release
+    class_indices: list
+
+    @property
+    def X(self):
+        """Target rows in the columns of the releases."""
+        return self.task.X[:, : self.task.n_shared]
+
+    @property
+    def subspace(self):
+        """The leading directions of these rows."""
+        return self.task.shared_subspace
+
+    @property
+    def moments(self) -> Moments | None:
+        """Moments of the target's classes; None where the release has none."""
+        moments = self.release.moments
+        return None if moments is None else moments.select(self.class_indices)
+
+    @property
+    def same_columns(self):
+        """Whether source and target have the same columns."""
+        return self.release.n_features == self.X.shape[1]
+
+
+class Model:
+    """Log-posteriors of target rows. Strategies whose errors have another scale have others.
+
+    A subclass has ``log_posteriors(X)``, up to a constant for each row, and the parts of these
+    by the source and by the target, ``source_scores(X)`` and ``target_scores(X)``.
+
+    Attributes
+    ----------
+    source_weight : float
+        How much the source counts, from 0 to 1.
+
+    least_source_weight : float
+        Below it the labels speak against the source.
+
+    target_classifier : WideCDMMAClassifier or None
+
+    contributions : list of Contribution
+        What each part counts for.
+
+    offsets : ndarray of shape (n_classes,) or None
+        Of a prior that was expected, see :meth:`with_offsets`.
+    """
+
+    source_weight: float
+    least_source_weight: float
+    target_classifier: Any
+    contributions: list
+    offsets: np.ndarray | None = None
+
+    def with_offsets(self, offsets):
+        """Return the same model with its log-posteriors moved to other class frequencies."""
+        model = copy(self)
+        model.offsets = offsets
+        return model
+
+    def log_posteriors(self, X):
+        """Return log-posteriors before they are moved, up to a constant for each row."""
+        raise NotImplementedError
+
+    def scores(self, X):
+        """Return log-posteriors, up to a constant for each row."""
+        logs = self.log_posteriors(X)
+        return logs if self.offsets is None else (logs + self.offsets).astype(X.dtype)
+
+    def weighted_scores(self, X, class_weight):
+        """Return log-posteriors plus the logarithms of weights: the largest is predicted."""
+        return self.scores(X) + np.log(class_weight)
+
+    def probabilities(self, X):
+        """Return the probability of each class."""
+        return softmax(self.scores(X), axis=1)
+
+
+class Strategy(Protocol):
+    """How source and target combine.
+
+    Attributes
+    ----------
+    name : str
+        As the parameter of :class:`~skdp.DPTransferClassifier` has it.
+
+    has_probabilities : bool
+        Whether its models are a :class:`Model`, with probabilities that a prior can move.
+
+    reconstructs_rows : bool
+        Whether it needs a release that reconstructs whole rows: then a single one, all of its
+        columns and no others, and a label of each class.
+
+    schedule : SelfTrainingSchedule
+        What "auto" stands for.
+    """
+
+    name: str
+    has_probabilities: bool
+    reconstructs_rows: bool
+    schedule: SelfTrainingSchedule
+
+    def learn(self, task: Task, training: SelfTraining) -> TransferResult:
+        """Learn a task; ``training`` is how a target may train itself."""

@@ -1,0 +1,345 @@
+"""The papers' strategies: of the errors of source and target, the least decides.
+
+"alignment" is Kumar and Moser, Algorithm 7; "multitask" SERUMS D3.3 (2022), section 1.3.2.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skdp.membership import MembershipMapping, group_errors
+from skdp.release import class_medians
+from skdp.transfer._embedding import Embedding, paired_subspaces
+from skdp.transfer._inspection import Contribution
+from skdp.transfer._self_training import SelfTrainingSchedule, Step, out_of_fold_scores
+from skdp.utils._linalg import squared_distances
+from skdp.utils._parallel import map_rows, run_tasks
+
+# Inducing points of the mapping of "multitask", at most: SERUMS D3.3 (2022), equation (1.86).
+_MAX_INDUCING = 1000
+
+
+class LeastErrorStrategy:
+    """Self-training in which the lesser of two reconstruction errors decides.
+
+    Parameters
+    ----------
+    name : {"alignment", "multitask"}
+
+    side : type
+        What the source does, a :class:`SourceSide`.
+
+    schedule : SelfTrainingSchedule
+        Of the paper.
+    """
+
+    has_probabilities = False
+    reconstructs_rows = True
+
+    def __init__(self, name, side, schedule):
+        self.name, self._side, self.schedule = name, side, schedule
+
+    def learn(self, task, training):
+        """Return what is learned of a target, see :class:`Strategy`."""
+        side = self._side(task) if task.sources else SourceSide()
+        return training.run(LeastErrorRounds(side, task, training), task.labels)
+
+
+class SourceSide:
+    """What a strategy of the papers gets from the source; this one has nothing to give.
+
+    Subclasses override what they can. Scores of shape (1, 1) stand for the same score of every
+    row and class.
+    """
+
+    def rows(self, X):
+        """Return the rows from which the target classifier learns."""
+        return X
+
+    def update(self, labels):
+        """Take notice of the known and guessed classes of all target rows."""
+
+    def follow(self, X):
+        """Return a function that gives the current scores of these rows in every round."""
+        return lambda: np.full((1, 1), -np.inf, dtype=np.float32)
+
+    def finish(self, labels):
+        """Learn what has to wait for the last labels."""
+
+    def scores(self, X):
+        """Return minus the squared errors of the source for each row and class, at the end."""
+        return np.full((1, 1), -np.inf, dtype=np.float32)
+
+
+class LeastErrorRounds:
+    """Rounds of self-training by the least error.
+
+    With one fold the target's errors are those of a classifier of all rows (Kumar and Moser,
+    Algorithm 7). It has seen the very guesses that it scores, and confirms most of them. With
+    more folds, guesses of each are scored by a classifier of the labelled rows and of the other
+    folds.
+
+    Parameters
+    ----------
+    side : SourceSide
+        Of the strategy.
+
+    task : Task
+
+    training : SelfTraining
+    """
+
+    def __init__(self, side, task, training):
+        self._side, self._task, self._training = side, task, training
+        self._rows = side.rows(task.X)
+        self._unlabelled = task.unlabelled
+        n_unlabelled = np.count_nonzero(self._unlabelled)
+        self._out_of_fold = n_unlabelled >= training.n_folds > 1
+        self._folds = np.full(len(task.labels), -1)
+        self._source_scores = side.follow(task.X[self._unlabelled])
+        self._target: Any = None
+        self._source_share = 0.0
+
+    def start(self, settings, labels):
+        """Return the guesses of a classifier of the labelled rows alone."""
+        known = ~self._unlabelled
+        scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
+        return self._step(labels, scorer.scores(self._rows[self._unlabelled]))
+
+    def step(self, settings, labels):
+        """Return the guesses by the lesser error of target and source."""
+        self._side.update(labels)
+        if not self._out_of_fold:
+            self._target = self._training.fit_autoencoders(settings, self._rows, labels)
+        self._source_share = 0.0
+        if not self._unlabelled.any():
+            return self._step(labels, None)
+        target, source = self._target_scores(settings, labels), self._source_scores()
+        self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
+        return self._step(labels, np.maximum(target, source))
+
+    def _target_scores(self, settings, labels):
+        if not self._out_of_fold:
+            return self._target.scores(self._rows[self._unlabelled])
+        n_unlabelled = np.count_nonzero(self._unlabelled)
+        order = self._task.random_state.permutation(n_unlabelled)
+        self._folds[self._unlabelled] = order % self._training.n_folds
+        # Depth is for the model that remains.
+        settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
+        data = (self._rows, labels, everyone, self._folds)
+        found = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
+        return found[self._unlabelled]
+
+    def _step(self, labels, scores):
+        """Return distributions that are certain, for errors have no common scale."""
+        if scores is not None:
+            labels = labels.copy()
+            labels[self._unlabelled] = scores.argmax(axis=1)
+        distributions = np.eye(self._task.n_classes)[labels]
+        return Step(distributions, {"source_share": self._source_share})
+
+    def finish(self, settings, labels):
+        """Return the model of all rows."""
+        self._side.update(labels)
+        if self._out_of_fold:
+            self._target = self._training.fit_autoencoders(settings, self._rows, labels)
+        self._side.finish(labels)
+        return LeastErrorModel(
+            self._side, self._target, self._source_share, alone=not self._task.sources
+        )
+
+
+class LeastErrorModel:
+    """Minus the lesser squared error of source and target.
+
+    Parameters
+    ----------
+    side : SourceSide
+
+    target_scorer : ReconstructionScorer
+
+    source_share : float
+        Fraction of the unlabelled rows that the source decided in the last round.
+
+    alone : bool
+        Whether there is no source.
+    """
+
+    # A share of rows says nothing of whether the source is right about them.
+    least_source_weight = 0.0
+
+    def __init__(self, side, target_scorer, source_share, *, alone):
+        self._side, self._target_scorer = side, target_scorer
+        self.target_classifier, self.source_weight = target_scorer.classifier, source_share
+        source = Contribution("reconstruction by the source", "source", source_share)
+        target = Contribution("reconstruction by the target", "target", 1 - source_share)
+        self.contributions = [target] if alone else [source, target]
+
+    def source_scores(self, X):
+        """Return minus the squared errors of the source."""
+        return self._side.scores(self._side.rows(X))
+
+    def target_scores(self, X):
+        """Return minus the squared errors of the target classifier."""
+        return self._target_scorer.scores(self._side.rows(X))
+
+    def scores(self, X):
+        """Return minus the lesser error."""
+        rows = self._side.rows(X)
+        return np.maximum(self._target_scorer.scores(rows), self._side.scores(rows))
+
+    def weighted_scores(self, X, class_weight):
+        """Return scores on the scale of log-posteriors, plus the logarithms of weights.
+
+        Divided by the temperature of the target classifier, they are log-posteriors of a
+        Gaussian residual.
+        """
+        temperature = self.target_classifier.temperature_
+        return (self.scores(X) + temperature * np.log(class_weight)) / temperature
+
+
+class AlignmentSide(SourceSide):
+    """Each class of the source, moved so that its median lies on the target's.
+
+    A target row y is, for class c, taken to be the source row
+    f_c(y) = V_srᵀ(V_tg·y − m_tg,c + m_sr,c): Kumar and Moser, equations (118)–(121).
+
+    Parameters
+    ----------
+    task : Task
+    """
+
+    def __init__(self, task):
+        [pair] = task.pairs
+        groups = pair.release.row_classifier.autoencoders_by_class()
+        self._groups = [groups[c] for c in pair.class_indices]
+        self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
+        self._n_jobs = task.n_jobs
+        self._V_sr, V_tg = paired_subspaces(pair)
+        self._embedding = Embedding((V_tg.T @ self._V_sr).astype(self._dtype))
+        medians = pair.release.alignment.class_medians
+        self._medians = medians[pair.class_indices][:, : len(V_tg)]
+        self._target_codes = task.X @ V_tg.T
+
+    def update(self, labels):
+        """Move the classes to the medians of rows of known or guessed class."""
+        medians = class_medians(self._target_codes, labels, len(self._groups))
+        self._shifts = (self._medians - medians) @ self._V_sr
+
+    def finish(self, labels):
+        """Forget the target's rows."""
+        del self._target_codes
+
+    def scores(self, X, class_indices=slice(None)):
+        """Return −‖f_c(y) − WD_sr,c(f_c(y))‖² for each row and class."""
+        shifts = self._shifts[class_indices].astype(self._dtype)
+
+        def embed(Y):
+            aligned = self._embedding.rows(Y)
+            return (aligned + shift for shift in shifts)
+
+        chosen = np.arange(len(self._groups))[class_indices]
+        groups = [self._groups[c] for c in chosen]
+        return -group_errors(groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
+
+    def follow(self, X):
+        """Return a function that gives the current scores of X, recomputed where moved."""
+        scores = np.empty((len(X), len(self._groups)), dtype=self._dtype)
+        scored = np.full((len(self._groups), self._V_sr.shape[1]), np.nan)
+
+        def current():
+            stale = np.any(scored != self._shifts, axis=1)
+            if stale.any():
+                scores[:, stale] = self.scores(X, stale)
+                scored[stale] = self._shifts[stale]
+            return scores
+
+        return current
+
+
+class MultiTaskSide(SourceSide):
+    """The source reconstructs a target row, and a mapping carries that to the target.
+
+    Everything happens in the space of the source; where dimensions differ, a target row y
+    enters it as V_srᵀV_tg·y: SERUMS D3.3 (2022), equations (1.79)–(1.87).
+
+    Parameters
+    ----------
+    task : Task
+    """
+
+    def __init__(self, task):
+        [pair] = task.pairs
+        classes = pair.release.row_classifier.autoencoders_
+        self._autoencoders = [classes[c] for c in pair.class_indices]
+        self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
+        self._n_jobs, self._random_state = task.n_jobs, task.random_state
+        self._embedding = Embedding()
+        if not pair.same_columns:
+            V_sr, V_tg = paired_subspaces(pair)
+            self._embedding = Embedding(V_tg.T @ V_sr)
+        self._target_rows = self.rows(task.X)
+
+    def rows(self, X):
+        """Return target rows in the space of the source."""
+        return self._embedding.rows(X)
+
+    def finish(self, labels):
+        """Learn the mapping from (WD_sr,c(y), y) over all rows y and their classes c."""
+        rows = self._target_rows
+        members = [np.flatnonzero(labels == c) for c in range(len(self._autoencoders))]
+        outputs = run_tasks(
+            _reconstruct,
+            [(a, rows[m]) for a, m in zip(self._autoencoders, members, strict=True)],
+            len(members),
+            n_jobs=self._n_jobs,
+        )
+        self._mapping = MembershipMapping(
+            min(-(-len(rows) // 2), _MAX_INDUCING),
+            inference="empirical",
+            random_state=self._random_state,
+        ).fit(np.concatenate(outputs), rows[np.concatenate(members)])
+        del self._target_rows
+
+    def scores(self, X):
+        """Return minus the lesser error of source2target and source for each row and class."""
+
+        def compute(Y):
+            scores = np.empty((len(Y), len(self._autoencoders)), dtype=self._dtype)
+            for c, autoencoder in enumerate(self._autoencoders):
+                output = autoencoder.reconstruct_block(Y)
+                carried = self._mapping.predict_block(output)
+                errors = [squared_distances(Y, guess) for guess in (output, carried)]
+                scores[:, c] = -np.minimum(*errors)
+            # Queries so far away that squares overflow stay ordered and finite.
+            return np.nan_to_num(scores, nan=float(np.finfo(self._dtype).min))
+
+        values_per_row = 2 * _MAX_INDUCING + 8 * X.shape[1]
+        return map_rows(
+            compute, X, values_per_row=values_per_row, dtype=self._dtype, n_jobs=self._n_jobs
+        )
+
+
+def _reconstruct(autoencoder, rows):
+    return autoencoder.reconstruct(rows)
+
+
+ALIGNMENT = LeastErrorStrategy(
+    "alignment",
+    AlignmentSide,
+    SelfTrainingSchedule(  # Kumar and Moser, section 5
+        (4, 6, 8, 10),
+        n_inducing=(1 / 10, 1 / 8, 1 / 6, 1 / 4),
+        n_layers=5,
+        n_folds=1,
+        inference="gamma",
+    ),
+)
+MULTITASK = LeastErrorStrategy(
+    "multitask",
+    MultiTaskSide,
+    SelfTrainingSchedule(  # SERUMS D3.3 (2022), section 1.4
+        (5, 10, 15, 20), n_inducing=1 / 2, n_layers=1, n_folds=1, inference="empirical"
+    ),
+)

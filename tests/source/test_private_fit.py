@@ -1,0 +1,385 @@
+import contextlib
+import copy
+import pickle
+import re
+import traceback
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context, set_config
+from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV
+
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+)
+from skdp.noise import GaussianQueries
+from skdp.privacy import BudgetExceededError, PrivacyLedger
+
+SMALL = {"n_components": 1, "n_layers": 1, "random_state": 0}
+
+
+def rows_source(epsilon=1.0, **settings):
+    return DPSource(epsilon, **{"bounds": (0, 1), **SMALL, **settings})
+
+
+def statistics_source(epsilon=1.0, **settings):
+    return DPStatisticsSource(epsilon, classes=[0, 1, 2], **settings)
+
+
+sources = pytest.mark.parametrize("make", [rows_source, statistics_source])
+
+
+def accuracy(source, X, y):
+    return source.release_.score(X, y)
+
+
+@sources
+def test_each_fit_is_booked_and_the_one_too_many_is_refused(small, make):
+    ledger = PrivacyLedger(epsilon=1.2)
+    source = make(ledger=ledger).fit(*small)
+    [(name, entered)] = ledger.entries
+    assert name == type(source).__name__
+    assert entered == source.guarantee_ == source.guarantee_for(*small)
+    with pytest.raises(BudgetExceededError, match="bring epsilon to"):
+        source.fit(*small)
+    assert not hasattr(source, "release_")  # nothing old passes for new
+    assert len(ledger.entries) == 1
+
+
+def test_rows_are_booked_before_anything_is_drawn(small):
+    drawn = []
+
+    class Noise(OptimalDPNoise):
+        def _perturb(self, X):
+            drawn.append(len(ledger.entries))
+            return super()._perturb(X)
+
+    class Response(RandomizedResponse):
+        def transform(self, y):
+            drawn.append(len(ledger.entries))
+            return super().transform(y)
+
+    ledger = PrivacyLedger(epsilon=8.0)
+    settings = {"noise": Noise(1.0), "label_noise": Response(1.0), "ledger": ledger}
+    source = DPSource(bounds=(0, 1), **settings, **SMALL).fit(*small)
+    assert drawn == [1, 1]
+    assert ledger.total == source.release_.record_guarantee  # 6 elements at 1, and a label
+    with pytest.raises(BudgetExceededError):
+        source.fit(*small)
+    assert drawn == [1, 1]
+
+
+def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
+    drawn = []
+    add = GaussianQueries.add
+
+    def watch(self, *query):
+        drawn.append(len(ledger.entries))
+        return add(self, *query)
+
+    monkeypatch.setattr(GaussianQueries, "add", watch)
+    ledger = PrivacyLedger(epsilon=1.2)
+    generator = np.random.RandomState(0)
+    source = statistics_source(ledger=ledger, random_state=generator).fit(*small)
+    accumulator = source.accumulator(6)
+    accumulator.add(*small)
+    with pytest.raises(BudgetExceededError):
+        source.fit(*small)
+    with pytest.raises(BudgetExceededError):
+        source.fit_accumulated(accumulator)
+    assert drawn == [1] * 4
+
+
+def test_a_table_is_booked_by_the_value(rng):
+    schema = {"ward": {"type": "category", "categories": ["A", "B", "C"]}}
+    table = pd.DataFrame({"ward": np.resize(["A", "B", "C"], 60)})
+    ledger = PrivacyLedger(epsilon=3.9)
+    y = np.arange(60) % 2
+    with pytest.raises(BudgetExceededError, match="bring epsilon to 4"):
+        DPSource(2.0, encoder=schema, ledger=ledger, **SMALL).fit(table, y)
+    DPSource(1.0, encoder=schema, ledger=ledger, **SMALL).fit(table, y)
+    assert (ledger.total.epsilon, ledger.total.unit) == (2.0, "value")
+
+
+@sources
+def test_what_is_refused_as_wrong_spends_nothing(small, make):
+    X, y = small
+    ledger = PrivacyLedger(epsilon=1.2)
+    for broken in ((X * np.nan, y), (X, y[:-1])):
+        with pytest.raises(ValueError, match=r"NaN|inconsistent"):
+            make(ledger=ledger).fit(*broken)
+    assert ledger.entries == []
+
+
+@sources
+def test_clones_share_the_ledger(make):
+    ledger = PrivacyLedger()
+    assert clone(clone(make(ledger=ledger))).ledger is ledger
+
+
+@sources
+def test_a_search_stops_where_the_budget_ends(small, make):
+    ledger = PrivacyLedger(epsilon=3.3)
+    grid = {"epsilon": [1.0, 4.0]}
+    search = GridSearchCV(
+        make(ledger=ledger), grid, scoring=accuracy, cv=2, error_score="raise", refit=False
+    )
+    with pytest.raises(BudgetExceededError):
+        search.fit(*small)
+    assert [round(guarantee.epsilon, 6) for _, guarantee in ledger.entries] == [1.0, 1.0]
+
+
+def test_candidates_that_are_refused_have_no_score(small):
+    ledger = PrivacyLedger(epsilon=3.3)
+    plan = GridSearchCV(
+        rows_source(ledger=ledger), {"epsilon": [1.0, 4.0]}, scoring=accuracy, cv=2, refit=False
+    )
+    with pytest.warns(FitFailedWarning, match="BudgetExceededError"):
+        plan.fit(*small)
+    assert np.isfinite(plan.cv_results_["mean_test_score"]).tolist() == [True, False]
+    assert ledger.total.epsilon == 2.0
+
+
+def test_other_processes_share_a_file(small, tmp_path):
+    def accuracy(source, X, y):  # in here, as other processes cannot import this module
+        return source.release_.score(X, y)
+
+    ledger = PrivacyLedger(epsilon=1.3, path=tmp_path / "ledger.json")
+    plan = GridSearchCV(
+        rows_source(ledger=ledger),
+        {"epsilon": [1.0]},
+        scoring=accuracy,
+        cv=2,
+        refit=False,
+        n_jobs=2,
+        error_score="raise",
+    )
+    with pytest.raises(BudgetExceededError):
+        plan.fit(*small)
+    assert ledger.total.epsilon == 1.0  # whichever fit came first
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(rows_source(ledger=PrivacyLedger()))
+
+
+def test_a_path_stands_for_its_ledger(small, tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(epsilon=2.3, path=path)
+    for given in (path, str(path)):
+        rows_source(ledger=given).fit(*small)
+    with pytest.raises(BudgetExceededError):
+        rows_source(ledger=path).fit(*small)
+    assert ledger.total.epsilon == 2.0
+
+
+def test_a_path_without_a_ledger_is_no_permission(small, tmp_path):
+    source = rows_source(ledger=tmp_path / "none.json")
+    with pytest.raises(FileNotFoundError, match="There is no ledger"):
+        source.fit(*small)
+    assert list(tmp_path.iterdir()) == []
+
+
+@sources
+def test_a_pickle_of_a_fitted_source_leaves_the_account_at_home(small, tmp_path, make):
+    ledger = PrivacyLedger(path=tmp_path / "secret_account.json")
+    source = make(ledger=ledger)
+    assert pickle.loads(pickle.dumps(source)).ledger.entries == []
+    text = pickle.dumps(source.fit(*small))
+    assert b"secret_account" not in text
+    assert source.ledger is ledger
+
+
+@sources
+def test_a_copy_of_a_fitted_source_cannot_be_fitted_without_an_account(small, make):
+    ledger = PrivacyLedger()
+    source = make(ledger=ledger).fit(*small)
+    for unbooked in (copy.deepcopy(source), copy.copy(source), clone(copy.deepcopy(source))):
+        with pytest.raises(ValueError, match="'ledger' parameter"):
+            unbooked.fit(*small)
+        with pytest.raises(ValueError, match="'ledger' of its own"):
+            PrivacyLedger().release(unbooked, *small)
+    assert len(ledger.entries) == 1
+    copied = copy.deepcopy(source).set_params(ledger=ledger).fit(*small)
+    assert len(ledger.entries) == 2
+    assert copied.release_ is not source.release_
+    assert pickle.loads(pickle.dumps(make().fit(*small))).ledger is None
+
+
+@sources
+def test_no_fit_is_booked_twice(small, make):
+    ledger = PrivacyLedger()
+    with pytest.raises(ValueError, match="'ledger' of its own"):
+        ledger.release(make(ledger=ledger), *small)
+    assert ledger.entries == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ledger.release(make(), *small)
+    assert len(ledger.entries) == 1
+
+
+def schema_and_table(rng):
+    schema = {
+        "columns": {
+            "age": {"type": "numeric", "low": 0, "high": 100},
+            "ward": {"type": "category", "categories": ["A", "B", "C"]},
+        },
+        "classes": [0, 1, 2],
+        "version": 1,
+    }
+    table = pd.DataFrame(
+        {"age": rng.randint(100, size=60), "ward": np.resize(["A", "B", "C"], 60)}
+    )
+    return schema, table
+
+
+SETTINGS = [
+    {"transform_output": "pandas"},
+    {"transform_output": "polars"},
+    {"assume_finite": True},
+    {"working_memory": 0},
+    {"array_api_dispatch": True},
+    {"enable_metadata_routing": True},
+    {"skip_parameter_validation": True},
+    {"enable_cython_pairwise_dist": False},
+]
+
+
+@contextlib.contextmanager
+def set_globally(settings):
+    """Set what belongs to scikit-learn, NumPy, pandas, joblib or the warnings of Python."""
+    with contextlib.ExitStack() as stack:
+        for name, value in settings.items():
+            if name == "errstate":
+                stack.enter_context(np.errstate(all=value))
+            elif name == "warnings":
+                stack.enter_context(warnings.catch_warnings())
+                warnings.simplefilter(value)
+            elif name == "backend":
+                stack.enter_context(joblib.parallel_config(value, n_jobs=2))
+            elif "." in name:
+                stack.enter_context(pd.option_context(name, value))
+            else:
+                stack.enter_context(config_context())
+                try:
+                    set_config(**{name: value})
+                except RuntimeError:  # SciPy's own support is off, or polars is not there
+                    pytest.skip(f"{name} cannot be set here")
+        yield
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+@sources
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *SETTINGS,
+        {"errstate": "raise"},
+        {"errstate": "warn", "warnings": "error"},
+        {"warnings": "error"},
+        {"mode.copy_on_write": True},
+        {"future.infer_string": True},
+        {"future.infer_string": False},
+        {"mode.string_storage": "python"},
+        {"backend": "threading"},
+        {"backend": "loky"},
+        {"transform_output": "pandas", "errstate": "raise", "warnings": "error"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+def test_no_global_setting_stops_a_fit_halfway(rng, small, make, encoded, settings):
+    ledger = PrivacyLedger()
+    source, (X, y) = make(ledger=ledger), small
+    if encoded:
+        schema, X = schema_and_table(rng)
+        y = rng.randint(3, size=60)
+        source.set_params(encoder=schema)
+        source.set_params(bounds=(0, 1) if "model" in source.get_params() else None)
+    with set_globally(settings):
+        source.fit(X, y)
+    assert [guarantee for _, guarantee in ledger.entries] == [source.guarantee_]
+    assert np.isfinite(source.release_.predict_proba(X)).all()
+
+
+@sources
+@pytest.mark.parametrize("settings", [{"epsilon": np.inf}, {"epsilon": -1.0}])
+def test_what_warnings_or_parameters_stop_is_not_charged(small, make, settings):
+    ledger = PrivacyLedger()
+    with config_context(skip_parameter_validation=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            (PrivacyLeakWarning, ValueError), match=r"no noise|'epsilon' parameter"
+        ):
+            make(**settings, ledger=ledger).fit(*small)
+    assert ledger.entries == []
+
+
+def test_warnings_behind_the_charge_wait_for_the_release(small):
+    class Warns(OptimalDPNoise):
+        def _perturb(self, X):
+            warnings.warn("by the noise", stacklevel=1)
+            return super()._perturb(X)
+
+    ledger = PrivacyLedger()
+    source = DPSource(noise=Warns(1.0), bounds=(0, 1), ledger=ledger, **SMALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="by the noise"):
+            source.fit(*small)
+    assert len(ledger.entries) == 1
+    assert source.release_.guarantee == source.guarantee_
+    with pytest.warns(UserWarning, match="by the noise"):
+        source.fit(*small)
+
+
+@pytest.mark.parametrize("where", ["GaussianQueries.add", "noise", "Release"])
+def test_what_fails_behind_the_charge_shows_nothing(small, where, monkeypatch):
+    class Noise(OptimalDPNoise):
+        def _perturb(self, X):
+            raise KeyError("Ann has 7391")
+
+    def fail(*args, **settings):
+        raise KeyError("Ann has 7391")
+
+    make = rows_source if where == "noise" else statistics_source
+    settings = {"noise": Noise(1.0)} if where == "noise" else {}
+    if where == "Release":
+        make = rows_source
+        monkeypatch.setattr("skdp.source._rows_source.Release", fail)
+    monkeypatch.setattr(GaussianQueries, "add", fail)
+    ledger = PrivacyLedger()
+    with pytest.raises(RuntimeError, match=r"failed with KeyError at .*test_private_fit") as error:
+        make(ledger=ledger, **settings).fit(*small)
+    shown = "".join(traceback.format_exception(error.value))
+    assert not re.search("Ann|7391", shown)
+    assert len(ledger.entries) == 1
+
+
+def test_rows_and_noise_of_extreme_size_are_refused_before_the_charge(small):
+    X, y = small
+    ledger = PrivacyLedger()
+    for factor, sensitivity in ((1e13, 1.0), (1.0, 1e12), (1e-14, 1e-14)):
+        source = DPSource(sensitivity=sensitivity, ledger=ledger, **SMALL)
+        with pytest.raises(ValueError, match="must have its largest magnitude between") as error:
+            source.fit(factor * X, y)
+        assert "got" not in str(error.value)
+    source = DPSource(sensitivity=1.0, ledger=ledger, **SMALL)
+    with pytest.raises(ValueError, match="is the noise too small for it"):
+        source.fit((1e9 * X).astype(np.float32), y)
+    assert ledger.entries == []
+
+
+def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small):
+    ledger = PrivacyLedger()
+    source = DPStatisticsSource(3e-7, 1e-100, classes=[0, 1, 2], ledger=ledger)
+    with pytest.raises(ValueError, match="too small an epsilon for the grid"):
+        source.fit(small[0][:, :2], small[1])
+    assert ledger.entries == []

@@ -1,0 +1,185 @@
+"""What neighbours can be told apart by, over all queries that were chosen from earlier answers.
+
+The answers that were given for D are given again for a neighbour D′. What was asked is then the
+same, so that the exact difference of each pair of answers over the standard deviation of its
+noise, squared and summed, is the square of the real μ: at most that of ε and δ.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skdp import DPStatisticsSource
+from skdp.noise import GaussianQueries, _queries
+from skdp.privacy import gaussian_sigma
+from skdp.source import MODELS, RowGrid, _statistics_source
+
+EPSILON, DELTA = 4.0, 1e-5
+CLAIMED = 1 / gaussian_sigma(EPSILON, DELTA)
+N_FEATURES, CLASSES = 4, [0, 1, 2]
+
+
+class Tape:
+    """Queries that note what they are asked and the noise they would add, and can repeat answers.
+
+    Attributes
+    ----------
+    asked : list of pair of ndarrays
+        Exact answers and standard deviations of their noise, query by query.
+
+    given : list of ndarray
+        Noisy answers.
+    """
+
+    def __init__(self, monkeypatch):
+        self.rng = np.random.RandomState(0)
+        self.deviations = []
+        tape = self
+
+        class Queries(GaussianQueries):
+            def add(self, *query):
+                return tape.answer(super().add, *query)
+
+        monkeypatch.setattr(_queries, "_sampler", self.sampler)
+        monkeypatch.setattr(_statistics_source, "GaussianQueries", Queries)
+
+    def sampler(self, deviation):
+        """Return a sampler that returns, in place of noise, the place of its deviation."""
+        place = len(self.deviations)
+        self.deviations.append(deviation)
+        return SimpleNamespace(sample=lambda n, bits: np.full(n, place))
+
+    def answer(self, add, name, values, *rest):
+        places = add(name, values, *rest) - values
+        deviations = np.array(self.deviations)[places]
+        self.asked.append((values, deviations))
+        if len(self.given) < len(self.asked):
+            noise = deviations * self.rng.standard_normal(values.shape)
+            self.given.append(values + np.rint(noise).astype(np.int64))
+        return self.given[len(self.asked) - 1]
+
+    def mu(self, source, data, neighbour):
+        """Return the real μ of all queries to one data set, when another one is asked them."""
+        self.given, both = [], []
+        for each in (data, neighbour):
+            self.asked, self.deviations = [], []
+            source.fit(*each)
+            both.append(self.asked)
+        assert len(both[0]) == len(both[1])
+        squared = 0.0
+        for (values, deviations), (others, theirs) in zip(*both, strict=True):
+            assert_array_equal(deviations, theirs)  # they follow from what is public alone
+            squared += (((values - others) / deviations) ** 2).sum()
+        return np.sqrt(squared)
+
+
+@pytest.fixture
+def tape(monkeypatch):
+    return Tape(monkeypatch)
+
+
+def people():
+    """Return rows, labels of which the last class is rare, and persons with up to five rows."""
+    rng = np.random.RandomState(1)
+    y = rng.choice(CLASSES, size=160, p=[0.6, 0.37, 0.03])
+    X = np.clip(rng.normal(0.4 + 0.1 * y[:, None], 0.1, (160, N_FEATURES)), 0, 1)
+    return X, y, rng.randint(40, size=160)
+
+
+def newcomers(k):
+    """Yield k rows each of a person who may come: usual, extreme, of a rare class or several."""
+    rng = np.random.RandomState(2)
+    corners = np.array([np.zeros(N_FEATURES), np.ones(N_FEATURES), np.arange(N_FEATURES) % 2])
+    for corner in corners:
+        for label in (0, 2):
+            yield np.repeat(corner[np.newaxis], k, axis=0), np.full(k, label)
+    yield np.full((k, N_FEATURES), 0.4), np.full(k, 2)
+    yield 1e300 * np.ones((k, N_FEATURES)), np.full(k, 2)
+    yield rng.rand(k, N_FEATURES), rng.choice(CLASSES, size=k)
+    yield rng.randint(2, size=(k, N_FEATURES)), rng.choice(CLASSES, size=k)
+
+
+def worst_mu(tape, model, unit="record", n_rows=1, only=slice(None)):
+    """Return the largest real μ where a person of so many rows comes, or goes."""
+    X, y, groups = people()
+    source = DPStatisticsSource(EPSILON, DELTA, model=model, classes=CLASSES, privacy_unit=unit)
+    worst = 0.0
+    for rows, labels in list(newcomers(n_rows))[only]:
+        few, many = (X, y), (np.vstack([X, rows]), np.append(y, labels))
+        if unit == "group":
+            few, many = (*few, groups), (*many, np.append(groups, np.full(n_rows, 99)))
+        worst = max(worst, tape.mu(source, few, many), tape.mu(source, many, few))
+    return worst
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_no_record_moves_all_answers_by_more_than_is_claimed(tape, model):
+    mu = worst_mu(tape, model)
+    assert 0.5 * CLAIMED < mu <= CLAIMED
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_no_person_moves_all_answers_by_more_than_is_claimed(tape, model):
+    assert worst_mu(tape, model, "group", n_rows=7) <= CLAIMED
+
+
+FEW = slice(2, 5)
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_half_the_noise_is_found_out(tape, model, monkeypatch):
+    answer = tape.answer
+
+    def halved(add, name, values, sensitivity, *scales):
+        return answer(add, name, values, sensitivity / 2, *scales)
+
+    monkeypatch.setattr(tape, "answer", halved)
+    assert worst_mu(tape, model, only=FEW) > CLAIMED
+
+
+def test_a_share_that_is_spent_twice_is_found_out(tape, monkeypatch):
+    learn = MODELS["linear"].from_sums
+
+    def twice(sums, grid, queries):
+        learn(sums, grid, queries)
+        queries._uses_left["contrast"] = queries._uses_left["total"] = 1
+        queries._uses_left["counts"] = queries._uses_left["second"] = 1
+        return learn(sums, grid, queries)
+
+    monkeypatch.setattr(MODELS["linear"], "from_sums", twice)
+    assert worst_mu(tape, "linear", only=FEW) > CLAIMED
+
+
+@pytest.mark.parametrize("model", ["mixtures", "regression"])
+def test_a_share_of_many_queries_that_each_spends_is_found_out(tape, model, monkeypatch):
+    shares = MODELS[model].shares
+
+    def whole(*sizes):
+        made = shares(*sizes).items()
+        return {name: replace(s, fraction=s.fraction * s.uses) for name, s in made}
+
+    monkeypatch.setattr(MODELS[model], "shares", whole)
+    monkeypatch.setattr(_queries, "_SUM_ROUNDING", np.inf)
+    assert worst_mu(tape, model, only=FEW) > CLAIMED
+
+
+def test_rows_that_are_not_clipped_are_found_out(tape, monkeypatch):
+    quantise = RowGrid.quantise
+
+    def longer(self, X):
+        return quantise(self.at(self.centre, 2 * self.radius), X) * 2
+
+    monkeypatch.setattr(RowGrid, "quantise", longer)
+    assert worst_mu(tape, "linear") > CLAIMED
+
+
+def test_a_person_whose_rows_all_count_is_found_out(tape, monkeypatch):
+    monkeypatch.setattr("skdp.source._private_rows.group_sizes", _each_by_itself)
+    assert worst_mu(tape, "linear", "group", n_rows=7, only=FEW) > CLAIMED
+
+
+def _each_by_itself(groups):
+    return np.ones(len(groups), dtype=np.int64), np.unique(groups)

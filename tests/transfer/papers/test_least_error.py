@@ -1,0 +1,128 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skdp import DPTransferClassifier, SelfTrainingSchedule, WideCDMMAClassifier
+from skdp.transfer._self_training import Round
+from skdp.transfer.papers._least_error import LeastErrorModel, LeastErrorRounds, SourceSide
+
+
+def test_folds_are_labelled_by_models_that_left_them_out(same, slow):
+    X, _, marked, X_test, _ = same
+    X, marked = slow.fewer(X, marked)
+    settings = {
+        "strategy": "alignment",
+        "unlabeled": -1,
+        "self_training": SelfTrainingSchedule(n_folds=3, tol=0.0, **slow.schedule),
+        "random_state": 0,
+    }
+    fast = DPTransferClassifier(**settings).fit(X, marked)
+
+    seeds = np.random.RandomState(0)
+    hidden = np.flatnonzero(marked < 0)
+    labels = slow.initial_labels(X, marked, seeds, "gamma")
+    for n, ratio in zip((2, 3, 4), (0.1, 0.2, 0.25), strict=True):
+        fold_of = dict(zip(hidden, seeds.permutation(len(hidden)) % 3, strict=True))
+        guesses = labels.copy()
+        for k in range(3):
+            left_out = np.array([i for i in hidden if fold_of[i] == k])
+            kept = np.setdiff1d(np.arange(len(X)), left_out)
+            model = WideCDMMAClassifier(n, ratio, 1, random_state=seeds.randint(2**31 - 1))
+            guesses[left_out] = model.fit(X[kept], labels[kept]).predict(X[left_out])
+        labels = guesses
+    assert_array_equal(fast.transduction_, labels)
+    final = WideCDMMAClassifier(4, 0.25, 2, random_state=seeds.randint(2**31 - 1))
+    assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
+
+
+def test_folds_keep_guesses_from_confirming_themselves(digits):
+    X, y = digits
+    for seed in range(3):
+        order = np.random.RandomState(seed).permutation(len(X))[:1500]
+        marked = y[order].copy()
+        marked[60:] = -1
+        share = []
+        for n_folds in (1, 4):
+            model = DPTransferClassifier(
+                strategy="alignment",
+                self_training=SelfTrainingSchedule(
+                    n_components=(2, 3, 4, 4, 5, 6), n_layers=1, n_folds=n_folds
+                ),
+                unlabeled=-1,
+                random_state=0,
+            ).fit(X[order], marked)
+            share.append(np.mean(model.transduction_[60:] == y[order][60:]))
+        assert share[1] > share[0] + 0.005
+
+
+def test_settings_reach_the_target_classifier(release, same):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(
+        release,
+        strategy="alignment",
+        self_training=SelfTrainingSchedule(subset_size=20, inference="empirical", n_components=3),
+    )
+    target = model.fit(X, marked).target_classifier_
+    assert target.subset_size == 20
+    assert target.inference == "empirical"
+    assert max(len(a.autoencoders_) for a in target.autoencoders_) > 1
+
+
+def test_without_unlabelled_rows_there_is_one_round(release, same):
+    X, y, _, X_test, _ = same
+    model = DPTransferClassifier(release, strategy="alignment", random_state=0).fit(X, y)
+    assert model.history_["round"] == [4]
+    assert_array_equal(model.transduction_, y)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    plain = WideCDMMAClassifier(10, 0.25, 5, random_state=seed).fit(X, y)
+    assert_array_equal(model.target_scores(X_test), plain.decision_function(X_test))
+
+
+class Knowing(SourceSide):
+    """Knows some of the rows, and nothing of the others."""
+
+    def __init__(self, y, known):
+        self._scores = np.where(known[:, np.newaxis], np.eye(y.max() + 1)[y] - 1, -np.inf)
+
+    def follow(self, X):
+        return lambda: self._scores
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_least_error_decides(same, make_task, make_training, share):
+    X, y, marked, _, _ = same
+    unlabelled = marked < 0
+    known = np.arange(450) < share * 450
+    task = make_task(X, marked)
+    side = Knowing(y[unlabelled], known)
+    strategy = LeastErrorRounds(side, task, make_training(task))
+    start = strategy.start(Round(2, 1.0, 1), marked)
+    assert start.details == {"source_share": 0.0}
+    step = strategy.step(Round(2, 0.5, 1), start.distributions.argmax(axis=1))
+    assert step.details == {"source_share": share}
+    guesses = step.distributions.argmax(axis=1)
+    # Errors of the source are 0 for the class, and no autoencoder is as good.
+    assert_array_equal(guesses[unlabelled][known], y[unlabelled][known])
+    assert_array_equal(guesses[~unlabelled], y[~unlabelled])
+    assert set(step.distributions.ravel()) == {0.0, 1.0}
+
+
+def test_a_source_that_has_nothing_to_give_leaves_the_target_alone(same, make_task, make_training):
+    X, y, marked, X_test, _ = same
+    task = make_task(X, marked)
+    strategy = LeastErrorRounds(SourceSide(), task, make_training(task))
+    strategy.step(Round(2, 0.5, 1), y)
+    model = strategy.finish(Round(2, 0.5, 1), y)
+    assert_array_equal(model.scores(X_test), model.target_scores(X_test))
+    assert model.source_weight == 0.0
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_contributions_are_the_shares_of_rows(alone):
+    target = SimpleNamespace(classifier=None)
+    share = 0.0 if alone else 0.3
+    parts = LeastErrorModel(SourceSide(), target, share, alone=alone).contributions
+    assert [part.side for part in parts] == ["source", "target"][alone:]
+    assert sum(part.weight for part in parts) == pytest.approx(1)

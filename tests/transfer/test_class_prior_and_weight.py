@@ -1,0 +1,195 @@
+"""Class frequencies and costs of a target: what they move, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from sklearn.base import clone
+
+from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+]
+LABELS = np.array(["ill", "well"])
+
+
+def people(rng, n, ill, distance=0.3, n_columns=4):
+    y = np.where(rng.rand(n) < ill, 0, 1)
+    X = rng.uniform(0, 1 - distance, (n, n_columns))
+    X[:, :2] += distance * y[:, np.newaxis]
+    return X, LABELS[y]
+
+
+def release_of(rng, ill, epsilon=8.0):
+    source = DPStatisticsSource(epsilon, bounds=(0, 1), classes=LABELS, random_state=0)
+    return source.fit(*people(rng, 4000, ill)).release_
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of(np.random.RandomState(0), 0.5)
+
+
+@pytest.fixture(scope="module")
+def target():
+    X, y = people(np.random.RandomState(1), 1500, 0.1)
+    marked = y.astype(object)
+    marked[60:] = None
+    return X, y, marked
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 100.0])
+@pytest.mark.parametrize("given", [[0.1, 0.9], {"well": 0.9, "ill": 0.1}])
+def test_given_frequencies_hold_whatever_the_epsilon(rng, target, epsilon, given):
+    X, _, marked = target
+    model = DPTransferClassifier(release_of(rng, 0.5, epsilon), class_prior=given, random_state=0)
+    for labels, rows in ((None, X), (marked, X[60:])):
+        model.fit(X, labels)
+        assert_allclose(model.predict_proba(rows).mean(axis=0), [0.1, 0.9], atol=1e-6)
+        hidden = model.label_distributions_[len(X) - len(rows) :]
+        assert_allclose(hidden.mean(axis=0), [0.1, 0.9], atol=1e-6)
+        assert_array_equal(model.predict(rows), model.transduction_[len(X) - len(rows) :])
+    assert_array_equal(model.transduction_[:60], marked[:60])
+
+
+def test_true_frequencies_help_where_these_moved(release, target):
+    X, y, _ = target
+    losses = {}
+    for prior in (None, "estimate", "source", {"ill": 0.1, "well": 0.9}):
+        model = DPTransferClassifier(release, class_prior=prior, random_state=0).fit(X)
+        right = model.predict_proba(X)[np.arange(len(X)), (y == "well").astype(int)]
+        losses[str(prior)] = -np.log(right).mean()
+    given = losses.pop("{'ill': 0.1, 'well': 0.9}")
+    assert given < min(losses["None"], losses["source"]) - 0.05
+    # Classes overlap by half here, and the estimate is not far off.
+    assert losses["estimate"] < losses["None"]
+
+
+def test_the_source_s_frequencies_are_those_of_its_release(rng, target):
+    release = release_of(rng, 0.3)
+    X, _, marked = target
+    model = DPTransferClassifier(release, class_prior="source", random_state=0).fit(X, marked)
+    found = model.predict_proba(X[60:]).mean(axis=0)
+    assert_allclose(found, release.moments.frequencies, atol=1e-6)
+    both = [release, release_of(rng, 0.1)]
+    model = DPTransferClassifier(both, class_prior="source", random_state=0).fit(X)
+    expected = np.mean([each.moments.frequencies for each in both], axis=0)
+    assert_allclose(model.predict_proba(X).mean(axis=0), expected, atol=1e-6)
+
+
+def test_without_a_source_and_with_self_training(rng):
+    X, y = people(rng, 400, 0.5, distance=0.8)
+    marked = y.astype(object)
+    marked[100:] = None
+    for labels, rows in ((marked, X[100:]), (y, X)):
+        settings = {"self_training": SelfTrainingSchedule(n_components=2), "random_state": 0}
+        plain = DPTransferClassifier(**settings).fit(X, labels)
+        model = DPTransferClassifier(class_prior=[0.02, 0.98], **settings).fit(X, labels)
+        moved = model.decision_function(X) - plain.decision_function(X)
+        assert_allclose(moved, moved[0], rtol=1e-6)
+        assert moved[0] > 1
+        assert_array_equal(model.target_scores(X), plain.target_scores(X))
+        if labels is marked:
+            found = model.label_distributions_[100:].mean(axis=0)
+        else:
+            found = model.predict_proba(rows).mean(axis=0)
+        assert_allclose(found, [0.02, 0.98], atol=1e-6)
+        assert_allclose(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+
+
+def test_costs_decide_and_probabilities_stay(release, target):
+    X, _, marked = target
+    plain = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    assert_array_equal(plain.class_weight_, [1, 1])
+    p = plain.predict_proba(X)
+    weights = {"ill": 5}
+    model = clone(plain).set_params(class_weight=weights).fit(X, marked)
+    assert_array_equal(model.predict_proba(X), p)
+    assert_array_equal(model.decision_function(X), plain.decision_function(X))
+    expected = LABELS[(p * [5, 1]).argmax(axis=1)]
+    assert_array_equal(model.predict(X), expected)
+    assert (expected != plain.predict(X)).sum() > 20
+    assert_array_equal(model.transduction_[60:], expected[60:])
+    assert_array_equal(model.transduction_[:60], marked[:60])
+    model.set_params(class_weight=None)  # what was fitted stays
+    assert_array_equal(model.predict(X), expected)
+    balanced = clone(plain).set_params(class_weight="balanced").fit(X, marked)
+    assert_allclose(balanced.class_weight_, 0.5 / p[60:].mean(axis=0))
+
+
+@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
+def test_costs_scale_errors_by_their_temperature(rng, strategy):
+    X, y = people(rng, 300, 0.5)
+    marked = y.astype(object)
+    marked[100:] = None
+    model = DPTransferClassifier(
+        strategy=strategy,
+        self_training=SelfTrainingSchedule(n_components=2),
+        class_weight={"ill": 30},
+        random_state=0,
+    ).fit(X, marked)
+    log_odds = model.decision_function(X) / model.target_classifier_.temperature_
+    expected = LABELS[(log_odds > np.log(30)).astype(int)]
+    assert_array_equal(model.predict(X), expected)
+    assert_array_equal(model.transduction_[100:], expected[100:])
+    assert (expected == "ill").sum() > (log_odds < 0).sum()
+    model.set_params(class_weight="balanced").fit(X, marked)
+    assert (model.class_weight_ > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([0.2, 0.3, 0.5], r"one probability for each of the classes \['ill', 'well'\]"),
+        ([[0.5, 0.5]], r"got shape \(1, 2\)"),
+        ([0.5, 0.6], "add up to 1"),
+        ([0.0, 1.0], "positive"),
+        ([np.nan, 1.0], "positive"),
+        (["a", "b"], "must hold numbers"),
+        ({"ill": 1.0}, r"names \['ill'\], but the classes are"),
+        ({"ill": 0.5, "well": 0.4, "dead": 0.1}, "of no other"),
+    ],
+)
+def test_frequencies_that_are_none_are_refused(release, target, given, message):
+    model = DPTransferClassifier(release, class_prior=given)
+    with pytest.raises(ValueError, match="'class_prior' parameter.*" + message):
+        model.fit(*target[::2])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dead": 2.0}, r"names \['dead'\], but the classes are"),
+        ({"ill": 0.0}, "positive and finite"),
+        ({"ill": np.inf}, "positive and finite"),
+        ({"ill": "much"}, "must hold numbers"),
+    ],
+)
+def test_weights_that_are_none_are_refused(release, target, given, message):
+    model = DPTransferClassifier(release, class_weight=given)
+    with pytest.raises(ValueError, match="'class_weight' parameter.*" + message):
+        model.fit(*target[::2])
+
+
+def test_frequencies_of_no_source_and_of_no_probabilities_are_refused(target):
+    X, _, marked = target
+    for given in ("source", "estimate"):
+        with pytest.raises(ValueError, match="needs a source that says how frequent"):
+            DPTransferClassifier(class_prior=given).fit(X, marked)
+    for strategy in ("alignment", "multitask"):
+        with pytest.raises(ValueError, match=f"strategy='{strategy}' has none"):
+            DPTransferClassifier(strategy=strategy, class_prior=[0.5, 0.5]).fit(X, marked)
+    with pytest.raises(ValueError, match="'class_prior'"):
+        DPTransferClassifier(class_prior="mine").fit(X, marked)
+
+
+def test_moved_scores_are_log_posteriors(release, target):
+    X, _, marked = target
+    model = DPTransferClassifier(release, class_prior=[0.3, 0.7], random_state=0).fit(X, marked)
+    log_odds = model.decision_function(X)
+    both = softmax(np.column_stack([np.zeros(len(X)), log_odds]), axis=1)
+    assert_allclose(model.predict_proba(X), both, atol=1e-9)

@@ -1,0 +1,175 @@
+"""What speaks for a candidate, with labels and without."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from skdp.transfer import _evidence
+from skdp.transfer._evidence import (
+    agrees,
+    candidate_weights,
+    certainty,
+    entropy,
+    held_out_probabilities,
+    log_evidence,
+    mean_margin,
+    prior_odds,
+    scorer_weights,
+)
+from skdp.transfer._label_correction import sampling_offsets
+from skdp.transfer._noise_aware import _SEPARATED
+
+
+@pytest.fixture
+def calibrated(rng):
+    """Posteriors of a source, and classes drawn from them."""
+    reference = softmax(2 * rng.randn(4000, 4), axis=1)
+    drawn = (reference.cumsum(axis=1) > rng.rand(4000, 1)).argmax(axis=1)
+    return reference, np.eye(4)[drawn]
+
+
+def test_the_true_classes_agree_with_a_calibrated_source(calibrated):
+    reference, truth = calibrated
+    assert agrees(0.99 * truth + 0.0025, reference)
+
+
+def test_other_clusters_do_not(rng, calibrated):
+    reference, truth = calibrated
+    assert not agrees(np.eye(4)[rng.randint(0, 4, 4000)], reference)
+    # Two thirds of the classes mixed up are enough to be seen.
+    mixed = truth.copy()
+    mixed[:2700] = truth[rng.permutation(4000)[:2700]]
+    assert not agrees(mixed, reference)
+    # Two classes that changed their names are no classes of the source.
+    assert not agrees(truth[:, [1, 0, 2, 3]], reference)
+
+
+def test_classes_that_overlap_or_have_collapsed_do_not(calibrated):
+    reference, truth = calibrated
+    assert not agrees(reference, reference)
+    assert not agrees(np.tile([1.0, 0, 0, 0], (4000, 1)), reference)
+    assert not agrees(truth, np.full((4000, 4), 0.25))
+
+
+def test_entropies_are_those_of_distributions():
+    assert_allclose(entropy(np.array([[0.5, 0.5], [1.0, 0.0]])), [np.log(2), 0])
+
+
+def test_evidence_is_a_power_of_the_likelihood_of_labels_a_tenth_of_which_are_outliers():
+    logs = np.log([[0.8, 0.2], [0.3, 0.7]])
+    labels, offsets = np.array([0, 0]), np.log([0.5, 1.0])
+    own = 0.8 * 0.5 / (0.8 * 0.5 + 0.2), 0.3 * 0.5 / (0.3 * 0.5 + 0.7)
+    expected = sum(np.log(0.9 * p + 0.05) for p in own) / 2
+    probabilities = held_out_probabilities(logs, labels, offsets)
+    assert_allclose(probabilities, own)
+    assert_allclose(log_evidence(probabilities, 2), expected)
+    assert log_evidence(np.zeros(2), 2) > -7
+
+
+def test_candidates_of_little_weight_are_left_out():
+    weights = candidate_weights([0.0, -1.0, -9.0])
+    assert weights[2] == 0
+    assert_allclose(weights[:2], softmax([0.0, -1.0]))
+
+
+def test_the_tilt_is_the_ratio_of_frequencies():
+    labels = np.repeat([0, 1], 999)
+    offsets = sampling_offsets(labels, np.tile([0.9, 0.1], (5, 1)))
+    assert_allclose(np.exp(offsets), [0.5 / 0.9, 0.5 / 0.1], rtol=1e-4)
+
+
+def test_of_many_candidates_some_always_count():
+    assert_allclose(candidate_weights(np.zeros(12)), np.full(12, 1 / 12))
+    log_odds = np.r_[np.zeros(11), -1.0]
+    assert_allclose(candidate_weights(log_odds), np.r_[np.full(11, 1 / 11), 0])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_labels", "expected"),
+    [(5.0, 10.0, 0.0), (10.0, 10.0, 0.0), (20.0, 10.0, -3 * np.log(2)), (1e4, 10.0, -6.0)],
+)
+def test_prior_odds_favour_a_source_that_stands_for_more_rows(n_rows, n_labels, expected):
+    assert_allclose(prior_odds(n_rows, n_labels), expected)
+
+
+def test_certainty_is_the_share_of_the_entropy_that_is_gone():
+    truth = np.repeat(np.eye(2), 50, axis=0)
+    assert_allclose(certainty(truth), 1)
+    assert_allclose(certainty(np.full((9, 3), 1 / 3)), 0, atol=1e-12)
+    posteriors = 0.8 * truth + 0.1
+    bits = -(0.9 * np.log2(0.9) + 0.1 * np.log2(0.1))
+    assert_allclose(certainty(posteriors), 1 - bits)
+    assert certainty(np.tile([1.0, 0.0], (5, 1))) == 0  # a single class is none that was found
+    assert certainty(0.96 * truth + 0.02) > _SEPARATED > certainty(0.9 * truth + 0.05)
+
+
+def scored(rng, n, strengths, n_classes=4):
+    labels = rng.randint(0, n_classes, n)
+    truth = np.eye(n_classes)[labels]
+    return np.array([s * truth + rng.randn(n, n_classes) for s in strengths]), labels
+
+
+def test_margins_are_a_unit(rng):
+    scores = rng.randn(50, 3)
+    ordered = np.sort(scores, axis=1)
+    assert_allclose(mean_margin(scores), np.mean(ordered[:, 2] - ordered[:, 1]))
+    assert_allclose(mean_margin(7 * scores + 3), 7 * mean_margin(scores))
+    assert mean_margin(np.zeros((5, 3))) == 1.0
+
+
+def test_one_scorer_gets_the_weight_of_logistic_regression(rng, monkeypatch):
+    monkeypatch.setattr(_evidence, "_OUTLIERS", 1e-300)
+    [scores], labels = scored(rng, 300, [2.0], n_classes=2)
+    [weight] = scorer_weights(scores[np.newaxis], labels)
+    difference = scores[:, 1:] - scores[:, :1]
+    model = LogisticRegression(C=25.0, fit_intercept=False, tol=1e-10).fit(difference, labels)
+    assert_allclose(weight, model.coef_[0, 0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "n_draws"), [(40, 3), (4, 30)])
+def test_weights_average_over_sets_of_scorers_that_count_equally(rng, n, n_draws):
+    slopes = np.linspace(0, 20, 20_001)
+    for _ in range(n_draws):
+        scores, labels = scored(rng, n, [1.0, 0.4])
+        found, evidence = [], []
+        for chosen in ([0], [1], [0, 1]):
+            together = scores[chosen].mean(axis=0)
+            totals = slopes[:, np.newaxis, np.newaxis] * together
+            own = softmax(totals, axis=2)[:, np.arange(n), labels]
+            own = np.log(0.9 * own + 0.1 / scores.shape[2]).sum(axis=1)
+            posterior = own - slopes**2 / 50
+            best = posterior.argmax()
+            weights = np.zeros(2)
+            weights[chosen] = slopes[best] / len(chosen)
+            found.append(weights)
+            evidence.append(posterior[best])
+        expected = softmax(evidence) @ found
+        expected[1] = max(expected[1], 0.1)
+        assert_allclose(scorer_weights(scores, labels), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_a_useless_scorer_is_excluded_and_two_good_ones_are_included(rng):
+    useless, both = [], []
+    for _ in range(30):
+        scores, labels = scored(rng, 60, [0.0, 3.0])
+        weights = scorer_weights(scores, labels)
+        useless.append(weights[0] / weights.sum())
+        scores, labels = scored(rng, 200, [1.5, 1.5])
+        weights = scorer_weights(scores, labels)
+        both.append(weights.min() / weights.max())
+    assert np.mean(useless) < 0.03
+    assert_allclose(scorer_weights(np.zeros((2, 60, 4)), labels[:60]), [0, 0.1], atol=1e-3)
+    assert np.mean(both) > 0.6
+
+
+def test_a_single_confident_error_does_not_make_all_unsure(rng, monkeypatch):
+    labels = rng.randint(0, 6, 30)
+    good, useless = np.eye(6)[labels] + 0.1 * rng.randn(30, 6), rng.randn(30, 6)
+    good[0] = 20 * np.eye(6)[(labels[0] + 1) % 6]
+    scores = np.stack([each / mean_margin(each) for each in (useless, good)])
+    weights = scorer_weights(scores, labels)
+    assert weights[0] < 0.1 * weights[1]
+    monkeypatch.setattr(_evidence, "_OUTLIERS", 1e-300)
+    assert scorer_weights(scores, labels).sum() < 0.25 * weights.sum()

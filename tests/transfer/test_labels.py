@@ -1,0 +1,239 @@
+"""What a target's labels may be, and which rows and labels are refused."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+
+from skdp import DPSource, DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
+from skdp.transfer._labels import encode_labels
+from skdp.transfer._noise_aware import NoiseAware
+
+
+def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
+    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
+    model = DPTransferClassifier(random_state=0).fit(X, y)
+    assert list(model.classes_) == [-1, 1]
+    assert_array_equal(model.transduction_, y)
+    assert model.guarantee_ is None
+    assert not hasattr(model, "source_scores")
+
+
+def test_minus_one_stays_a_class_where_the_source_has_it(rng, open_source):
+    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
+    model = DPTransferClassifier(open_source(X, y), random_state=0).fit(X, y)
+    assert list(model.classes_) == [-1, 1]
+    assert model.decision_function(X).shape == (60,)
+    assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
+def test_text_labels_with_marks(domains, other, open_source, mark):
+    names = np.array([f"digit {c}" for c in range(10)], dtype=object)
+    source = open_source(domains.source, names[domains.source_target], n_layers=1)
+    X, _, marked, X_test, _ = other
+    y = names[marked]
+    y[marked < 0] = mark
+    model = DPTransferClassifier(source, random_state=0).fit(X, y)
+    numbers = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert_array_equal(model.classes_, names)
+    assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
+    # The names change nothing: the target side is the same as with numbers.
+    assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
+    assert_array_equal(
+        DPTransferClassifier(source, random_state=0).fit(X, pd.Series(y)).predict(X_test),
+        model.predict(X_test),
+    )
+
+
+@pytest.mark.parametrize("mark", ["?", 99, np.nan, None])
+def test_any_value_can_be_the_mark(other, mark):
+    X, _, marked, X_test, _ = other
+    y = marked.astype(object)
+    y[marked < 0] = mark
+    named = DPTransferClassifier(unlabeled=mark, random_state=0).fit(X, y)
+    usual = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert_array_equal(named.predict(X_test), usual.predict(X_test))
+    assert named.classes_.dtype.kind == "i"
+
+
+def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
+    X, y, marked, _, _ = same
+    objects = np.array([c if c >= 0 else None for c in marked], dtype=object)
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=4, n_layers=1), random_state=0
+    )
+    model.fit(X, objects)
+    assert model.classes_.dtype == release.classes.dtype
+    shown = marked >= 0
+    expected = np.mean(model.predict(X[shown]) == y[shown])
+    assert model.score(X[shown], objects[shown]) == expected
+    scores = cross_val_score(model, X, objects, cv=LabeledSplit(2), error_score="raise")
+    assert np.all(scores > 0.5)
+    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabelled"):
+        model.score(X, marked)
+
+
+def test_marks_that_became_text_are_explained(release, same):
+    X, _, marked, _, _ = same
+    with pytest.raises(ValueError, match="make y an array of dtype object"):
+        DPTransferClassifier(release).fit(X, marked.astype(str))
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, pd.NA])
+def test_missing_labels_are_marks_without_a_source_too(rng, mark):
+    X = rng.rand(500, 4)
+    y = np.array([*"ab" * 249, mark, mark], dtype=object)
+    model = DPTransferClassifier(
+        self_training=SelfTrainingSchedule(n_components=2), random_state=0
+    ).fit(X, y)
+    assert list(model.classes_) == ["a", "b"]
+    assert_array_equal(model.transduction_[:498], y[:498])
+    certain = (model.label_distributions_ == 1).any(axis=1)
+    assert_array_equal(certain, [True] * 498 + [False] * 2)
+
+
+@pytest.mark.parametrize("strategy", ["noise_aware", "alignment"])
+def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
+    X, _, marked, X_test, _ = same
+    schedule = SelfTrainingSchedule(n_components=3)
+    settings = {"strategy": strategy, "self_training": schedule, "random_state": 0}
+    auto, named = (
+        DPTransferClassifier(unlabeled=mark, **settings).fit(X, marked) for mark in ("auto", -1)
+    )
+    assert list(auto.classes_) == list(range(10))
+    assert auto.history_ == named.history_
+    assert_array_equal(auto.transduction_, named.transduction_)
+    assert_array_equal(auto.decision_function(X_test), named.decision_function(X_test))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "n_unlabelled"),
+    [
+        ([-1, 1], [-1, 1], 0),  # the exception: as a mark it would leave one class
+        ([-1, 0], [-1, 0], 0),
+        ([-1, 1, None], [-1, 1], 1),
+        ([-1.0, 1.0, np.nan], [-1, 1], 1),
+        ([-1, 0, 1], [0, 1], 1),
+        ([-1.0, 0.0, 1.0], [0, 1], 1),
+        ([-1, 0, None, 1], [0, 1], 2),
+        ([-1, "a", "b", None], ["a", "b"], 2),
+        (["-1", "1"], ["-1", "1"], 0),  # text is no mark
+        (["-1", "0", "1"], ["-1", "0", "1"], 0),
+        ([False, True], [False, True], 0),
+    ],
+)
+def test_what_marks_a_row_without_a_source(y, classes, n_unlabelled):
+    dtype = object if None in y or {str, int} <= set(map(type, y)) else None
+    y = np.repeat(np.array(y, dtype=dtype), 10)
+    found, labels = encode_labels(y, len(y), [], unlabeled="auto", strategy=NoiseAware())
+    assert found.tolist() == classes
+    assert np.count_nonzero(labels < 0) == 10 * n_unlabelled
+
+
+def test_what_marks_a_row_can_be_said(rng):
+    X, y = rng.rand(30, 3), np.repeat([-1, 0, 1], 10)
+    for marker, expected in ((-1, [0, 1]), (None, [-1, 0, 1]), (1, [-1, 0]), (7, [-1, 0, 1])):
+        found, _ = encode_labels(y, len(y), [], unlabeled=marker, strategy=NoiseAware())
+        assert found.tolist() == expected
+    # No exception where the mark was named.
+    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[1\] and 10 unlab"):
+        DPTransferClassifier(unlabeled=-1).fit(X[10:], np.repeat([-1, 1], 10))
+
+
+def test_a_failed_fit_leaves_no_model(release, same):
+    X, y, _, _, _ = same
+    model = DPTransferClassifier(
+        release, self_training=SelfTrainingSchedule(n_components=3, n_layers=1)
+    ).fit(X, y)
+    with pytest.raises(ValueError, match="not among the classes"):
+        model.fit(X, np.full(len(X), 33))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_classes_that_only_the_source_has_are_left_out(release, same):
+    X, y, _, X_test, _ = same
+    few = np.isin(y, (3, 7))
+    y = np.where(np.arange(len(y)) < 250, y, -1)
+    model = DPTransferClassifier(release, random_state=0).fit(X[few], y[few])
+    assert list(model.classes_) == [3, 7]
+    assert model.source_scores(X_test).shape == (len(X_test), 2)
+    moved = model.transduction_[y[few] < 0] == same[1][few][y[few] < 0]
+    assert moved.mean() > 0.95
+
+
+def test_classes_that_the_source_lacks_are_refused(release, same):
+    X, _, marked, _, _ = same
+    y = np.where(marked == 4, 44, marked)
+    with pytest.raises(ValueError, match=r"labels \[44\] in y are not among the classes"):
+        DPTransferClassifier(release).fit(X, y)
+
+
+def test_too_few_classes_are_refused(release, same):
+    X, _, marked, _, _ = same
+    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[3\] and"):
+        DPTransferClassifier(unlabeled=-1).fit(X, np.where(marked == 3, 3, -1))
+    with pytest.raises(ValueError, match=r"60 columns and labels of one class at most"):
+        DPTransferClassifier(release).fit(X[:, :60], np.where(marked == 3, 3, -1))
+    with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
+        DPTransferClassifier(unlabeled=-1).fit(X, np.full(len(X), -1))
+
+
+@pytest.mark.parametrize("unit", [1e20, 1e-15])
+def test_absurd_units_are_refused(same, unit):
+    X, y = same[0] * unit, same[1]
+    with pytest.raises(ValueError, match="Input X must have its largest magnitude between"):
+        DPTransferClassifier().fit(X, y)
+
+
+def test_an_unfitted_source_is_refused(same):
+    with pytest.raises(NotFittedError, match="DPSource"):
+        DPTransferClassifier(DPSource()).fit(same[0], same[2])
+
+
+@pytest.mark.parametrize("source", [DPSource, 3])
+def test_what_is_no_source_is_refused(same, source):
+    with pytest.raises(ValueError, match=r"'source' parameter.*path of its file"):
+        DPTransferClassifier(source).fit(same[0], same[1])
+
+
+@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
+def test_the_papers_strategies_want_a_classifier_of_whole_rows(denoised_release, same, strategy):
+    X, _, marked, _, _ = same
+    remedy = r"'strategy' parameter.*DPSource\(parts='papers'\) or DPSource\(parts='all'\)"
+    with pytest.raises(ValueError, match=remedy):
+        DPTransferClassifier(denoised_release, strategy=strategy).fit(X, marked)
+
+
+@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
+@pytest.mark.parametrize("part", ["alignment", "row_classifier"])
+def test_a_part_that_a_strategy_lacks_is_named_with_its_remedy(all_parts, same, strategy, part):
+    X, _, marked, _, _ = same
+    lacking = replace(all_parts, **{part: None})
+    with pytest.raises(ValueError, match=r"'strategy' parameter.*DPSource\(parts='all'\)"):
+        DPTransferClassifier(lacking, strategy=strategy).fit(X, marked)
+
+
+def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
+    X, y = pd.DataFrame(rng.rand(40, 3), columns=["age", "dose", "weight"]), np.arange(40) % 2
+    source = open_source(X, y)
+    DPTransferClassifier(source).fit(X, y)
+    DPTransferClassifier(source).fit(X[["age", "dose"]], y)
+    other = X.set_axis(["height", "pulse", "sugar"], axis=1)
+    with pytest.raises(ValueError, match="rename those of X"):
+        DPTransferClassifier(source).fit(other, y)
+
+
+def test_marks_that_became_text_are_warned_about(rng):
+    X = rng.rand(6, 2)
+    with pytest.warns(UserWarning, match=r"labels \['-1'\] in y count as classes.*dtype object"):
+        DPTransferClassifier(random_state=0).fit(X, ["a", "b", -1, "a", "b", -1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPTransferClassifier(random_state=0).fit(X, ["-1", "0", "1"] * 2)

@@ -1,0 +1,313 @@
+"""Noise-aware transfer: what its steps add up to."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import kneighbors_graph
+
+from skdp import (
+    DPSource,
+    DPTransferClassifier,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    SelfTrainingSchedule,
+)
+from skdp.datasets import hide_labels
+from skdp.transfer._candidates import EvidenceAverage
+from skdp.transfer._noise_aware import NoiseAware, held_out_log_posteriors, neighbour_graph, spread
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+]
+
+
+def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, same):
+    X, _, marked, X_test, y_test = same
+    good = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    assert good.source_weight_ > 0.2
+    assert good.score(X_test, y_test) > alone.score(X_test, y_test)
+    noise = OptimalDPNoise(1e-3, random_state=np.random.RandomState(0))
+    source = DPSource(noise=noise, n_layers=1, random_state=0)
+    source.fit(domains.source, domains.source_target)
+    hopeless = DPTransferClassifier(source, random_state=0).fit(X, marked)
+    assert hopeless.source_weight_ < 0.1
+    assert hopeless.score(X_test, y_test) > alone.score(X_test, y_test) - 0.03
+    assert alone.source_weight_ == 0
+
+
+def test_private_rows_of_a_whole_record_still_help():
+    # Means of 3,000 rows survive noise in which no row can be seen.
+    spread, gains = np.linspace(2, 7, 20), []
+    for seed in range(2):
+        rng = np.random.RandomState(seed)
+        means = 3 * rng.randn(4, 20)
+        labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
+        rows = means[labels] + rng.randn(12_000, 20) * spread
+        X = means[y] + rng.randn(400, 20) * spread
+        low, high = np.full(20, -40.0), np.full(20, 40.0)
+        noise = GaussianDPNoise(8.0, privacy_unit="record", bounds=(low, high), random_state=rng)
+        source = DPSource(noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
+        source.fit(rows, labels)
+        assert source.guarantee_.unit == "record"
+        marked = np.full(400, -1)
+        for c in range(4):
+            marked[np.flatnonzero(y == c)[:3]] = c
+        shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
+        alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+        gains.append(np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y))
+    assert np.mean(gains) > 0.05
+    assert min(gains) > -0.02
+
+
+def test_units_of_the_target_do_not_matter(same):
+    X, _, marked, X_test, _ = same
+    models = [
+        DPTransferClassifier(unlabeled=-1, random_state=0).fit(scale * X + shift, marked)
+        for scale, shift in ((1.0, 0.0), (256.0, 1024.0))
+    ]
+    assert_array_equal(models[0].transduction_, models[1].transduction_)
+    assert_array_equal(models[0].predict(X_test), models[1].predict(256 * X_test + 1024))
+
+
+def test_scores_are_log_posteriors_and_add_up(denoised_release, same):
+    X, _, marked, X_test, _ = same
+    model = DPTransferClassifier(denoised_release, random_state=0).fit(X, marked)
+    parts = model.source_scores(X_test) + model.target_scores(X_test)
+    constant = model.decision_function(X_test) - parts
+    assert_allclose(constant, np.broadcast_to(constant[0], constant.shape), atol=1e-9)
+    probabilities = model.predict_proba(X_test)
+    assert_allclose(probabilities, softmax(model.decision_function(X_test), axis=1))
+    assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X_test))
+    assert not hasattr(DPTransferClassifier(strategy="alignment"), "predict_proba")
+
+
+def test_history_has_weights_and_trust(denoised_release, same, capsys):
+    X, _, marked, _, _ = same
+    model = DPTransferClassifier(
+        denoised_release,
+        self_training=SelfTrainingSchedule(n_components=(2, 3, 4), tol=0.0),
+        verbose=1,
+    )
+    history = model.fit(X, marked).history_
+    assert history["round"] == [0, 1, 2, 3]
+    assert history["source_weight"][-1] == model.source_weight_
+    assert all(0.5 < share <= 1 for share in history["trusted"][1:])
+    assert "trusted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("per_class", [1, 2])
+def test_very_few_labels_are_enough(denoised_release, same, per_class):
+    X, y, _, X_test, y_test = same
+    marked = hide_labels(y, per_class, random_state=0)
+    for source in (denoised_release, None):
+        model = DPTransferClassifier(source, unlabeled=-1, random_state=0).fit(X, marked)
+        assert model.score(X_test, y_test) > 0.5
+
+
+def test_other_dimensions_and_missing_classes(denoised_release, other):
+    X, y, marked, X_test, y_test = other
+    kept = (y != 3) & (y != 8)
+    model = DPTransferClassifier(denoised_release, random_state=0).fit(X[kept], marked[kept])
+    assert list(model.classes_) == [0, 1, 2, 4, 5, 6, 7, 9]
+    seen = np.isin(y_test, model.classes_)
+    assert model.score(X_test[seen], y_test[seen]) > 0.75
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 4])
+def test_rows_may_repeat(rng, n_features):
+    y = rng.randint(0, 2, 200)
+    X = (rng.rand(200, n_features) < 0.2 + 0.6 * y[:, np.newaxis]).astype(float)
+    marked = np.where(np.arange(200) < 40, y, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+        assert np.isfinite(model.predict_proba(X)).all()
+    assert model.score(X, y) > 0.7
+    model.fit(np.ones((200, n_features)), marked)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_both_scorers_of_the_target_count_alike(same):
+    X, _, marked, X_test, _ = same
+    model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    rule = model.model_
+    codes = rule._subspace.encode(X_test)
+    parts = [
+        scorer.scores(codes) / unit
+        for scorer, unit in zip(rule._target_scorers, rule._combination.target_units, strict=True)
+    ]
+    assert rule._target_scorers[0].classifier is model.target_classifier_
+    scores = model.target_scores(X_test)
+    expected = parts[0] + parts[1]
+    # Up to a constant for each row, and a unit.
+    scores, expected = (s - s.mean(axis=1, keepdims=True) for s in (scores, expected))
+    assert_allclose(scores, expected * (scores.std() / expected.std()), atol=1e-6)
+    assert all(np.abs(part - part.mean(axis=1, keepdims=True)).mean() > 0.1 for part in parts)
+
+
+@pytest.fixture
+def prepared(make_task, make_training):
+    """Make a task, and short self-training for it."""
+
+    def prepare(X, labels):
+        task = make_task(X, labels)
+        return task, make_training(task, n_components=(1, 2))
+
+    return prepare
+
+
+def clusters(rng, distance, n_labelled=10):
+    """Rows of two classes, and their class indices, of which some are known."""
+    true = np.arange(120) % 2
+    labels = np.where(np.arange(120) < n_labelled, true, -1)
+    return rng.randn(120, 4) + distance * true[:, np.newaxis], true, labels
+
+
+def names(result):
+    return [part.name for part in result.model.contributions]
+
+
+def test_it_stands_by_itself_where_classes_lie_apart(rng, prepared):
+    X, true, labels = clusters(rng, 4.0)
+    result = NoiseAware().learn(*prepared(X, labels))
+    assert result.certainty > 0.75
+    assert names(result) == ["target's fuzzy sets and mixtures"]
+    assert np.mean(result.labels == true) > 0.95
+
+
+def test_it_is_no_candidate_where_classes_overlap(rng, prepared):
+    X, _, labels = clusters(rng, 0.3, n_labelled=80)
+    result = NoiseAware().learn(*prepared(X, labels))
+    assert "self-training" not in names(result)
+    assert result.history == {}
+
+
+def test_rows_that_are_records_are_not_trained_by_each_other(rng, prepared):
+    X, _, labels = clusters(rng, 4.0)
+    records = np.column_stack([X, rng.rand(120) < 0.3])
+    result = NoiseAware().learn(*prepared(records, labels))
+    assert result.history == {}
+    assert set(names(result)) == {"target alone", "target alone, weak prior"}
+
+
+def test_held_out_labels_have_no_say(rng, prepared):
+    # Labels that nothing but themselves could tell.
+    X, true, _ = clusters(rng, 0.0)
+    labels = np.where(np.arange(120) < 60, true, -1)
+    logs = held_out_log_posteriors(*prepared(X, labels))
+    assert logs.shape == (60, 2)
+    assert 0.3 < np.mean(logs.argmax(axis=1) == true[:60]) < 0.7
+    X, true, _ = clusters(rng, 4.0)
+    logs = held_out_log_posteriors(*prepared(X, labels))
+    assert np.mean(logs.argmax(axis=1) == true[:60]) > 0.9
+
+
+def test_a_single_label_cannot_be_held_out(rng, prepared):
+    X, _, labels = clusters(rng, 1.0, n_labelled=3)
+    assert held_out_log_posteriors(*prepared(X, labels)) is None
+
+
+def records(rng, n, weights):
+    """Records of three numbers and three indicators, with classes that overlap."""
+    X = np.column_stack([rng.rand(n, 3), rng.rand(n, 3) < 0.3]).astype(float)
+    logit = (X - X.mean(axis=0)) @ weights
+    return X, (rng.rand(n) < 1 / (1 + np.exp(-logit))).astype(int)
+
+
+def few_labels(y, n):
+    marked = np.full(len(y), -1)
+    for c in np.unique(y):
+        marked[np.flatnonzero(y == c)[:n]] = c
+    return marked
+
+
+def test_records_do_no_harm(rng):
+    weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
+    gains = {"source": [], "target": []}
+    for _ in range(3):
+        rows, labels = records(rng, 3000, weights)
+        source = DPSource(4.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
+        release = source.fit(rows, labels).release_
+        X, y = records(rng, 300, weights)
+        X_test, y_test = records(rng, 3000, weights)
+        marked = few_labels(y, 10)
+        known = marked >= 0
+        model = DPTransferClassifier(release, random_state=0).fit(X, marked)
+        assert isinstance(model.model_, EvidenceAverage)
+        without = DPTransferClassifier(release, random_state=0).fit(X)
+        alone = LogisticRegression().fit(X[known], y[known])
+        found, of_source, of_target = (
+            roc_auc_score(y_test, each.predict_proba(X_test)[:, 1])
+            for each in (model, without, alone)
+        )
+        gains["source"].append(found - of_source)
+        gains["target"].append(found - of_target)
+    assert np.mean(gains["source"]) > -0.003
+    assert np.mean(gains["target"]) > 0.03
+    # Probabilities are those of a calibrated model: far from the errors' own scale.
+    assert np.mean(model.predict_proba(X_test).max(axis=1)) == pytest.approx(
+        model.score(X_test, y_test), abs=0.06
+    )
+
+
+def test_the_target_alone_is_a_regularised_logistic_regression_on_records(rng):
+    X, y = records(rng, 400, np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5]))
+    marked = few_labels(y, 20)
+    model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    names_of = {each.name for each in model.model_.candidates}
+    assert names_of <= {"target alone", "target alone, weak prior"}
+    assert model.source_weight_ == 0
+    known = marked >= 0
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    candidate = model.model_.candidates[0]
+    odds = np.diff(candidate.log_posteriors(X), axis=1)[:, 0]
+    # Coefficients have prior variance v for each of two classes.
+    expected = LogisticRegression(C=2 * 0.02).fit(Z[known], y[known]).decision_function(Z)
+    assert np.corrcoef(odds, expected)[0, 1] > 0.999
+    assert np.std(odds) == pytest.approx(np.std(expected), rel=0.05)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_one_labelled_class_is_enough(rng, table):
+    weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
+    rows, labels = records(rng, 3000, weights)
+    release = DPSource(8.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
+    release = release.fit(rows, labels).release_
+    X, y = records(rng, 300, weights)
+    if not table:
+        X, rows = X[:, :3], rows[:, :3]
+        release = DPSource(8.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
+        release = release.fit(rows, labels).release_
+    marked = np.where((np.arange(300) < 40) & (y == 1), 1, -1)
+    model = DPTransferClassifier(release, random_state=0).fit(X, marked)
+    assert_array_equal(model.classes_, [0, 1])
+    without = DPTransferClassifier(release, random_state=0).fit(X)
+    assert model.score(X, y) > without.score(X, y) - 0.03
+
+
+def test_graph_is_that_of_the_nearest_neighbours(rng):
+    Z = rng.randn(60, 3)
+    graph = neighbour_graph(Z, None).toarray()
+    distances = kneighbors_graph(Z, 10, mode="distance").toarray()
+    assert_array_equal(graph > 0, distances > 0)
+    weights = np.where(distances > 0, np.exp(-2 * (distances / distances.max(1)[:, None]) ** 2), 0)
+    assert_allclose(graph, weights / weights.sum(axis=1, keepdims=True))
+    assert_allclose(neighbour_graph(Z[:4], None).sum(axis=1), 1)
+    assert_allclose(neighbour_graph(np.zeros((5, 2)), None).sum(axis=1), 1)  # all the same row
+
+
+def test_spreading_solves_its_equation(rng):
+    Z = rng.randn(80, 2)
+    graph, posteriors = neighbour_graph(Z, None), rng.dirichlet(np.ones(3), 80)
+    known = np.zeros(80, dtype=bool)
+    exact = np.linalg.solve(np.eye(80) - 0.8 * graph.toarray(), 0.2 * posteriors)
+    assert_allclose(spread(graph, posteriors, known), exact, atol=0.8**30)
+    known[:5] = True
+    assert_array_equal(spread(graph, posteriors, known)[:5], posteriors[:5])

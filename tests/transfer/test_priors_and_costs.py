@@ -1,0 +1,196 @@
+"""Offsets that reach class frequencies, and frequencies by EM, against slow and closed forms."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq, root
+from scipy.special import expit, log_softmax, softmax
+
+from skdp.transfer._priors_and_costs import (
+    estimated_prior,
+    expected_offsets,
+    prior_offsets,
+    prior_shift_offsets,
+    unlabelled_log_posteriors,
+    with_prior,
+)
+from skdp.transfer._self_training import TransferResult
+from skdp.transfer._strategy import Model
+
+
+class Rows(Model):
+    """Log-posteriors that are the rows themselves."""
+
+    def log_posteriors(self, X):
+        return X
+
+    source_scores = target_scores = log_posteriors
+
+
+def normals(rng, n, rare, distance=3.0):
+    """Rows of two normal classes, and their log-likelihoods."""
+    y = rng.rand(n) < rare
+    x = rng.randn(n) + distance * y
+    return y, np.column_stack([-(x**2) / 2, -((x - distance) ** 2) / 2])
+
+
+@pytest.mark.parametrize("rare", [0.5, 0.05, 0.001])
+def test_two_classes_move_by_the_root_of_the_mean(rng, rare):
+    scores = 3 * rng.randn(400, 2)
+    offsets = prior_offsets(scores, np.array([1 - rare, rare]))
+    log_odds = scores[:, 1] - scores[:, 0]
+    root = brentq(lambda b: expit(log_odds + b).mean() - rare, -50, 50, xtol=1e-12)
+    assert_allclose(offsets[1] - offsets[0], root, atol=1e-4)
+    assert abs(offsets.sum()) < 1e-12
+
+
+@pytest.mark.parametrize("scale", [0.1, 10.0, 1000.0])
+def test_any_frequencies_are_reached(rng, scale):
+    scores = scale * rng.randn(300, 7)
+    prior = np.array([0.9, 0.05, 0.02, 0.01, 0.01, 0.005, 0.005])
+    moved = softmax(scores + prior_offsets(scores, prior), axis=1).mean(axis=0)
+    assert_allclose(moved, prior, atol=1e-7)
+    certain = np.log(np.maximum(np.eye(7)[rng.randint(0, 7, 300)], 1e-300))
+    moved = softmax(certain + prior_offsets(certain, prior), axis=1).mean(axis=0)
+    assert_allclose(moved, prior, atol=1e-6)
+
+
+def test_prior_shift_is_undone(rng):
+    # The true posteriors of 1 % are those of 50 % with the log-ratio of the frequencies added.
+    y, logs = normals(rng, 200_000, 0.01)
+    prior = np.array([1 - y.mean(), y.mean()])
+    moved = np.diff(prior_offsets(logs, prior))
+    assert_allclose(moved, np.log(prior[1] / prior[0]), atol=0.05)
+    assert abs(moved - 1.1 * np.log(prior[1] / prior[0])) > 0.4
+
+
+def slow_prior(posteriors, old, n_steps):
+    prior = old.copy()
+    for _ in range(n_steps):
+        total = np.zeros(len(old))
+        for p in posteriors:
+            moved = [p[c] * prior[c] / old[c] for c in range(len(old))]
+            total += np.array(moved) / sum(moved)
+        prior = total / len(posteriors)
+    return prior
+
+
+def test_frequencies_are_those_of_the_slow_loop(rng):
+    logs, old = log_softmax(2 * rng.randn(60, 3), axis=1), np.array([0.2, 0.3, 0.5])
+    expected = slow_prior(np.exp(logs), old, 400)
+    assert_allclose(estimated_prior(logs, old), expected, atol=1e-6)
+    # Up to a constant for each row.
+    assert_allclose(estimated_prior(logs + rng.randn(60, 1), old), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("rare", [0.01, 0.3])
+def test_frequencies_of_known_normals_are_found(rng, rare):
+    old = np.array([0.6, 0.4])
+    y, logs = normals(rng, 40_000, rare)
+    found = estimated_prior(logs + np.log(old), old)
+    assert_allclose(found[1], y.mean(), rtol=0.1)
+    assert abs(found[1] - 1.25 * y.mean()) > 0.1 * y.mean()
+    offsets = expected_offsets(logs + np.log(old), "estimate", old)
+    assert_allclose(np.diff(offsets), np.diff(np.log(found) - np.log(old)))
+
+
+def test_a_class_that_is_not_there_is_found_to_be_rare(rng):
+    _, logs = normals(rng, 2000, 0.0)
+    found = estimated_prior(logs, np.array([0.5, 0.5]))
+    assert 0 < found[1] < 0.003
+
+
+def result_of(logs, marked):
+    distributions = softmax(logs, axis=1)
+    distributions[marked >= 0] = np.eye(logs.shape[1])[marked[marked >= 0]]
+    return TransferResult(distributions.argmax(axis=1), distributions, {}, Rows())
+
+
+@pytest.mark.parametrize("n_labels", [0, 30, 200])
+def test_unlabelled_rows_follow_and_labelled_ones_stay(rng, make_task, n_labels):
+    logs, prior = 2 * rng.randn(200, 3), np.array([0.7, 0.2, 0.1])
+    marked = np.where(np.arange(200) < n_labels, rng.randint(0, 3, 200), -1)
+    task = make_task(logs, marked, class_indices=[0, 1, 2])
+    before = result_of(logs, marked)
+    kept = before.distributions.copy()
+    after = with_prior(before, task, prior)
+    assert_array_equal(before.distributions, kept)
+    rows = logs[n_labels:] if n_labels < 200 else logs
+    assert_allclose(after.model.probabilities(rows).mean(axis=0), prior, atol=1e-6)
+    assert_array_equal(after.distributions[:n_labels], kept[:n_labels])
+    assert_allclose(after.distributions[n_labels:], after.model.probabilities(logs)[n_labels:])
+    assert_array_equal(after.labels, after.distributions.argmax(axis=1))
+    assert with_prior(before, task, None) is before
+    assert_allclose(unlabelled_log_posteriors(before, task), log_softmax(rows, axis=1))
+
+
+def test_the_model_that_was_moved_is_asked_for_the_rest(rng):
+    model = Rows().with_offsets(np.array([-0.5, 0.5]))
+    X = rng.randn(5, 2).astype(np.float32)
+    assert_allclose(model.scores(X) - X, [[-0.5, 0.5]] * 5, atol=1e-6)
+    assert model.scores(X).dtype == np.float32
+    assert_array_equal(model.source_scores(X), X)
+    assert_array_equal(model.target_scores(X), X)
+    assert_array_equal(Rows().scores(X), X)
+    assert_allclose(model.weighted_scores(X, [1, 3]), model.scores(X) + np.log([1, 3]))
+    assert_allclose(model.probabilities(X), softmax(model.scores(X), axis=1))
+
+
+def test_offsets_solve_their_equation(rng):
+    """The gradient by a general solver, and by hand the fraction that is removed."""
+    scores, expected = 2 * rng.randn(500, 3) + [0.7, 0.1, 0.0], np.array([0.2, 0.45, 0.35])
+
+    def excess(b):
+        odds = np.exp(scores + b)
+        return np.mean(odds.T / odds.sum(axis=1), axis=1) - expected
+
+    b = root(lambda b: excess(b) + 0.3 / 3 * b, np.zeros(3), tol=1e-12).x
+    deviations = np.abs([excess(np.zeros(3)), excess(b)]).sum(axis=1)
+    b *= 1 - deviations[1] / deviations[0]
+    assert np.abs(b).max() > 0.1
+    assert_allclose(prior_shift_offsets(scores, expected), b, atol=1e-4)
+
+
+def test_offsets_help_rows_that_err_on_the_same_side(rng):
+    frequencies = np.array([0.2, 0.3, 0.5])
+    labels = rng.choice(3, 5000, p=frequencies)
+    scores = 3 * np.eye(3)[labels] + rng.randn(5000, 3) + [0.0, 0.8, 0.0]
+    offsets = prior_shift_offsets(scores, frequencies)
+    assert_allclose(offsets.sum(), 0, atol=1e-12)
+    assert offsets[1] < -0.1
+    before, after = (softmax(each, axis=1).mean(axis=0) for each in (scores, scores + offsets))
+    assert np.abs(after - frequencies).sum() < 0.8 * np.abs(before - frequencies).sum()
+    better = np.mean((scores + offsets).argmax(axis=1) == labels)
+    assert better > np.mean(scores.argmax(axis=1) == labels) + 0.01
+
+
+@pytest.mark.parametrize("frequencies", [[0.5, 0.3, 0.2], [0.01, 0.39, 0.6], [1e-9, 0.5, 0.5]])
+def test_offsets_stay_away_where_frequencies_are_others(rng, frequencies):
+    labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
+    scores = 12 * np.eye(3)[labels] + rng.randn(5000, 3)
+    offsets = prior_shift_offsets(scores, np.array(frequencies))
+    assert np.abs(offsets).max() < 0.05
+    assert np.mean((scores + offsets).argmax(axis=1) != scores.argmax(axis=1)) < 0.001
+
+
+@pytest.mark.parametrize("n_classes", [3, 10, 31])
+@pytest.mark.parametrize("balanced", ["source", "target"])
+def test_offsets_cost_little_where_half_of_one_side_is_one_class(rng, n_classes, balanced):
+    even, half = np.full(n_classes, 1 / n_classes), np.full(n_classes, 0.5 / (n_classes - 1))
+    half[0] = 0.5
+    target, source = (half, even) if balanced == "source" else (even, half)
+    labels = rng.choice(n_classes, 4000, p=target)
+    scores = 4 * (4 * np.eye(n_classes)[labels] + rng.randn(4000, n_classes))  # log-posteriors
+    offsets = prior_shift_offsets(scores, source)
+    lost = np.mean(scores.argmax(axis=1) == labels)
+    lost -= np.mean((scores + offsets).argmax(axis=1) == labels)
+    assert lost < 0.01
+    assert np.abs(offsets).max() < 1
+
+
+def test_offsets_ignore_what_chance_does_to_frequencies(rng):
+    """Scorers that are sure, and a class that is rarer in 2,000 rows than in the source."""
+    labels = rng.choice(3, 2000, p=[0.32, 0.33, 0.35])
+    scores = 6 * np.eye(3)[labels] + 2 * rng.randn(2000, 3)
+    assert np.abs(prior_shift_offsets(scores, np.full(3, 1 / 3))).max() < 0.1
+    assert_array_equal(prior_shift_offsets(np.zeros((10, 4)), np.full(4, 1 / 4)), 0)
