@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from skdp.source._integers import ExactSums, refuse_shared_persons
-from skdp.source._plan import SummationPlan
+from skdp.source._private_rows import SummationPlan
 
 
 @dataclass(frozen=True, eq=False, repr=False)

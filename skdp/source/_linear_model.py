@@ -59,7 +59,7 @@ class Model(ABC):
 
         Parameters
         ----------
-        rows : PrivateRows
+        rows : PrivateRows or, where one pass is enough, SummedRows
 
         grid : RowGrid
 
@@ -70,10 +70,6 @@ class Model(ABC):
         parts : dict
             Fields of :class:`Release` by name.
         """
-
-    def from_sums(self, sums, grid, queries):
-        """Return the parts of a release of :class:`ExactSums`, where one pass is enough."""
-        raise NotImplementedError
 
 
 class LinearModel(Model):
@@ -103,10 +99,7 @@ class LinearModel(Model):
         return shares_of_sums(fractions, n_classes, n_basis)
 
     def learn(self, rows, grid, queries):
-        return self.from_sums(rows.sums(grid), grid, queries)
-
-    def from_sums(self, sums, grid, queries):
-        statistics = perturb_sums(sums, grid, queries)
+        statistics = perturb_sums(rows.sums(grid), grid, queries)
         shrinkage, _ = clipping_effect(statistics, grid.basis, statistics.row_counts.sum())
         return {
             "moments": measure_moments(statistics, grid, shrinkage),

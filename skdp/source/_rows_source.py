@@ -31,7 +31,6 @@ from skdp.source._perturbation import (
     perturb_rows,
     warn_of_unstated_range,
 )
-from skdp.source._plan import PublicColumns, encoded_columns
 from skdp.source._private_fit import (
     charge,
     default_settings,
@@ -39,7 +38,13 @@ from skdp.source._private_fit import (
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._private_rows import check_labels, read_numbers, read_table
+from skdp.source._private_rows import (
+    PublicColumns,
+    check_labels,
+    encoded_columns,
+    read_numbers,
+    read_table,
+)
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._private_data import PrivateParametersMixin

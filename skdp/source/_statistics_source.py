@@ -11,10 +11,14 @@ from sklearn.base import clone
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
-from skdp.source._accumulator import StatisticsAccumulator, announced_columns, is_dask
+from skdp.source._accumulator import (
+    StatisticsAccumulator,
+    announced_columns,
+    is_dask,
+    sum_dask,
+)
 from skdp.source._linear_model import LinearModel, Model, is_narrow
 from skdp.source._mixtures_model import MixturesModel
-from skdp.source._plan import PublicColumns, SummationPlan, class_list, encoded_columns
 from skdp.source._private_fit import (
     charge,
     default_settings,
@@ -22,9 +26,18 @@ from skdp.source._private_fit import (
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._private_rows import check_kind, check_labels, encode_rows, read_numbers
+from skdp.source._private_rows import (
+    PublicColumns,
+    SummationPlan,
+    SummedRows,
+    check_kind,
+    check_labels,
+    class_list,
+    encoded_columns,
+    read_numbers,
+)
 from skdp.source._regression_model import RegressionModel
-from skdp.tabular import Schema, TabularEncoder
+from skdp.tabular import Schema, TabularEncoder, encode_table
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
@@ -253,13 +266,11 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
         self._validate_params()  # whatever scikit-learn is configured to skip
-        if is_dask(X):
-            accumulator = self.accumulator(*announced_columns(X))
-            accumulator.add_dask(X, y, groups)
-            return self.fit_accumulated(accumulator)
         with default_settings():
-            model, plan, rows = self._validate(X, y, groups)
-            return self._release(plan, model, lambda q: model.learn(rows, plan.grid, q))
+            if is_dask(X):
+                plan = self._one_pass_plan(*announced_columns(X))
+                return self._release(plan, SummedRows(sum_dask(plan, X, y, groups)))
+            return self._release(*self._read(X, y, groups))
 
     def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
@@ -287,14 +298,14 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When parameters or data are such as :meth:`fit` refuses.
         """
         self._validate_params()
-        if is_dask(X):
-            X = self.accumulator(*announced_columns(X))
         with default_settings():
-            if isinstance(X, StatisticsAccumulator):
-                model, plan = self._plan_of(X)
+            if is_dask(X):
+                plan = self._one_pass_plan(*announced_columns(X))
+            elif isinstance(X, StatisticsAccumulator):
+                plan = self._plan_of(X)
             else:
-                model, plan, _ = clone(self)._validate(X, y, groups)
-            return self._guarantee(plan, self._queries(model, plan))
+                plan, _ = clone(self)._read(X, y, groups)
+            return self._guarantee(plan, self._queries(plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
         """Return an empty accumulator for rows that arrive in parts.
@@ -323,9 +334,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             more than one pass over the rows.
         """
         self._validate_params()
-        model, plan = self._plan(self._announced(n_features, feature_names, dtype), None)
-        _refuse_several_passes(model)
-        return StatisticsAccumulator(plan)
+        return StatisticsAccumulator(self._one_pass_plan(n_features, feature_names, dtype))
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_accumulated(self, accumulator):
@@ -352,41 +361,44 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         forget_fit(self)
         self._validate_params()
         with default_settings():
-            model, plan = self._plan_of(accumulator)
-            sums = accumulator.unprotected_sums().sums
-            self._see(plan.columns)
-            return self._release(plan, model, lambda q: model.from_sums(sums, plan.grid, q))
+            plan = self._plan_of(accumulator)
+            return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
 
-    def _validate(self, X, y, groups):
-        """Return the model, what is public about the rows, and these as numbers in a plan."""
+    def _read(self, X, y, groups):
+        """Return what is public about the rows, and these as numbers with their classes."""
         if self.encoder is not None:
             columns = self._encoded_columns(X)
-            X = encode_rows(columns, X)
-            self._see(columns)
+            X = encode_table(columns.schema, X)
         else:
             X = read_numbers(self, X)
             names = getattr(self, "feature_names_in_", None)
             columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
         labels = check_labels(y, X)
-        model, plan = self._plan(columns, labels)
+        plan = self._plan(columns, labels)
         check_kind(y, plan.classes)
-        return model, plan, plan.label(X, labels, groups)
-
-    def _see(self, columns):
-        self.n_features_in_ = columns.n_inputs
-        if columns.input_names is not None:
-            self.feature_names_in_ = columns.input_names
+        return plan, plan.label(X, labels, groups)
 
     def _plan(self, columns, y):
-        """Return the model, and what is public about rows of these columns."""
+        """Return what is public about rows of these columns."""
         classes = class_list(self.classes, columns.schema, y)
         auto = "linear" if is_narrow(columns) else "mixtures"
         model = MODELS[auto if self.model == "auto" else self.model]
         grid = model.grid(columns, self.radius)
-        return model, SummationPlan(columns, classes, grid, self.privacy_unit == "group")
+        return SummationPlan(columns, classes, grid, self.privacy_unit == "group", model)
+
+    def _one_pass_plan(self, n_features, names, dtype):
+        """Return what is public about rows of which none has been seen, and none is kept."""
+        plan = self._plan(self._announced(n_features, names, dtype), None)
+        if not plan.model.one_pass:
+            raise ValueError(
+                "The 'model' parameter of DPStatisticsSource is one that needs several passes "
+                "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
+                "in memory or in a numpy.memmap."
+            )
+        return plan
 
     def _plan_of(self, accumulator):
-        """Return the model and the plan of an accumulator that was made for this source."""
+        """Return the plan of an accumulator that was made for this source."""
         if not isinstance(accumulator, StatisticsAccumulator):
             raise ValueError(
                 "The 'accumulator' parameter of DPStatisticsSource.fit_accumulated must be a "
@@ -394,15 +406,13 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 "accumulator(), and add rows to it; rows themselves are for fit."
             )
         known = accumulator.plan.columns
-        columns = self._announced(known.n_inputs, known.input_names, known.dtype)
-        model, plan = self._plan(columns, None)
+        plan = self._one_pass_plan(known.n_inputs, known.input_names, known.dtype)
         if not plan.is_same(accumulator.plan):
             raise ValueError(
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
             )
-        _refuse_several_passes(model)
-        return model, plan
+        return plan
 
     def _encoded_columns(self, X):
         """Return the columns that the encoder makes of X; without a schema X says how many."""
@@ -434,7 +444,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             )
         return PublicColumns.of_array(n_features, self.bounds, names, dtype)
 
-    def _queries(self, model, plan):
+    def _queries(self, plan):
         if self.delta > _LARGEST_DELTA:
             warn(
                 f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
@@ -443,15 +453,18 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
-        shares = model.shares(len(plan.classes), plan.grid.n_basis)
+        shares = plan.model.shares(len(plan.classes), plan.grid.n_basis)
         report = _print_query if self.verbose else None
         return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
-    def _release(self, plan, model, learn):
+    def _release(self, plan, rows):
         """Charge the ledger, learn by noisy queries, and make the release."""
-        queries = self._queries(model, plan)
+        queries, columns = self._queries(plan), plan.columns
+        guarantee = self._guarantee(plan, queries)
         warn_of_no_noise(self, self.epsilon)
-        columns, guarantee = plan.columns, self._guarantee(plan, queries)
+        self.n_features_in_ = columns.n_inputs
+        if columns.input_names is not None:
+            self.feature_names_in_ = columns.input_names
         charge(self, lambda: guarantee)
         with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
             release = Release(
@@ -462,7 +475,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 feature_names=columns.names,
                 bounds=columns.bounds,
                 encoder=columns.schema,
-                **learn(queries),
+                **plan.model.learn(rows, plan.grid, queries),
             )
             self.classes_, self.guarantee_ = release.classes, release.guarantee
             self.release_ = release
@@ -505,15 +518,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.encoder is not None
         return tags
-
-
-def _refuse_several_passes(model):
-    if not model.one_pass:
-        raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is one that needs several passes over "
-            "the rows, which an accumulator forgets. Use model='linear', or fit to rows in memory "
-            "or in a numpy.memmap."
-        )
 
 
 def _print_query(name):

@@ -8,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, Release
 from skdp.source import MODELS, _mixtures_model, _principal_model
-from skdp.source._plan import PublicColumns
-from skdp.source._private_rows import PrivateRows
+from skdp.source._private_rows import PrivateRows, PublicColumns
 
 PRINCIPAL = {name: model for name, model in MODELS.items() if name != "linear"}
 # Sources of the same seed are compared on purpose; infinite ε and seeds rightly warn.
