@@ -73,7 +73,7 @@ class Model(ABC):
 
 
 class LinearModel(Model):
-    """Moments, and linear scores of public terms of the columns, in one pass over the rows."""
+    """Moments, and linear scores of public basis functions of the columns, in one pass."""
 
     one_pass = True
     # Of the radius that bounds each row: the root of its expected square, times this. On six

@@ -143,7 +143,7 @@ class PublicColumns:
         return len(self.sizes)
 
     def basis(self, orders):
-        """Return public terms of the columns, with cosines of these orders."""
+        """Return public basis functions of the columns, with cosines of these orders."""
         low, high = self.bounds
         return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
 

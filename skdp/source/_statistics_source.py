@@ -138,9 +138,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes fresh entropy of the operating system for each fit,
-        and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`.
+        **Source of the noise**, as nothing else is random here; that of :class:`DPSource` never is
+        one. ``None`` takes fresh entropy of the operating system for each fit, and is the only
+        private choice; an integer warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     Attributes
     ----------

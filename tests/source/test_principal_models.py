@@ -75,7 +75,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
             moved = np.linalg.norm((one - other).astype(float))
             assert moved <= bound == same <= shares[name].sensitivity
             closest[name] = max(closest[name], moved / bound)
-    assert {name for name in closest if closest[name] == 0} <= {"component seconds"}
+    assert {name for name in closest if closest[name] == 0} <= {"component second moments"}
     assert closest["mean"] > 0.3
 
 
