@@ -1,8 +1,9 @@
 """Private rows: what is public about them, and how they are read, labelled and summed."""
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass, fields, replace
 from functools import reduce
-from numbers import Real
+from numbers import Integral, Real
 from operator import add
 
 import numpy as np
@@ -14,8 +15,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.privacy import PrivacyLeakWarning
 from skdp.release import BasisFunctions
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
-from skdp.source._linear_model import Model
+from skdp.source._linear_model import LinearModel, Model, is_narrow
+from skdp.source._mixtures_model import MixturesModel
 from skdp.source._private_fit import default_settings, sealed
+from skdp.source._regression_model import RegressionModel
 from skdp.tabular import (
     Schema,
     TabularEncoder,
@@ -31,6 +34,11 @@ from skdp.utils._linalg import as_slice
 from skdp.utils._private_data import as_elements, check_table, validate_private_data
 from skdp.utils._warnings import warn
 
+MODELS: dict[str, Model] = {
+    "linear": LinearModel(),
+    "mixtures": MixturesModel(),
+    "regression": RegressionModel(),
+}
 # Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
 # (rule of thumb).
 _SMALLEST, _LARGEST = 1e-12, 1e12
@@ -421,6 +429,97 @@ class SummedRows:
         return self.exact
 
 
+def read_private_rows(source, X, y, groups):
+    """Return what is public about private rows, and these as numbers with their classes.
+
+    Parameters
+    ----------
+    source : DPStatisticsSource
+        Its parameters say what is public. Gets ``n_features_in_`` and ``feature_names_in_``.
+
+    X, y, groups
+        What it is fitted to.
+
+    Returns
+    -------
+    plan : SummationPlan
+
+    rows : PrivateRows, or SummedRows where X is a Dask collection
+
+    Raises
+    ------
+    ValueError
+        When they do not fit together, or are none that sums can be computed of.
+    """
+    if is_dask(X):
+        plan = one_pass_plan(source, *announced_columns(X))
+        return plan, SummedRows(sum_dask(plan, X, y, groups))
+    if source.encoder is not None:
+        columns = _encoded_columns(source, X)
+        X = encode_table(columns.schema, X)
+    else:
+        X = read_numbers(source, X)
+        names = getattr(source, "feature_names_in_", None)
+        columns = PublicColumns.of_array(X.shape[1], source.bounds, names, X.dtype)
+    labels = check_labels(y, X)
+    plan = _plan(source, columns, labels)
+    check_kind(y, plan.classes)
+    return plan, plan.label(X, labels, groups)
+
+
+def one_pass_plan(source, n_features, names, dtype):
+    """Return what is public about rows of which none has been seen, and none is kept."""
+    plan = _plan(source, _announced_columns(source, n_features, names, dtype), None)
+    if not plan.model.one_pass:
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is one that needs several passes "
+            "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
+            "in memory or in a numpy.memmap."
+        )
+    return plan
+
+
+def _plan(source, columns, y):
+    """Return what is public about rows of these columns."""
+    classes = class_list(source.classes, columns.schema, y)
+    auto = "linear" if is_narrow(columns) else "mixtures"
+    model = MODELS[auto if source.model == "auto" else source.model]
+    grid = model.grid(columns, source.radius)
+    return SummationPlan(columns, classes, grid, source.privacy_unit == "group", model)
+
+
+def _encoded_columns(source, X):
+    """Return the columns that the encoder makes of X; without a schema X says how many."""
+    numbers = all(np.ndim(end) == 0 for end in source.bounds)
+    if not numbers or list(source.bounds) != [0, 1]:
+        raise ValueError(
+            f"The 'bounds' parameter of DPStatisticsSource is {source.bounds!r:.100} beside an "
+            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+        )
+    return encoded_columns(source.encoder, X)
+
+
+def _announced_columns(source, n_features, names, dtype):
+    """Return what is public about columns of which no row has been seen."""
+    if source.encoder is not None:
+        return _encoded_columns(source, None)
+    if names is None and n_features is None:
+        raise ValueError(
+            "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
+            "'feature_names': no row has been seen yet."
+        )
+    names = None if names is None else np.array(list(names), dtype=object)
+    n_features = len(names) if n_features is None else n_features
+    whole = isinstance(n_features, Integral) and int(n_features) > 0
+    if not whole or (names is not None and len(names) != n_features):
+        raise ValueError(
+            "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+            "number above 0, that of 'feature_names' where these are given, got "
+            f"{n_features!r}."
+        )
+    return PublicColumns.of_array(n_features, source.bounds, names, dtype)
+
+
 def group_sizes(groups):
     """Return for each row the number of rows of its group, and the groups.
 
@@ -628,3 +727,109 @@ def read_table(columns, X, y, *, keep_all):
             "alike: rows of other labels are left out."
         )
     return rows[indices >= 0], classes[indices[indices >= 0]]
+
+
+def is_dask(X):
+    """Return whether X is a Dask array or DataFrame, or a column of one."""
+    dask = sys.modules.get("dask")  # whoever has such a collection has imported it
+    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
+
+
+def announced_columns(X):
+    """Return number, names and dtype of the columns of a Dask array or DataFrame.
+
+    Returns
+    -------
+    n_features : int
+
+    names : list of str, or None
+
+    dtype : dtype
+        float32 where all columns are, otherwise float64.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"The 'X' parameter must be a Dask collection of two dimensions, got {X.ndim}."
+        )
+    names = list(X.columns) if hasattr(X, "columns") else []
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    dtypes = list(X.dtypes) if names else [X.dtype]
+    single = all(dtype == np.float32 for dtype in dtypes)
+    return X.shape[1], names if named else None, np.float32 if single else np.float64
+
+
+def sum_dask(plan, X, y, groups):
+    """Return exact sums, **without noise**, over the rows of a Dask collection.
+
+    Parameters
+    ----------
+    plan : SummationPlan
+
+    X : Dask array or DataFrame
+        Private rows.
+
+    y, groups : Dask array or Series of the same chunks
+        Their classes and, or None, their persons. All rows of a person are in one chunk.
+
+    Returns
+    -------
+    sums : ExactSums
+        By the scheduler that Dask is set to use.
+
+    Raises
+    ------
+    ValueError
+        When these are no Dask collections, or their chunks differ.
+    """
+    given = {"X": X, "y": y} if groups is None else {"X": X, "y": y, "groups": groups}
+    for name, collection in given.items():
+        if not is_dask(collection):
+            raise ValueError(
+                f"The {name!r} parameter must be a Dask array, DataFrame or Series (they need "
+                "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
+                f"{type(collection).__name__}. Rows in memory are for fit or add."
+            )
+    import dask
+
+    parts = [_blocks(collection) for collection in given.values()]
+    if len({len(blocks) for blocks in parts}) > 1:
+        raise ValueError(
+            "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
+            "them alike."
+        )
+    # One node of the graph, which all chunks refer to.
+    plan = dask.delayed(plan, traverse=False, pure=False)
+    chunk = dask.delayed(_chunk_sums, pure=False)
+    sums = [chunk(plan, *blocks) for blocks in zip(*parts, strict=True)]
+    join = dask.delayed(_add, pure=False)
+    while len(sums) > 1:
+        sums = [join(sums[i : i + 2]) for i in range(0, len(sums), 2)]
+    return ExactSums(*dask.compute(sums[0])[0])
+
+
+def _blocks(collection):
+    """Return the chunks of rows, in order."""
+    if hasattr(collection, "rechunk") and collection.ndim == 2:
+        collection = collection.rechunk({1: -1})
+    return list(np.ravel(collection.to_delayed()))
+
+
+def _chunk_sums(plan, X, y, groups=None):
+    given = (X, y) if groups is None else (X, y, groups)
+    indices = [rows.index for rows in given if hasattr(rows, "iloc")]
+    same = all(index.equals(indices[0]) for index in indices)
+    if len({len(rows) for rows in given}) > 1 or not same:
+        raise ValueError(
+            "The Dask collections X, y and groups have chunks of other rows at the same place. "
+            "Take all of them from one DataFrame, or repartition or rechunk them alike."
+        )
+    return _parts(plan.sums(*given))
+
+
+def _add(parts):
+    return _parts(reduce(add, (ExactSums(*part) for part in parts)))
+
+
+def _parts(sums):
+    """Return the arrays of exact sums, which themselves refuse to leave a process."""
+    return [getattr(sums, field.name) for field in fields(ExactSums)]

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, clone
@@ -32,9 +31,9 @@ from skdp.source._perturbation import (
     warn_of_unstated_range,
 )
 from skdp.source._private_fit import (
-    charge,
     default_settings,
     kept_ledger,
+    opened_ledger,
     sealed,
     warnings_at_the_end,
 )
@@ -343,7 +342,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             schema = None if columns is None else columns.schema
             response = make_response(self.label_noise, schema)
             check_scale(noise, X)
-            charge(self, partial(_guarantee_before, noise, response, X, y, schema))
+            ledger = opened_ledger(self.ledger)
+            if ledger is not None:
+                ledger.spend(_guarantee_before(noise, response, X, y, schema), type(self).__name__)
             with warnings_at_the_end():
                 labels = perturb_labels(response, y)
                 needed = self.parts != "papers"

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
@@ -11,43 +11,28 @@ from sklearn.base import clone
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
-from skdp.source._accumulator import (
-    StatisticsAccumulator,
-    announced_columns,
-    is_dask,
-    sum_dask,
-)
-from skdp.source._linear_model import LinearModel, Model, is_narrow
-from skdp.source._mixtures_model import MixturesModel
+from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._private_fit import (
-    charge,
     default_settings,
     kept_ledger,
+    opened_ledger,
     sealed,
     warnings_at_the_end,
 )
 from skdp.source._private_rows import (
-    PublicColumns,
-    SummationPlan,
+    MODELS,
     SummedRows,
-    check_kind,
-    check_labels,
-    class_list,
-    encoded_columns,
-    read_numbers,
+    announced_columns,
+    is_dask,
+    one_pass_plan,
+    read_private_rows,
 )
-from skdp.source._regression_model import RegressionModel
-from skdp.tabular import Schema, TabularEncoder, encode_table
+from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
-MODELS: dict[str, Model] = {
-    "linear": LinearModel(),
-    "mixtures": MixturesModel(),
-    "regression": RegressionModel(),
-}
 _UNITS = {"record": "labelled record", "group": "group"}
 _COVERED = {
     "record": "whole records: all features of a row and its label, and whether it is there at all",
@@ -267,10 +252,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
         self._validate_params()  # whatever scikit-learn is configured to skip
         with default_settings():
-            if is_dask(X):
-                plan = self._one_pass_plan(*announced_columns(X))
-                return self._release(plan, SummedRows(sum_dask(plan, X, y, groups)))
-            return self._release(*self._read(X, y, groups))
+            return self._release(*read_private_rows(self, X, y, groups))
 
     def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
@@ -300,11 +282,11 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self._validate_params()
         with default_settings():
             if is_dask(X):
-                plan = self._one_pass_plan(*announced_columns(X))
+                plan = one_pass_plan(self, *announced_columns(X))
             elif isinstance(X, StatisticsAccumulator):
                 plan = self._plan_of(X)
             else:
-                plan, _ = clone(self)._read(X, y, groups)
+                plan, _ = read_private_rows(clone(self), X, y, groups)
             return self._guarantee(plan, self._queries(plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
@@ -334,7 +316,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             more than one pass over the rows.
         """
         self._validate_params()
-        return StatisticsAccumulator(self._one_pass_plan(n_features, feature_names, dtype))
+        return StatisticsAccumulator(one_pass_plan(self, n_features, feature_names, dtype))
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_accumulated(self, accumulator):
@@ -364,39 +346,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             plan = self._plan_of(accumulator)
             return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
 
-    def _read(self, X, y, groups):
-        """Return what is public about the rows, and these as numbers with their classes."""
-        if self.encoder is not None:
-            columns = self._encoded_columns(X)
-            X = encode_table(columns.schema, X)
-        else:
-            X = read_numbers(self, X)
-            names = getattr(self, "feature_names_in_", None)
-            columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
-        labels = check_labels(y, X)
-        plan = self._plan(columns, labels)
-        check_kind(y, plan.classes)
-        return plan, plan.label(X, labels, groups)
-
-    def _plan(self, columns, y):
-        """Return what is public about rows of these columns."""
-        classes = class_list(self.classes, columns.schema, y)
-        auto = "linear" if is_narrow(columns) else "mixtures"
-        model = MODELS[auto if self.model == "auto" else self.model]
-        grid = model.grid(columns, self.radius)
-        return SummationPlan(columns, classes, grid, self.privacy_unit == "group", model)
-
-    def _one_pass_plan(self, n_features, names, dtype):
-        """Return what is public about rows of which none has been seen, and none is kept."""
-        plan = self._plan(self._announced(n_features, names, dtype), None)
-        if not plan.model.one_pass:
-            raise ValueError(
-                "The 'model' parameter of DPStatisticsSource is one that needs several passes "
-                "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
-                "in memory or in a numpy.memmap."
-            )
-        return plan
-
     def _plan_of(self, accumulator):
         """Return the plan of an accumulator that was made for this source."""
         if not isinstance(accumulator, StatisticsAccumulator):
@@ -406,43 +355,13 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 "accumulator(), and add rows to it; rows themselves are for fit."
             )
         known = accumulator.plan.columns
-        plan = self._one_pass_plan(known.n_inputs, known.input_names, known.dtype)
+        plan = one_pass_plan(self, known.n_inputs, known.input_names, known.dtype)
         if not plan.is_same(accumulator.plan):
             raise ValueError(
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
             )
         return plan
-
-    def _encoded_columns(self, X):
-        """Return the columns that the encoder makes of X; without a schema X says how many."""
-        numbers = all(np.ndim(end) == 0 for end in self.bounds)
-        if not numbers or list(self.bounds) != [0, 1]:
-            raise ValueError(
-                f"The 'bounds' parameter of DPStatisticsSource is {self.bounds!r:.100} beside an "
-                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
-            )
-        return encoded_columns(self.encoder, X)
-
-    def _announced(self, n_features, names, dtype):
-        """Return what is public about columns of which no row has been seen."""
-        if self.encoder is not None:
-            return self._encoded_columns(None)
-        if names is None and n_features is None:
-            raise ValueError(
-                "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
-                "'feature_names': no row has been seen yet."
-            )
-        names = None if names is None else np.array(list(names), dtype=object)
-        n_features = len(names) if n_features is None else n_features
-        whole = isinstance(n_features, Integral) and int(n_features) > 0
-        if not whole or (names is not None and len(names) != n_features):
-            raise ValueError(
-                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
-                "number above 0, that of 'feature_names' where these are given, got "
-                f"{n_features!r}."
-            )
-        return PublicColumns.of_array(n_features, self.bounds, names, dtype)
 
     def _queries(self, plan):
         if self.delta > _LARGEST_DELTA:
@@ -459,13 +378,14 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     def _release(self, plan, rows):
         """Charge the ledger, learn by noisy queries, and make the release."""
-        queries, columns = self._queries(plan), plan.columns
-        guarantee = self._guarantee(plan, queries)
+        columns, queries = plan.columns, self._queries(plan)
+        ledger, guarantee = opened_ledger(self.ledger), self._guarantee(plan, queries)
         warn_of_no_noise(self, self.epsilon)
         self.n_features_in_ = columns.n_inputs
         if columns.input_names is not None:
             self.feature_names_in_ = columns.input_names
-        charge(self, lambda: guarantee)
+        if ledger is not None:
+            ledger.spend(guarantee, type(self).__name__)
         with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
             release = Release(
                 classes=plan.classes,
