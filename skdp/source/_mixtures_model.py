@@ -75,10 +75,10 @@ class MixturesModel(PrincipalModel):
             ("step", components, N_STEPS),
             ("component", components, 1),
         ):
-            asked = {"counts": (1, WEIGHT_GRID), "sums": (n_directions, GRID)}
+            answers = {"counts": (1, WEIGHT_GRID), "sums": (n_directions, GRID)}
             if name != "step":
-                asked["second moments"] = (products, GRID**2)
-            for what, (numbers, sensitivity) in asked.items():
+                answers["second moments"] = (products, GRID**2)
+            for what, (numbers, sensitivity) in answers.items():
                 query = f"{name} {what}"
                 shares[query] = Share(self.fractions[query], groups * numbers, sensitivity, uses)
         return shares

@@ -381,6 +381,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             it will guarantee.
         """
         self._validate_params()
+        warn_of_unstated_range(self)
         with default_settings():
             noise = make_noise(self)
             X, y, columns = clone(self)._read(X, y)

@@ -287,6 +287,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 plan = self._plan_of(X)
             else:
                 plan, _ = read_private_rows(clone(self), X, y, groups)
+            warn_of_no_noise(self, self.epsilon)
             return self._guarantee(plan, self._queries(plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
