@@ -206,7 +206,7 @@ class BasisFunctions(Part):
             yield rows, self._encode(X[rows], places)
 
     def _encode(self, X, places):
-        """Return the functions of a few rows; ``places`` has their numbers and columns by order."""
+        """Return functions of a few rows; ``places`` has their numbers and columns by order."""
         Z = np.empty((len(X), len(self.column)))
         for order, here, columns in places:
             low, high = self.low[here], self.high[here]
