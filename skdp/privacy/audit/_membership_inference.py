@@ -288,11 +288,7 @@ def audit_membership(
     """
     _check_attacks(attacks, shadow_data)
     _check_model(model)
-    if isinstance(guarantee, str):
-        guarantee = _find_guarantee(model)
-    _check_guarantee(guarantee)
-    # A canary takes the place of another record.
-    guarantee = None if guarantee is None else guarantee.to_record().to_replace_one()
+    guarantee = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
     delta = 0.0 if guarantee is None else guarantee.delta
     X = stack_rows(members[0], others[0])
     y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
@@ -370,13 +366,17 @@ def _check_model(model):
         )
 
 
-def _check_guarantee(guarantee):
-    if guarantee is not None and guarantee.unit == "label":
+def _claim(guarantee):
+    """Return what is claimed for a record in whose place another one, such as a canary, comes."""
+    if guarantee is None:
+        return None
+    if guarantee.unit == "label":
         raise ValueError(
             "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
             "of features, by which these attacks tell records apart. Give guarantee=None, and "
             "audit the labels with audit_mechanism."
         )
+    return guarantee.to_record().to_replace_one()
 
 
 def _find_guarantee(model):
