@@ -20,9 +20,11 @@ _LAPLACE_CELLS = 2048
 # Cells of a Gaussian table, as wide: they would reach 32σ or more.
 _GAUSSIAN_CELLS = 8192
 # Standard deviations at which the last of these cells that are kept starts, or below by the width
-# of one: what lies beyond is never drawn, and has a probability below 2^-730 (see ``_CUT`` of the
-# Gaussian mechanism). Farther out probabilities would leave double precision.
+# of one: what lies beyond 32σ is never drawn. Farther out probabilities would leave double
+# precision.
 _GAUSSIAN_END = 33
+# What that has a probability of, at most: 2Φ(−32).
+GAUSSIAN_CUT = 2.0**-730
 # ε below which a cell of a staircase holds several steps and is as wide as one of a Laplace table.
 # With a cell for each step the table would end within 8 losses, most draws would go through it
 # several times, and the time that they take would tell how large they are

@@ -6,12 +6,10 @@ from math import exp, floor, inf, log, sqrt
 
 import numpy as np
 
-from skdp.noise._base import PRECISION
-from skdp.noise._distributions import GaussianDistribution
+from skdp.noise._distributions import GAUSSIAN_CUT, GaussianDistribution
+from skdp.noise._sampler import PRECISION
 from skdp.privacy import Mechanism, gaussian_sigma
 
-# Probability of the outputs beyond 32σ, for which the sampler's tables have no room: 2Φ(−32).
-_CUT = 2.0**-730
 # Least standard deviation in steps of the grid: where it is 2^12, δ exceeds that of continuous
 # noise by 3e-8 of it, for the answers are on the grid; larger noise by less ...
 _LEAST_STEPS = 2.0**12
@@ -216,7 +214,7 @@ def _distance(epsilon, delta, n_numbers):
 
 
 def _sampler_error(n_numbers):
-    return {"slack": n_numbers * PRECISION, "cut": n_numbers * _CUT}
+    return {"slack": n_numbers * PRECISION, "cut": n_numbers * GAUSSIAN_CUT}
 
 
 def _checked(deviation, name):

@@ -8,9 +8,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.noise._base import LEAST_EPSILON, PRECISION
-from skdp.noise._leaks import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
-from skdp.noise._sampler import AliasTable
+from skdp.noise._randomness import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
+from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._sklearn import Interval
 

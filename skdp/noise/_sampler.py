@@ -10,6 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# The logarithms of ratios of probabilities are kept to within this (argued at IntegerNoise, which
+# checks every cell). Noise lowers its ε by it, over 1 − δ to be on the safe side where there is a
+# point mass.
+PRECISION = 2.0**-30
+# Least ε of one element or label, a thousand times that: nothing of the data is left long before
+# (rule of thumb).
+LEAST_EPSILON = 1e-6
 # Random bits of one draw, and the binary digits of a table's weights.
 _BITS = 64
 # Outcome of a table that says: look into the next one.

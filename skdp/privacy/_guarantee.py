@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from math import expm1, inf
 from numbers import Real
 
 from skdp.privacy._composition import composed_delta, composed_epsilon
@@ -13,17 +14,17 @@ from skdp.privacy._mechanisms import (
     check_real,
     check_text,
 )
-from skdp.privacy._neighbours import (
-    RELATIONS,
-    UNITS,
-    WHOLE,
-    check_relation,
-    common_step,
-    describe_neighbours,
-    describe_replaced,
-    group_delta,
-    replaces_at_will,
-)
+
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+UNITS = ("element", "value", "record", "label", "labelled record", "group")
+RELATIONS = ("replace-one", "add/remove")
+# Units that hold all of a record, its label too, each with its name in a sentence. Only these can
+# be added or removed: what is left without one of the others is no data set.
+WHOLE = {
+    "labelled record": "one record (with its label)",
+    "group": "one group of rows (one person)",
+}
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -135,7 +136,7 @@ class PrivacyGuarantee:
         ends = {"open_low": True, "open_high": True}
         d = self.sensitivity
         if d is not None:
-            d = check_real("PrivacyGuarantee", "sensitivity", d, 0, float("inf"), **ends)
+            d = check_real("PrivacyGuarantee", "sensitivity", d, 0, inf, **ends)
         fields = {
             "mechanism": text("mechanism", self.mechanism),
             "mechanisms": _as_mechanisms(self.mechanisms),
@@ -148,7 +149,22 @@ class PrivacyGuarantee:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        check_relation(self.unit, self.relation, self.sensitivity)
+        if self.relation != "replace-one":
+            self._check_added_or_removed()
+
+    def _check_added_or_removed(self):
+        if self.unit not in WHOLE:
+            raise ValueError(
+                f"The 'relation' of PrivacyGuarantee is {self.relation!r} with "
+                f"unit={self.unit!r}, which can only be replaced. Use "
+                f"unit={' or unit='.join(map(repr, WHOLE))}."
+            )
+        if self.sensitivity is not None:
+            raise ValueError(
+                "The 'sensitivity' of PrivacyGuarantee must be None with "
+                f"relation={self.relation!r}, got {self.sensitivity:g}: what is added or removed "
+                "may have any values."
+            )
 
     @property
     def epsilon(self):
@@ -240,7 +256,7 @@ class PrivacyGuarantee:
         moving = self._repeat(k, name)
         if all(each.kind != "any" for each in self.mechanisms):
             return moving
-        delta = group_delta(self.epsilon, self.delta, k)
+        delta = _group_delta(self.epsilon, self.delta, k)
         return replace(self, mechanisms=(Mechanism("any", k * self.epsilon, delta),))
 
     def to_replace_one(self):
@@ -278,7 +294,7 @@ class PrivacyGuarantee:
         if self.relation == "replace-one":
             return self
         if self.gaussian_distance is None:
-            delta = group_delta(self.epsilon, self.delta, 2)
+            delta = _group_delta(self.epsilon, self.delta, 2)
             replaced = Mechanism("any", 2 * self.epsilon, delta)
         else:
             replaced = self.mechanisms[0].double()
@@ -308,7 +324,7 @@ class PrivacyGuarantee:
                 "about different neighbours and cannot be added. Bring both to "
                 "replace-one by to_replace_one()."
             )
-        at_will = replaces_at_will(self) or replaces_at_will(other)
+        at_will = self._replaces_at_will or other._replaces_at_will
         for name in ("unit",) if at_will else ("unit", "sensitivity", "n_features"):
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
@@ -323,8 +339,24 @@ class PrivacyGuarantee:
             mechanisms=self.mechanisms + other.mechanisms,
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
-            **common_step(self, other),
+            **self._common_step(other),
         )
+
+    @property
+    def _replaces_at_will(self):
+        """Whether it is about whole records that may become any others.
+
+        It then holds for neighbours of every smaller step too, and does not depend on how many
+        columns a record has.
+        """
+        return self.unit in WHOLE and self.sensitivity is None
+
+    def _common_step(self, other):
+        """Return how far a record may move where both hold, as fields of their sum."""
+        if self._replaces_at_will and other._replaces_at_will:
+            return {"sensitivity": None, "n_features": max(self.n_features, other.n_features)}
+        narrower = other if self._replaces_at_will else self
+        return {"sensitivity": narrower.sensitivity, "n_features": narrower.n_features}
 
     def epsilon_at(self, delta):
         """Return the least ε that holds at a given δ.
@@ -394,7 +426,21 @@ class PrivacyGuarantee:
     @property
     def neighbours(self):
         """The neighbouring relation, as a text."""
-        return describe_neighbours(self)
+        unit, d = self.unit, self.sensitivity
+        if self.relation == "add/remove":
+            return f"two data sets, one of which has {WHOLE[unit]} more"
+        if unit == "label":
+            return "two lists of labels that differ in one label"
+        if unit == "group":
+            return f"two data sets that differ in {WHOLE[unit]}, in its labels too"
+        where = unit if unit in {"element", "value"} else "record"
+        if d is None:
+            how = ", anywhere within the bounds"
+        else:
+            how = f"{'' if unit == 'element' else ', each element'} by at most {d:g}"
+        label = ", and in its label" if unit == "labelled record" else ""
+        what = "tables" if unit == "value" else "data matrices"
+        return f"two {what} that differ in one {where}{how}{label}"
 
     @property
     def _means(self):
@@ -415,8 +461,21 @@ class PrivacyGuarantee:
                 f"{self.n_features} elements of a row free to move {step} each\n"
             )
         if self.relation == "add/remove":
-            text += describe_replaced(self, self.to_replace_one())
+            replaced = self.to_replace_one()
+            text += (
+                f"  replaced:   ({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
+                "place of another\n"
+            )
         return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
+
+
+def _group_delta(epsilon, delta, k):
+    """Return δ of k changes one after the other: δ + e^ε δ + … + e^{(k − 1)ε} δ, at most 1."""
+    if delta == 0:
+        return 0.0
+    if k * epsilon > _MOST_EXPONENT:
+        return 1.0
+    return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
 
 
 def _is_number(value):

@@ -34,14 +34,14 @@ class PrivacyLedger:
     """Add up what several releases of the same data guarantee together.
 
     One ledger belongs to one data set. Pass releases through :meth:`release`, which refuses
-    before it perturbs, or enter guarantees by :meth:`spend`. Where some entries are about records
+    before it perturbs, or charge guarantees by :meth:`spend`. Where some entries are about records
     that are replaced and others about records that are added or removed, the total is about the
     former (:meth:`PrivacyGuarantee.to_replace_one`). Copying or cloning whatever
     holds a ledger hands on the same one, and other processes need a file to go on, which is all
     that a pickle holds: a budget cannot be copied.
 
-    A source that has a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``) enters
-    each of its fits by itself, and so does every clone of it that a search makes.
+    A source that has a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``)
+    charges each of its fits by itself, and so does every clone of it that a search makes.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class PrivacyLedger:
         return _sum(guarantee for _, guarantee in self.entries)
 
     def spend(self, guarantee, name=""):
-        """Enter a release.
+        """Charge a release.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class PrivacyLedger:
         Raises
         ------
         BudgetExceededError
-            When the total would exceed the budget; the release is not entered.
+            When the total would exceed the budget; the release is not charged.
 
         ValueError
             When it is about other neighbours than the entries are, or
@@ -252,9 +252,9 @@ class PrivacyLedger:
             return total
 
     def release(self, estimator, X, y=None, *, groups=None, name=""):
-        """Enter a release, and make it.
+        """Charge a release, and make it.
 
-        What the estimator will guarantee is asked for, and entered, before it is fitted, hence
+        What the estimator will guarantee is asked for, and charged, before it is fitted, hence
         before any noise is drawn. What fails afterwards stays spent: nobody can tell how much
         of the data had already been seen through it.
 
@@ -287,7 +287,7 @@ class PrivacyLedger:
         Raises
         ------
         BudgetExceededError
-            When the total would exceed the budget; nothing is entered and nothing perturbed.
+            When the total would exceed the budget; nothing is charged and nothing perturbed.
 
         ValueError
             When the estimator cannot say what it costs, has a ledger of its own, or as for
@@ -298,13 +298,13 @@ class PrivacyLedger:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
                 f"{type(estimator).__name__}, has no guarantee_for(X, y): it cannot say what it "
-                "costs before noise is drawn. Enter its guarantee by spend() before you fit it."
+                "costs before noise is drawn. Charge its guarantee by spend() before you fit it."
             )
         if getattr(estimator, "ledger", None) is not None:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
-                f"{type(estimator).__name__}, has a 'ledger' of its own, in which it enters each "
-                "fit: it would be entered twice. Call its fit, or leave that 'ledger' out."
+                f"{type(estimator).__name__}, has a 'ledger' of its own, to which it charges "
+                "each fit: it would be charged twice. Call its fit, or leave that 'ledger' out."
             )
         if isinstance(y, str):
             raise ValueError(

@@ -121,7 +121,7 @@ class Mechanism:
     def _sound_squared_distance(self):
         """Return the squared distance, which amounts to what is stated, and not to less."""
         epsilon, delta = self.epsilon, self.delta
-        if self.squared_distance is None:
+        if self.squared_distance is None or (delta == 0 and epsilon < inf):
             return self._stated_squared_distance()
         if epsilon == inf or delta == 1:
             return self.squared_distance
@@ -135,7 +135,8 @@ class Mechanism:
                 "The 'squared_distance' of Mechanism amounts to more than "
                 f"epsilon={epsilon:g} and delta={delta:g}. State what it amounts to."
             )
-        if delta == 0 or distance * (1 + _OVERSTATED) >= epsilon / sqrt(2 * log(1.25 / delta)):
+        classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
+        if distance * (1 + _OVERSTATED) >= classical:
             return self.squared_distance
         if epsilon <= composed_epsilon([self], delta) * (1 + _OVERSTATED):
             return self.squared_distance

@@ -22,7 +22,7 @@ _BLOCK_ELEMENTS = 2**15
 _INDICATOR_SCALE = 0.7
 # Variance of a column that is uniform over its bounds, in units of their squared difference.
 _UNIFORM_VARIANCE = 1 / 12
-# Values of a column between its bounds at which its terms are tabulated (rule of thumb).
+# Values of a column between its bounds at which its functions are tabulated (rule of thumb).
 GRID = (np.arange(256) + 0.5) / 256
 # Largest order of a cosine that a release may have.
 _LARGEST_ORDER = 1000
@@ -32,16 +32,17 @@ _LARGEST_ORDER = 1000
 class BasisFunctions(Part):
     """Public functions of single columns: linear ones and cosines.
 
-    Term t of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for order 1,
-    and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to 2^-16.
+    Each function of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for
+    order 1, and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to
+    2^-16.
 
     Attributes
     ----------
     column : ndarray of shape (n_basis,)
-        Index of the column that each term is a function of.
+        Index of the column that each is a function of.
 
     order : ndarray of shape (n_basis,)
-        1 for a linear term, j for a cosine.
+        1 for a linear function, j for a cosine.
 
     centre, scale : ndarray of shape (n_basis,)
 
@@ -49,7 +50,7 @@ class BasisFunctions(Part):
         Public bounds of the column, low < high.
 
     variances : ndarray of shape (n_basis,)
-        Public guesses of the variance, which are expected squares too; no row has a say.
+        Public guesses of the variance, which are expected squares too; they depend on no row.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class BasisFunctions(Part):
 
     @classmethod
     def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=COSINE_ORDERS):
-        """Return a linear term of every column, and cosines of the numeric ones after them.
+        """Return a linear function of every column, and cosines of the numeric ones after them.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class BasisFunctions(Part):
             check_below(getattr(self, key), LARGEST_MEAN, f"{name}.{key}")
 
     def select(self, columns):
-        """Return the terms of some of the columns, numbered anew, and where they were.
+        """Return the functions of some of the columns, numbered anew, and where they were.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class BasisFunctions(Part):
             By order, and of one order by column.
 
         places : ndarray of shape (n_basis,)
-            Numbers of these terms here.
+            Numbers of these functions here.
         """
         new = np.full(max(self.column.max(), columns.max()) + 1, -1)
         new[columns] = np.arange(len(columns))
@@ -164,20 +165,20 @@ class BasisFunctions(Part):
 
     @property
     def linear(self):
-        """Return the indices of the linear terms, in the order of their columns."""
+        """Return the indices of the linear functions, in the order of their columns."""
         linear = np.flatnonzero(self.order == 1)
         return linear[np.argsort(self.column[linear])]
 
     @property
     def two_valued(self):
-        """Return the indices of terms of two values: their guess is a Bernoulli variance."""
+        """Return the indices of functions of two values: their guess is a Bernoulli variance."""
         ends = (self.centre - self.low) * (self.high - self.centre) * self.scale**2
         return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
 
     def numeric_tables(self):
-        """Yield the indices of the terms of each numeric column, the linear first, and a table.
+        """Yield indices of the functions of each numeric column, the linear first, and a table.
 
-        The table has the values of these terms at the places ``GRID`` between the bounds.
+        The table has the values of these functions at the places ``GRID`` between the bounds.
         """
         order = np.lexsort((self.order, self.column))
         starts = np.flatnonzero(np.diff(self.column[order], prepend=-1))
@@ -189,14 +190,14 @@ class BasisFunctions(Part):
                 yield at, table[:, at]
 
     def encode(self, X):
-        """Return the terms of rows, of shape (n_samples, n_basis)."""
+        """Return the functions of rows, of shape (n_samples, n_basis)."""
         Z = np.empty((len(X), len(self.column)))
         for rows, block in self.encode_blocks(X):
             Z[rows] = block
         return Z
 
     def encode_blocks(self, X):
-        """Yield slices of rows, and the terms of these, that stay in the cache of a core."""
+        """Yield slices of rows, and the functions of these, that stay in the cache of a core."""
         orders = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
         places = [(order, as_slice(at), as_slice(self.column[at])) for order, at in orders]
         n = max(_BLOCK_ELEMENTS // max(len(self.column), 1), 1)
@@ -205,7 +206,7 @@ class BasisFunctions(Part):
             yield rows, self._encode(X[rows], places)
 
     def _encode(self, X, places):
-        """Return the terms of a few rows; of each order, there are places of terms and columns."""
+        """Return functions of a few rows; ``places`` has their numbers and columns by order."""
         Z = np.empty((len(X), len(self.column)))
         for order, here, columns in places:
             low, high = self.low[here], self.high[here]

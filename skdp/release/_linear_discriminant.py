@@ -14,7 +14,7 @@ from skdp.release._posterior import positive_mean, posterior_weights, shrunk_cor
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
 _VARIANCE_SPREAD = 0.2
-# Least variance of a term, in units of its public guess: what a constant column has.
+# Least variance of a basis function, in units of its public guess: what a constant column has.
 _LEAST_VARIANCE = 1e-4
 # What the full model counts for in the average of three. On six tables at ε = 1 the AUC is .7588
 # with two and .7581 with one; of the full model alone .7591, but .004 less on one table.
@@ -35,7 +35,7 @@ _LEAST_COLUMN_MEAN = 0.02
 _LEAST_COLUMN_VARIANCE = 2e-3
 _MOST_COLUMN_VARIANCE = 0.95
 # Shape of the gamma distribution of squared norms: their standard deviation is a third of their
-# mean, as that of some twenty terms; rule of thumb.
+# mean, as that of some twenty basis functions; rule of thumb.
 _NORM_SHAPE = 10.0
 # Prior standard deviation of the mean of c², in units of its guess (rule of thumb).
 _CLIPPING_SPREAD = 0.2
@@ -55,9 +55,9 @@ def linear_scores(statistics, basis):
     """Return linear log-posteriors of the classes from noisy sums over rows.
 
     The direction of a class against the other is the average of three of unit variance: the
-    posterior mean of the linear discriminant (counted twice), that with uncorrelated terms, and
-    that of the linear terms alone. Along it, the posterior mean of the difference, variances of
-    each class and the noisy frequencies give slope and intercept, see
+    posterior mean of the linear discriminant (counted twice), that without correlations, and
+    that of the linear functions alone. Along it, the posterior mean of the difference, variances
+    of each class and the noisy frequencies give slope and intercept, see
     :func:`calibrated_log_odds`. Of more than two classes, each against the rest, it is the
     average of the first and the last, as they are.
 
@@ -178,12 +178,12 @@ def _within_covariance(statistics, population, guesses):
     return covariance, np.where(off, errors * shrinkage, np.diag(remaining))
 
 
-def _weights(population, covariance, errors, basis, c):
-    """Return weights for a class against the rest, 0 for terms left out, and the log-evidence."""
-    chosen = np.ix_(basis, basis)
-    w = np.zeros(len(basis))
-    w[basis], evidence = posterior_weights(
-        population.differences[c, basis],
+def _weights(population, covariance, errors, included, c):
+    """Return weights for a class against the rest, 0 for what is excluded, and log-evidence."""
+    chosen = np.ix_(included, included)
+    w = np.zeros(len(included))
+    w[included], evidence = posterior_weights(
+        population.differences[c, included],
         covariance[chosen],
         errors[chosen],
         population.noise[c][chosen],
@@ -203,15 +203,15 @@ class _Solution:
 
 
 def _several_classes(population, covariance, errors, linear):
-    """Return scores whose weights are the mean of those of all terms and of the linear ones.
+    """Return scores whose weights are the mean of those of all functions and of the linear ones.
 
-    Classes are compared, so that lengths count: uncorrelated terms, which have the wrong ones,
-    are left out.
+    Classes are compared, so that lengths count: the model without correlations, which has the
+    wrong ones, is left out.
     """
     classes = range(len(population.sizes))
     full, short = (
-        np.array([_weights(population, covariance, errors, basis, c)[0] for c in classes])
-        for basis in (np.ones_like(linear), linear)
+        np.array([_weights(population, covariance, errors, included, c)[0] for c in classes])
+        for included in (np.ones_like(linear), linear)
     )
     pi = population.frequencies[:, None]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
@@ -225,7 +225,7 @@ def _several_classes(population, covariance, errors, linear):
 def _direction(population, covariance, errors, linear):
     """Return a direction of unit variance, and the posterior mean of how two classes differ.
 
-    The direction is the average of three models, the difference that of those of all terms, by
+    The direction is the average of three models, the difference that of those of all functions, by
     their evidence.
     """
     everything = np.ones_like(linear)
@@ -321,7 +321,7 @@ def square_before_clipping(clipped, radius, expected):
 
 
 def constant_form(basis):
-    r"""Return a quadratic form of the terms that is the same for every row, nearly.
+    r"""Return a quadratic form of basis functions that is the same for every row, nearly.
 
     Of one of two values and of the indicators of a category, the sum of squares is the same
     whatever the value. Of a numeric column, a combination of squares and products of its linear
@@ -489,8 +489,8 @@ def calibrated_log_odds(separation, variance, unequal, frequency):
 def variance_difference(basis, weights, middle, difference, variances):
     """Return by how much the variance of a score differs between two classes.
 
-    A class has means of all terms of a column, which say how its values spread: the square of
-    what the column adds to the score is regressed on its terms, by a beta distribution with the
+    A class has means of all functions of a column, which say how its values spread: the square of
+    what the column adds to the score is regressed on these, by a beta distribution with the
     mean and variance of the column. Covariances of different columns are taken to be the same
     in both classes, and so are variances of numeric columns without cosines.
 
@@ -534,7 +534,7 @@ def variance_difference(basis, weights, middle, difference, variances):
 
 
 def _density(values, mean, variance):
-    """Return probabilities of the values of a linear term, of a beta distribution."""
+    """Return probabilities of the values of a linear function, of a beta distribution."""
     low, high = values[0], values[-1]
     mean = np.clip((mean - low) / (high - low), _LEAST_COLUMN_MEAN, 1 - _LEAST_COLUMN_MEAN)
     most = mean * (1 - mean)
@@ -546,7 +546,7 @@ def _density(values, mean, variance):
 
 
 def _regression(values, target, density):
-    """Return the slopes of the regression of a function of a column on its terms."""
+    """Return the slopes of the regression of some function of a column on its basis functions."""
     root = np.sqrt(density)
     centred = root[:, None] * (values - density @ values)
     return np.linalg.lstsq(centred, root * (target - density @ target), rcond=None)[0]

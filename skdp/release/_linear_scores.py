@@ -36,7 +36,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class LinearScores(Part):
-    """Log-posteriors that are linear in terms of the columns.
+    """Log-posteriors that are linear in functions of the columns.
 
     Attributes
     ----------
@@ -182,11 +182,11 @@ def restrict_linear(linear, moments, columns):
     :math:`μ_{c,M} - A μ_{c,R}` and of its mean over the classes: two classes have their midpoint.
     The separation d' of two classes lessens: d'² loses the share of the variance of the difference
     of their scores that R leaves unexplained. W is known of the columns only, hence for linear
-    terms; other terms of M are put where normal columns have them on average.
+    functions; other functions of M are put where normal columns have them on average.
 
     On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the
-    AUC is .8959 and .8015 so; .8934 and .7983 if their terms are left out; .8965 and .8014 if the
-    scores are learned again from noisy second moments of all terms, which no release has. See
+    AUC is .8959 and .8015 so; .8934 and .7983 if these functions are left out; .8965 and .8014 if
+    scores are learned again from noisy second moments of all functions, which no release has. See
     :func:`regress` for the noise in W: with the plain inverse of a W that was made positive
     definite it is .8954 and .7954.
 
@@ -300,12 +300,12 @@ def regress(covariance, left, gone, noise, n_rows):
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What is known of the linear terms of all columns, or of these where scores have no terms.
+    """What is known of linear functions of all columns, or of these where scores have no basis.
 
     Attributes
     ----------
     places : ndarray of shape (n_columns,)
-        Of these terms among all.
+        Of these functions among all.
 
     means : ndarray of shape (n_classes, n_columns)
 

@@ -119,7 +119,7 @@ def measure_moments(statistics, grid, shrinkage=1.0):
     Returns
     -------
     moments : Moments
-        Of the columns, not of their nonlinear terms.
+        Of the columns, not of nonlinear functions of them.
     """
     linear = grid.basis.linear
     unclipped = grid.basis.scale[linear]

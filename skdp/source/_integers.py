@@ -204,7 +204,7 @@ class RowGrid:
         return Q
 
     def is_same(self, other):
-        """Return whether another grid has the same terms, centre and radius."""
+        """Return whether another grid has the same basis functions, centre and radius."""
         names = [field.name for field in fields(BasisFunctions)]
         same = all(
             np.array_equal(getattr(self.basis, name), getattr(other.basis, name)) for name in names
@@ -212,7 +212,7 @@ class RowGrid:
         return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
 
     def to_features(self, Z):
-        """Return rows z around the centre as features, where each term is linear in its own."""
+        """Return rows z around the centre as features, of which each function is linear."""
         return self.basis.centre + (Z + self.centre) / self.basis.scale
 
     def at(self, centre, radius):
@@ -241,7 +241,7 @@ class ExactSums:
 
     One row adds at most ``ROW`` to the counts, a vector of norm 2^16 to the sums of its class and
     a matrix of norm 4^16 to the second moment; so do all rows of one person together, where rows
-    are weighed. Adding two of these gives those of both sets of rows.
+    are weighted. Adding two of these gives those of both sets of rows.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class ExactSums:
         Of all classes, in steps (R/2^16)².
 
     persons : frozenset, default=frozenset()
-        Whose rows were summed, where they were weighed so that all rows of one person together
+        Whose rows were summed, where they were weighted so that all rows of one person together
         count as one. Empty where each row is a record of its own.
     """
 
@@ -289,8 +289,8 @@ class ExactSums:
         sizes : ndarray of shape (n_samples,) or None, default=None
             Rows of the person whose row this is; each counts by one over it.
         """
-        firsts, rows = weighed(Q, sizes)
-        seconds = _weighed_by_root(Q, sizes)
+        firsts, rows = divided(Q, sizes)
+        seconds = _divided_by_root(Q, sizes)
         indicators = np.zeros((len(Q), n_classes))
         indicators[np.arange(len(Q)), class_indices] = 1.0
         return cls(
@@ -335,8 +335,8 @@ def refuse_shared_persons(some, others):
         )
 
 
-def weighed(Q, sizes):
-    """Return rows for sums, and counts in steps of ``ROW``, each weighed towards zero.
+def divided(Q, sizes):
+    """Return rows for sums, and counts in steps of ``ROW``, each divided, towards zero.
 
     Of k rows of norm 1, those divided by k add up to a norm of at most 1.
 
@@ -354,7 +354,7 @@ def weighed(Q, sizes):
     return np.trunc(Q / sizes[:, np.newaxis]), np.trunc(ROW / sizes)
 
 
-def _weighed_by_root(Q, sizes):
+def _divided_by_root(Q, sizes):
     """Return rows for second moments: of k rows of norm 1, the squares of those divided by √k."""
     if sizes is None:
         return Q

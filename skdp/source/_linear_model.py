@@ -59,7 +59,7 @@ class Model(ABC):
 
         Parameters
         ----------
-        rows : PrivateRows
+        rows : PrivateRows or, where one pass is enough, SummedRows
 
         grid : RowGrid
 
@@ -71,13 +71,9 @@ class Model(ABC):
             Fields of :class:`Release` by name.
         """
 
-    def from_sums(self, sums, grid, queries):
-        """Return the parts of a release of :class:`ExactSums`, where one pass is enough."""
-        raise NotImplementedError
-
 
 class LinearModel(Model):
-    """Moments, and linear scores of public terms of the columns, in one pass over the rows."""
+    """Moments, and linear scores of public basis functions of the columns, in one pass."""
 
     one_pass = True
     # Of the radius that bounds each row: the root of its expected square, times this. On six
@@ -103,10 +99,7 @@ class LinearModel(Model):
         return shares_of_sums(fractions, n_classes, n_basis)
 
     def learn(self, rows, grid, queries):
-        return self.from_sums(rows.sums(grid), grid, queries)
-
-    def from_sums(self, sums, grid, queries):
-        statistics = perturb_sums(sums, grid, queries)
+        statistics = perturb_sums(rows.sums(grid), grid, queries)
         shrinkage, _ = clipping_effect(statistics, grid.basis, statistics.row_counts.sum())
         return {
             "moments": measure_moments(statistics, grid, shrinkage),

@@ -59,12 +59,12 @@ class MixturesModel(PrincipalModel):
         "lengths": 0.01,
         "class counts": 0.01,
         "class sums": 0.05,
-        "class seconds": 0.19,
+        "class second moments": 0.19,
         "step counts": 0.01,
         "step sums": 0.05,
         "component counts": 0.01,
         "component sums": 0.08,
-        "component seconds": 0.41,
+        "component second moments": 0.41,
     }
 
     def _shares_in_directions(self, n_classes, n_directions):
@@ -75,10 +75,10 @@ class MixturesModel(PrincipalModel):
             ("step", components, N_STEPS),
             ("component", components, 1),
         ):
-            asked = {"counts": (1, WEIGHT_GRID), "sums": (n_directions, GRID)}
+            answers = {"counts": (1, WEIGHT_GRID), "sums": (n_directions, GRID)}
             if name != "step":
-                asked["seconds"] = (products, GRID**2)
-            for what, (numbers, sensitivity) in asked.items():
+                answers["second moments"] = (products, GRID**2)
+            for what, (numbers, sensitivity) in answers.items():
                 query = f"{name} {what}"
                 shares[query] = Share(self.fractions[query], groups * numbers, sensitivity, uses)
         return shares
@@ -92,10 +92,10 @@ class MixturesModel(PrincipalModel):
 def lloyd_mixtures(whitened, subspace, n_classes, queries):
     """Return a mixture of normal distributions for each class.
 
-    First every class is one normal distribution. Its covariance is drawn towards that of all
+    First every class is one normal distribution. Its covariance is shrunk towards that of all
     classes. Then rows are assigned to the most likely component of their class, and the
     components' counts and sums are released; at the end also their second moments, which are
-    drawn towards the covariance of their class. Spends the shares "class ...", "step ..." and
+    shrunk towards the covariance of their class. Spends the shares "class ...", "step ..." and
     "component ...".
 
     Parameters
@@ -117,9 +117,9 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
     labels = whitened.class_indices
     classes = noisy_statistics(whitened, labels, n_classes, queries, "class")
     means = classes.means
-    spread = classes.seconds / classes.counts[:, np.newaxis, np.newaxis] - _outer(means)
+    spread = classes.second_moments / classes.counts[:, np.newaxis, np.newaxis] - _outer(means)
     covariances = pooled_covariances(spread, classes.counts, classes.deviation)
-    final = queries.deviation("component seconds", 1.0)
+    final = queries.deviation("component second moments", 1.0)
     n_components = _numbers_of_components(covariances, classes.counts, final)
     indices = np.repeat(np.arange(n_classes), n_components)
     # They start anywhere, and always the same: no secret, and no luck.
@@ -137,7 +137,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
             len(indices),
             queries,
             "component" if last else "step",
-            with_seconds=last,
+            with_second_moments=last,
         )
         within = _within(classes, here, indices, last)
         mixtures = _mixtures(indices, here, within, last)
@@ -214,25 +214,25 @@ def _outer(means):
 
 
 def _within(classes, components, indices, last):
-    """Return covariances within the components of each class, drawn towards their average.
+    """Return covariances within the components of each class, shrunk towards their average.
 
-    At last, second moments of the class come from both releases, weighed by their precisions.
+    At last, second moments of the class come from both releases, weighted by their precisions.
     """
     K, numbers = len(classes.counts), np.bincount(indices)
     variances = np.full(K, classes.deviation**2)
-    seconds, within = classes.seconds, np.empty_like(classes.seconds)
+    second_moments, within = classes.second_moments, np.empty_like(classes.second_moments)
     if last:
-        total = np.array([components.seconds[indices == c].sum(axis=0) for c in range(K)])
+        total = np.array([components.second_moments[indices == c].sum(axis=0) for c in range(K)])
         own = numbers * components.deviation**2
         weight = own / np.maximum(own + variances, np.finfo(np.float64).tiny)
-        seconds = weight[:, np.newaxis, np.newaxis] * seconds
-        seconds = seconds + (1 - weight)[:, np.newaxis, np.newaxis] * total
+        second_moments = weight[:, np.newaxis, np.newaxis] * second_moments
+        second_moments = second_moments + (1 - weight)[:, np.newaxis, np.newaxis] * total
         variances = weight**2 * variances + (1 - weight) ** 2 * own
     for c in range(K):
         here = indices == c
         weights = components.counts[here] / components.counts[here].sum()
         between = (components.means[here].T * weights) @ components.means[here]
-        within[c] = seconds[c] / classes.counts[c] - between
+        within[c] = second_moments[c] / classes.counts[c] - between
     return pooled_covariances(within, classes.counts, np.sqrt(variances.mean()))
 
 
@@ -242,12 +242,14 @@ def _mixtures(indices, components, within, own):
     covariances = within[indices]
     if own and len(indices) > len(within):
         n = components.counts
-        spread = components.seconds / n[:, np.newaxis, np.newaxis] - _outer(components.means)
-        drawn_ones = [
-            drawn(S, base, components.deviation / size)
+        spread = components.second_moments / n[:, np.newaxis, np.newaxis] - _outer(
+            components.means
+        )
+        own = [
+            shrunk(S, base, components.deviation / size)
             for S, base, size in zip(spread, covariances, n, strict=True)
         ]
-        covariances = np.array(drawn_ones)
+        covariances = np.array(own)
     return Mixtures(indices, weights, components.means, covariances)
 
 
@@ -261,16 +263,17 @@ class GroupStatistics:
 
     sums : ndarray of shape (n_groups, n_directions)
 
-    seconds : ndarray of shape (n_groups, n_directions, n_directions)
+    second_moments : ndarray of shape (n_groups, n_directions, n_directions)
         Sums of rrᵀ.
 
     deviation : float
-        Standard deviation of the noise on the diagonals of ``seconds``; off them 1/√2 of it.
+        Standard deviation of the noise on the diagonals of ``second_moments``; off them, 1/√2
+        of it.
     """
 
     counts: np.ndarray
     sums: np.ndarray
-    seconds: np.ndarray
+    second_moments: np.ndarray
     deviation: float
 
     @property
@@ -279,10 +282,10 @@ class GroupStatistics:
         return self.sums / self.counts[:, np.newaxis]
 
 
-def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_seconds=True):
+def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_moments=True):
     """Return noisy statistics of groups of rows; each row is in one group.
 
-    Spends "... counts", "... sums" and, if second moments are asked for, "... seconds".
+    Spends "... counts", "... sums" and, if second moments are asked for, "... second moments".
 
     Parameters
     ----------
@@ -298,7 +301,7 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_seconds=
     name : str
         The first word of the queries.
 
-    with_seconds : bool, default=True
+    with_second_moments : bool, default=True
         Whether second moments are asked for.
 
     Returns
@@ -311,19 +314,19 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_seconds=
     counts = np.maximum(counts, max(1.0, 4 * queries.deviation(f"{name} counts", 1.0)))
     sums = queries.add(f"{name} sums", sums, GRID) / GRID
     d = sums.shape[1]
-    seconds, deviation = np.zeros((n_groups, d, d)), 0.0
-    if with_seconds:
+    second_moments, deviation = np.zeros((n_groups, d, d)), 0.0
+    if with_second_moments:
         rows, columns = np.triu_indices(d)
         scales = np.where(rows == columns, 1.0, np.sqrt(0.5))
-        exact = whitened.seconds(groups, n_groups)
-        packed = queries.add(f"{name} seconds", exact, GRID**2, scales) / GRID**2
-        seconds[:, rows, columns] = seconds[:, columns, rows] = packed
-        deviation = queries.deviation(f"{name} seconds", 1.0)
-    return GroupStatistics(counts, sums, seconds, deviation)
+        exact = whitened.second_moments(groups, n_groups)
+        packed = queries.add(f"{name} second moments", exact, GRID**2, scales) / GRID**2
+        second_moments[:, rows, columns] = second_moments[:, columns, rows] = packed
+        deviation = queries.deviation(f"{name} second moments", 1.0)
+    return GroupStatistics(counts, sums, second_moments, deviation)
 
 
 def pooled_covariances(covariances, counts, deviation):
-    """Return covariances drawn towards their average, as far as noise explains how they differ.
+    """Return covariances shrunk towards their average, as far as noise explains how they differ.
 
     Parameters
     ----------
@@ -342,7 +345,7 @@ def pooled_covariances(covariances, counts, deviation):
         pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), _PRECISION
     )
     return np.array(
-        [drawn(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]
+        [shrunk(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]
     )
 
 
@@ -356,8 +359,8 @@ def relative_noise(base, deviation):
     return 0.5 * deviation**2 * (inverses.sum() ** 2 + (inverses**2).sum())
 
 
-def drawn(covariance, base, deviation):
-    """Return a noisy covariance drawn linearly towards another one.
+def shrunk(covariance, base, deviation):
+    """Return a noisy covariance shrunk linearly towards another one.
 
     By the fraction of their squared distance that noise explains: in units of ``base``, the
     positive part of 1 − noise/distance of James and Stein (1961).

@@ -15,9 +15,9 @@ from skdp.source._integers import (
     IntegerMap,
     RowGrid,
     clipped,
+    divided,
     integer_weights,
     squared_norms,
-    weighed,
     weighted,
     weighted_roots,
 )
@@ -116,7 +116,7 @@ def estimate_location(rows, grid, queries):
     """
     total, count = np.zeros(grid.n_basis, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for Q, _, sizes in rows.chunks(grid):
-        firsts, weights = weighed(Q, sizes)
+        firsts, weights = divided(Q, sizes)
         total += firsts.sum(axis=0).astype(np.int64)
         count += weights.sum().astype(np.int64)
     n = max(queries.add("rows", count, ROW)[0] / ROW, 1.0)
@@ -167,7 +167,7 @@ class WhitenedRows:
         rows : PrivateRows
 
         grid : RowGrid
-            Of these rows; its terms are the features, in order.
+            Of these rows; its basis functions are the features, in order.
 
         subspace : Subspace
             Of the features, made of noisy statistics.
@@ -222,11 +222,11 @@ class WhitenedRows:
             sums += (indicator @ weighted(codes, weights)).astype(np.int64)
         return counts, sums
 
-    def seconds(self, groups, n_groups):
+    def second_moments(self, groups, n_groups):
         """Return sums of rrᵀ of groups, upper triangles by rows, int64, in multiples of 2⁻³²."""
         d = self.codes.shape[1]
         upper = np.triu_indices(d)
-        seconds = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
+        second_moments = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
             here = groups[start : start + len(codes)]
@@ -234,8 +234,8 @@ class WhitenedRows:
             rows = weighted_roots(codes, weights)
             for k in np.unique(here):
                 members = rows[here == k]
-                seconds[k] += (members.T @ members)[upper].astype(np.int64)
-        return seconds
+                second_moments[k] += (members.T @ members)[upper].astype(np.int64)
+        return second_moments
 
 
 def length_edges(n_directions):

@@ -68,31 +68,26 @@ def sealed(what):
         ) from None
 
 
-def charge(source, guarantee):
-    """Enter what a fit of a source will guarantee in the source's ledger, where it has one.
+def opened_ledger(ledger):
+    """Return the ledger of a source, in which each fit enters what it will guarantee.
 
     Parameters
     ----------
-    source : DPSource or DPStatisticsSource
-        Has ``ledger``: None, a PrivacyLedger, or the path of one that exists.
+    ledger : PrivacyLedger, str, path-like or None
+        The parameter of a source: a ledger, or the path of one that exists.
 
-    guarantee : callable
-        Returns the PrivacyGuarantee; asked only where there is a ledger.
+    Returns
+    -------
+    ledger : PrivacyLedger or None
 
     Raises
     ------
-    BudgetExceededError
-        When the budget does not allow it; nothing is entered.
-
     FileNotFoundError
         When there is no ledger at the path.
     """
-    ledger = source.ledger
-    if ledger is None:
-        return
-    if not isinstance(ledger, PrivacyLedger):
-        ledger = PrivacyLedger.open(ledger)
-    ledger.spend(guarantee(), type(source).__name__)
+    if ledger is None or isinstance(ledger, PrivacyLedger):
+        return ledger
+    return PrivacyLedger.open(ledger)
 
 
 def kept_ledger(ledger):

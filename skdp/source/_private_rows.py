@@ -1,20 +1,49 @@
-"""Private rows with their labels and persons: read, checked, and asked for chunk by chunk."""
+"""Private rows: what is public about them, and how they are read, labelled and summed."""
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass, fields, replace
 from functools import reduce
+from numbers import Integral, Real
 from operator import add
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
 
-from skdp.source._integers import ExactSums, chunk_rows
-from skdp.tabular import Vocabulary, canonical, encode_table, person_ids
+from skdp.privacy import PrivacyLeakWarning
+from skdp.release import BasisFunctions
+from skdp.source._integers import ExactSums, RowGrid, chunk_rows
+from skdp.source._linear_model import LinearModel, Model, is_narrow
+from skdp.source._mixtures_model import MixturesModel
+from skdp.source._private_fit import default_settings, sealed
+from skdp.source._regression_model import RegressionModel
+from skdp.tabular import (
+    Schema,
+    TabularEncoder,
+    Vocabulary,
+    ambiguity,
+    canonical,
+    encode_table,
+    fitted_encoder,
+    person_ids,
+)
+from skdp.utils._labels import natural_labels
 from skdp.utils._linalg import as_slice
 from skdp.utils._private_data import as_elements, check_table, validate_private_data
 from skdp.utils._warnings import warn
 
+MODELS: dict[str, Model] = {
+    "linear": LinearModel(),
+    "mixtures": MixturesModel(),
+    "regression": RegressionModel(),
+}
+# Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
+# (rule of thumb).
+_SMALLEST, _LARGEST = 1e-12, 1e12
+# Of the widest numbers that a release can hold.
+_BYTES = 8
 # What labels of a dtype are, where it cannot be text.
 _KINDS = {
     "b": "booleans",
@@ -26,6 +55,290 @@ _KINDS = {
 }
 # What is no person in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
+
+
+@dataclass(frozen=True)
+class PublicColumns:
+    """Columns of rows as they are summed, known without a look at any row.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_features,)
+        0 for a numeric column, 1 for one of two values, k ≥ 2 for one of k indicators.
+
+    bounds : ndarray of shape (2, n_features)
+
+    names : ndarray of shape (n_features,) or None
+
+    dtype : dtype
+        float32 or float64.
+
+    schema : Schema or None
+        By which a table was encoded.
+    """
+
+    sizes: np.ndarray
+    bounds: np.ndarray
+    names: np.ndarray | None
+    dtype: np.dtype
+    schema: Schema | None = None
+
+    @classmethod
+    def of_array(
+        cls, n_features, bounds, names=None, dtype=np.float64, owner="DPStatisticsSource"
+    ):
+        """Return numeric columns between public bounds; errors name the owner of the parameter.
+
+        Raises
+        ------
+        ValueError
+            When bounds are no finite pairs low < high.
+        """
+        try:
+            low, high = bounds
+            ends = [
+                np.broadcast_to(np.asarray(end, np.float64), n_features) for end in (low, high)
+            ]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The 'bounds' parameter of {owner} must be a pair (low, high) of "
+                f"numbers, or of one number for each of {n_features} features. Say what is "
+                "publicly known of the columns, such as bounds=(0, 255)."
+            ) from error
+        bounds = np.stack(ends)
+        widths = bounds[1] - bounds[0]
+        usual = widths.min() > _SMALLEST and np.abs(bounds).max() < _LARGEST
+        if not (np.isfinite(bounds).all() and usual):
+            raise ValueError(
+                f"The 'bounds' parameter of {owner} must be finite, low < high, of "
+                f"magnitudes below {_LARGEST:g} and widths above {_SMALLEST:g}, got widths from "
+                f"{widths.min():g} to {widths.max():g}. Leave out constant columns, and use units "
+                "in which the others are about 1."
+            )
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(
+                f"The 'dtype' parameter of DPStatisticsSource.accumulator must be float32 or "
+                f"float64, got {dtype}. Rows of other types become float64."
+            )
+        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
+
+    @classmethod
+    def of_encoder(cls, encoder):
+        """Return the columns that a fitted :class:`TabularEncoder` makes."""
+        names = encoder.get_feature_names_out()
+        bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
+        return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
+
+    @classmethod
+    def of_schema(cls, schema):
+        """Return the columns that an encoder of this schema will make."""
+        return cls.of_encoder(fitted_encoder(schema))
+
+    @property
+    def n_inputs(self):
+        """Return the number of columns before they are encoded."""
+        return self.n_features if self.schema is None else len(self.schema.columns)
+
+    @property
+    def input_names(self):
+        """Return the names of these, or None."""
+        return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
+
+    @property
+    def n_features(self):
+        """Return the number of columns."""
+        return len(self.sizes)
+
+    def basis(self, orders):
+        """Return public basis functions of the columns, with cosines of these orders."""
+        low, high = self.bounds
+        return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
+
+
+def encoded_columns(encoder, X=None):
+    """Return the columns that an encoder makes of a table.
+
+    Parameters
+    ----------
+    encoder : TabularEncoder, Schema, mapping, str or path-like
+        The ``encoder`` parameter of a source.
+
+    X : DataFrame or array-like of shape (n_samples, n_features) or None, default=None
+        Says how many columns there are, where the encoder has no schema.
+
+    Returns
+    -------
+    columns : PublicColumns
+    """
+    if not isinstance(encoder, TabularEncoder):
+        encoder = TabularEncoder(encoder)
+    if encoder.schema is None and X is not None:
+        return PublicColumns.of_encoder(clone(encoder).fit(X))
+    return PublicColumns.of_schema(encoder.schema)
+
+
+def class_list(given, schema, y):
+    """Return the list of classes.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_classes,) or None
+        By the owner.
+
+    schema : Schema or None
+        Which may list them.
+
+    y : ndarray of shape (n_samples,) or None
+        Labels; None where there are none yet.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        When fewer than two different classes are known.
+    """
+    if given is None and schema is not None:
+        given = schema.classes
+    if given is not None:
+        return _listed(given)
+    if y is None:
+        raise ValueError(
+            "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
+            "list the classes that may occur, such as classes=['ill', 'well']."
+        )
+    labels = y.tolist()
+    different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
+    # Of several spellings of a class, as "1" and "1.0", the first.
+    known = {canonical(label): label for label in different}
+    if None in known:
+        raise ValueError(
+            "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
+            "the classes in the 'classes' parameter: rows of no class of the list are left out."
+        )
+    check_classification_targets(natural_labels(y))
+    classes = np.array(sorted(known.values()))
+    if len(classes) < 2:
+        raise ValueError(
+            "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
+            "one class. List all that may occur in the 'classes' parameter."
+        )
+    warn(
+        "DPStatisticsSource(classes=None) takes the names of the classes from y, and releases "
+        "them: that each of them occurs is not protected. List those that may occur, known "
+        "without looking at the rows, in the 'classes' parameter.",
+        PrivacyLeakWarning,
+    )
+    return classes
+
+
+def _listed(given):
+    labels = list(given)
+    if not _alike(labels) or len(set(labels)) != len(labels):
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
+            f"numbers or all text, got {labels!r:.200}. None and NaN are none."
+        )
+    if len(labels) < 2:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
+            f"{labels!r:.200}."
+        )
+    fault = ambiguity(labels)
+    if fault is not None:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
+            "the list and in y."
+        )
+    return np.array(labels)
+
+
+def _alike(labels):
+    """Return whether labels are all text, or all real numbers that a release can hold.
+
+    An array of both would turn all into text, which no number in y equals.
+    """
+    if all(isinstance(label, str) for label in labels):
+        return True
+    if not all(isinstance(label, Real | np.bool_) for label in labels):
+        return False
+    numbers = np.array(labels)  # of objects, where one is too large
+    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
+    return stored and bool(np.isfinite(numbers).all())
+
+
+@dataclass(frozen=True, eq=False)
+class SummationPlan:
+    """A public way from rows, as they come, to exact sums.
+
+    Attributes
+    ----------
+    columns : PublicColumns
+
+    classes : ndarray of shape (n_classes,)
+
+    grid : RowGrid
+
+    by_group : bool
+        Whether persons are protected, not rows.
+
+    model : Model
+        What is learned of the sums.
+    """
+
+    columns: PublicColumns
+    classes: np.ndarray
+    grid: RowGrid
+    by_group: bool
+    model: Model
+
+    def sums(self, X, y, groups=None):
+        """Return exact sums over rows, **without noise**.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Private rows; there may be none.
+
+        y : array-like of shape (n_samples,)
+
+        groups : array-like of shape (n_samples,) or None, default=None
+
+        Returns
+        -------
+        sums : ExactSums
+
+        Raises
+        ------
+        ValueError
+            When they do not fit together, or have other columns.
+        """
+        with default_settings():
+            X = read_rows(self.columns, X)
+            labels = check_labels(y, X)
+            check_kind(y, self.classes)
+            rows = self.label(X, labels, groups)
+            with sealed("The exact sum over rows"):
+                return rows.sums(self.grid)
+
+    def label(self, X, y, groups):
+        """Return :class:`PrivateRows` of numbers and labels that were checked already."""
+        persons = check_groups(groups, len(y), self.by_group)
+        return PrivateRows.of_labels(X, y, self.classes, persons)
+
+    def is_same(self, other):
+        """Return whether sums by another plan may be added to sums by this one."""
+        same = all(map(np.array_equal, self._facts(), other._facts()))
+        return same and self.grid.is_same(other.grid)
+
+    def _facts(self):
+        columns = self.columns
+        schema = None if columns.schema is None else columns.schema.to_json()
+        names = None if columns.names is None else columns.names.tolist()
+        return columns.sizes, columns.bounds, names, schema, self.classes, self.by_group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +412,114 @@ class PrivateRows:
         return replace(reduce(add, parts, zero), persons=self.persons)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SummedRows:
+    """Rows of which nothing is left but their exact sums, for models that need one pass.
+
+    Attributes
+    ----------
+    exact : ExactSums
+        On the grid of a plan.
+    """
+
+    exact: ExactSums
+
+    def sums(self, grid):
+        """Return the sums; the grid is that of the plan by which the rows were summed."""
+        return self.exact
+
+
+def read_private_rows(source, X, y, groups):
+    """Return what is public about private rows, and these as numbers with their classes.
+
+    Parameters
+    ----------
+    source : DPStatisticsSource
+        Its parameters say what is public. Gets ``n_features_in_`` and ``feature_names_in_``.
+
+    X, y, groups
+        What it is fitted to.
+
+    Returns
+    -------
+    plan : SummationPlan
+
+    rows : PrivateRows, or SummedRows where X is a Dask collection
+
+    Raises
+    ------
+    ValueError
+        When they do not fit together, or are none that sums can be computed of.
+    """
+    if is_dask(X):
+        plan = one_pass_plan(source, *announced_columns(X))
+        return plan, SummedRows(sum_dask(plan, X, y, groups))
+    if source.encoder is not None:
+        columns = _encoded_columns(source, X)
+        X = encode_table(columns.schema, X)
+    else:
+        X = read_numbers(source, X)
+        names = getattr(source, "feature_names_in_", None)
+        columns = PublicColumns.of_array(X.shape[1], source.bounds, names, X.dtype)
+    labels = check_labels(y, X)
+    plan = _plan(source, columns, labels)
+    check_kind(y, plan.classes)
+    return plan, plan.label(X, labels, groups)
+
+
+def one_pass_plan(source, n_features, names, dtype):
+    """Return what is public about rows of which none has been seen, and none is kept."""
+    plan = _plan(source, _announced_columns(source, n_features, names, dtype), None)
+    if not plan.model.one_pass:
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is one that needs several passes "
+            "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
+            "in memory or in a numpy.memmap."
+        )
+    return plan
+
+
+def _plan(source, columns, y):
+    """Return what is public about rows of these columns."""
+    classes = class_list(source.classes, columns.schema, y)
+    auto = "linear" if is_narrow(columns) else "mixtures"
+    model = MODELS[auto if source.model == "auto" else source.model]
+    grid = model.grid(columns, source.radius)
+    return SummationPlan(columns, classes, grid, source.privacy_unit == "group", model)
+
+
+def _encoded_columns(source, X):
+    """Return the columns that the encoder makes of X; without a schema X says how many."""
+    numbers = all(np.ndim(end) == 0 for end in source.bounds)
+    if not numbers or list(source.bounds) != [0, 1]:
+        raise ValueError(
+            f"The 'bounds' parameter of DPStatisticsSource is {source.bounds!r:.100} beside an "
+            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+        )
+    return encoded_columns(source.encoder, X)
+
+
+def _announced_columns(source, n_features, names, dtype):
+    """Return what is public about columns of which no row has been seen."""
+    if source.encoder is not None:
+        return _encoded_columns(source, None)
+    if names is None and n_features is None:
+        raise ValueError(
+            "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
+            "'feature_names': no row has been seen yet."
+        )
+    names = None if names is None else np.array(list(names), dtype=object)
+    n_features = len(names) if n_features is None else n_features
+    whole = isinstance(n_features, Integral) and int(n_features) > 0
+    if not whole or (names is not None and len(names) != n_features):
+        raise ValueError(
+            "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+            "number above 0, that of 'feature_names' where these are given, got "
+            f"{n_features!r}."
+        )
+    return PublicColumns.of_array(n_features, source.bounds, names, dtype)
+
+
 def group_sizes(groups):
     """Return for each row the number of rows of its group, and the groups.
 
@@ -142,7 +563,7 @@ def read_rows(columns, X):
         When these are not the columns, or hold no finite numbers.
     """
     if columns.schema is not None:
-        return encode_rows(columns, X)
+        return encode_table(columns.schema, X)
     reader = BaseEstimator()
     X = read_numbers(reader, X, ensure_min_samples=0)
     names = getattr(reader, "feature_names_in_", None)
@@ -168,42 +589,6 @@ def read_numbers(estimator, X, **settings):
             f"{error}\nRows of a table that has text or missing values need the 'encoder' "
             "parameter: encoder=TabularEncoder(schema)."
         ) from None
-
-
-def encode_rows(columns, X):
-    """Return rows of a table as bounded numbers, by the schema of its columns."""
-    return encode_table(columns.schema, X)
-
-
-def label_rows(X, y, groups, classes, by_group):
-    """Return private rows with their classes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-
-    y : ndarray of shape (n_samples,)
-        From :func:`check_labels`.
-
-    groups : array-like of shape (n_samples,) or None
-        Whole numbers, or text.
-
-    classes : ndarray of shape (n_classes,)
-
-    by_group : bool
-        Whether persons are protected, not rows.
-
-    Returns
-    -------
-    rows : PrivateRows
-
-    Raises
-    ------
-    ValueError
-        When they do not fit together.
-    """
-    groups = check_groups(groups, len(y), by_group)
-    return PrivateRows.of_labels(X, y, classes, None if groups is None else person_ids(groups))
 
 
 def check_labels(y, X):
@@ -255,7 +640,7 @@ def check_kind(y, classes):
 
 
 def check_groups(groups, n_samples, by_group):
-    """Return groups; raise ValueError where they are lacking, or would have no effect."""
+    """Return ids of persons; raise ValueError where they are lacking, or would have no effect."""
     if by_group != (groups is not None):
         unit, but, remedy = (
             ("group", "no 'groups' were given", "Say there whose each row is")
@@ -274,7 +659,7 @@ def check_groups(groups, n_samples, by_group):
             "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
         )
     _check_persons(persons)
-    return persons
+    return person_ids(persons)
 
 
 def _check_persons(persons):
@@ -329,7 +714,7 @@ def read_table(columns, X, y, *, keep_all):
     ValueError
         When no label is a class of the schema, and rows of others are left out.
     """
-    rows = encode_rows(columns, X)
+    rows = encode_table(columns.schema, X)
     labels = check_labels(y, rows)
     if columns.schema.classes is None or keep_all:
         return rows, labels
@@ -342,3 +727,109 @@ def read_table(columns, X, y, *, keep_all):
             "alike: rows of other labels are left out."
         )
     return rows[indices >= 0], classes[indices[indices >= 0]]
+
+
+def is_dask(X):
+    """Return whether X is a Dask array or DataFrame, or a column of one."""
+    dask = sys.modules.get("dask")  # whoever has such a collection has imported it
+    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
+
+
+def announced_columns(X):
+    """Return number, names and dtype of the columns of a Dask array or DataFrame.
+
+    Returns
+    -------
+    n_features : int
+
+    names : list of str, or None
+
+    dtype : dtype
+        float32 where all columns are, otherwise float64.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"The 'X' parameter must be a Dask collection of two dimensions, got {X.ndim}."
+        )
+    names = list(X.columns) if hasattr(X, "columns") else []
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    dtypes = list(X.dtypes) if names else [X.dtype]
+    single = all(dtype == np.float32 for dtype in dtypes)
+    return X.shape[1], names if named else None, np.float32 if single else np.float64
+
+
+def sum_dask(plan, X, y, groups):
+    """Return exact sums, **without noise**, over the rows of a Dask collection.
+
+    Parameters
+    ----------
+    plan : SummationPlan
+
+    X : Dask array or DataFrame
+        Private rows.
+
+    y, groups : Dask array or Series of the same chunks
+        Their classes and, or None, their persons. All rows of a person are in one chunk.
+
+    Returns
+    -------
+    sums : ExactSums
+        By the scheduler that Dask is set to use.
+
+    Raises
+    ------
+    ValueError
+        When these are no Dask collections, or their chunks differ.
+    """
+    given = {"X": X, "y": y} if groups is None else {"X": X, "y": y, "groups": groups}
+    for name, collection in given.items():
+        if not is_dask(collection):
+            raise ValueError(
+                f"The {name!r} parameter must be a Dask array, DataFrame or Series (they need "
+                "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
+                f"{type(collection).__name__}. Rows in memory are for fit or add."
+            )
+    import dask
+
+    parts = [_blocks(collection) for collection in given.values()]
+    if len({len(blocks) for blocks in parts}) > 1:
+        raise ValueError(
+            "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
+            "them alike."
+        )
+    # One node of the graph, which all chunks refer to.
+    plan = dask.delayed(plan, traverse=False, pure=False)
+    chunk = dask.delayed(_chunk_sums, pure=False)
+    sums = [chunk(plan, *blocks) for blocks in zip(*parts, strict=True)]
+    join = dask.delayed(_add, pure=False)
+    while len(sums) > 1:
+        sums = [join(sums[i : i + 2]) for i in range(0, len(sums), 2)]
+    return ExactSums(*dask.compute(sums[0])[0])
+
+
+def _blocks(collection):
+    """Return the chunks of rows, in order."""
+    if hasattr(collection, "rechunk") and collection.ndim == 2:
+        collection = collection.rechunk({1: -1})
+    return list(np.ravel(collection.to_delayed()))
+
+
+def _chunk_sums(plan, X, y, groups=None):
+    given = (X, y) if groups is None else (X, y, groups)
+    indices = [rows.index for rows in given if hasattr(rows, "iloc")]
+    same = all(index.equals(indices[0]) for index in indices)
+    if len({len(rows) for rows in given}) > 1 or not same:
+        raise ValueError(
+            "The Dask collections X, y and groups have chunks of other rows at the same place. "
+            "Take all of them from one DataFrame, or repartition or rechunk them alike."
+        )
+    return _parts(plan.sums(*given))
+
+
+def _add(parts):
+    return _parts(reduce(add, (ExactSums(*part) for part in parts)))
+
+
+def _parts(sums):
+    """Return the arrays of exact sums, which themselves refuse to leave a process."""
+    return [getattr(sums, field.name) for field in fields(ExactSums)]

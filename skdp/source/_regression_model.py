@@ -209,7 +209,7 @@ def integer_residuals(scores, class_indices, weights):
 
 
 def _discriminant(means, covariance, frequencies):
-    """Return coefficients and intercepts of a linear discriminant, drawn towards zero."""
+    """Return coefficients and intercepts of a linear discriminant, shrunk towards zero."""
     ridge = _RIDGE * np.trace(covariance) / len(covariance)
     coefficients = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means.T).T
     intercepts = np.log(frequencies) - 0.5 * np.einsum("cj,cj->c", coefficients, means)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, clone
@@ -31,15 +30,20 @@ from skdp.source._perturbation import (
     perturb_rows,
     warn_of_unstated_range,
 )
-from skdp.source._plan import PublicColumns, encoded_columns
 from skdp.source._private_fit import (
-    charge,
     default_settings,
     kept_ledger,
+    opened_ledger,
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._private_rows import check_labels, read_numbers, read_table
+from skdp.source._private_rows import (
+    PublicColumns,
+    check_labels,
+    encoded_columns,
+    read_numbers,
+    read_table,
+)
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._private_data import PrivateParametersMixin
@@ -159,8 +163,10 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         Above 0, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
-        For k-means and held-out rows, never for the noise: a seed that others may guess must
-        not undo the guarantee. For reproducible noise pass a transformer with a seed of its own.
+        For what is learned of the noisy copy (k-means, held-out rows), **never for the noise**: a
+        seed here undoes no guarantee. The noise has a ``random_state`` of its own; for a
+        reproducible one pass a transformer as ``noise``. In :class:`DPStatisticsSource`, where
+        nothing else is random, ``random_state`` is that of the noise.
 
     Attributes
     ----------
@@ -336,7 +342,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             schema = None if columns is None else columns.schema
             response = make_response(self.label_noise, schema)
             check_scale(noise, X)
-            charge(self, partial(_stated, noise, response, X, y, schema))
+            ledger = opened_ledger(self.ledger)
+            if ledger is not None:
+                ledger.spend(_guarantee_before(noise, response, X, y, schema), type(self).__name__)
             with warnings_at_the_end():
                 labels = perturb_labels(response, y)
                 needed = self.parts != "papers"
@@ -373,12 +381,13 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             it will guarantee.
         """
         self._validate_params()
+        warn_of_unstated_range(self)
         with default_settings():
             noise = make_noise(self)
             X, y, columns = clone(self)._read(X, y)
             schema = None if columns is None else columns.schema
             check_scale(noise, X)
-            return _stated(noise, make_response(self.label_noise, schema), X, y, schema)
+            return _guarantee_before(noise, make_response(self.label_noise, schema), X, y, schema)
 
     def _read(self, X, y):
         """Return rows as numbers, labels, and what is public about bounded columns, or None."""
@@ -395,8 +404,14 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
     def _publish(self, noisy, labels, columns):
         """Make the release of noisy rows and labels."""
+        parts = {}
+        if self.parts != "papers":
+            parts = self._noise_aware_parts(noisy, labels, columns)
         release = Release(
             classes=labels.classes,
             n_features=noisy.rows.shape[1],
@@ -406,40 +421,46 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             feature_names=self._names() if columns is None else columns.names,
             bounds=None if columns is None else columns.bounds,
             encoder=None if columns is None else columns.schema,
-            alignment=Alignment.measure(noisy.rows, labels.indices, len(labels.classes)),
-            **self._learn(noisy, labels, columns),
+            **{**self._papers_parts(noisy, labels, parts), **parts},
         )
         self.classes_ = release.classes
         self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
         self.label_guarantee_ = release.label_guarantee
         self.release_ = release
 
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
+    def _noise_aware_parts(self, noisy, labels, columns):
+        """Return what is learned with the noise, whose distribution is public, allowed for."""
+        moments = Moments.measure(noisy.rows, labels.weights, noisy.variance)
+        if columns is not None and columns.schema is not None:
+            return {"moments": moments, "linear": linear_discriminant(moments)}
+        if not noisy.variance.any():
+            return {"moments": moments}
+        subspace, mixtures, codes = denoised_codes(
+            noisy.rows,
+            labels.indices,
+            moments,
+            min(_DIRECTIONS_PER_COMPONENT * self.n_components, noisy.rows.shape[1]),
+            check_random_state(self.random_state),
+            labels_exact=self.label_noise is None,
+        )
+        classifier = self._fit_classifier(codes, labels)
+        return {
+            "moments": moments,
+            "subspace": subspace,
+            "mixtures": mixtures,
+            "classifier": classifier,
+        }
 
-    def _learn(self, noisy, labels, columns):
-        """Return the parts of the release that ``parts`` asks for."""
-        learned: dict = {}
-        is_table = columns is not None and columns.schema is not None
-        if self.parts != "papers":
-            learned["moments"] = Moments.measure(noisy.rows, labels.weights, noisy.variance)
-            if is_table:
-                learned["linear"] = linear_discriminant(learned["moments"])
-            elif noisy.variance.any():
-                learned["subspace"], learned["mixtures"], codes = denoised_codes(
-                    noisy.rows,
-                    labels.indices,
-                    learned["moments"],
-                    min(_DIRECTIONS_PER_COMPONENT * self.n_components, noisy.rows.shape[1]),
-                    check_random_state(self.random_state),
-                    labels_exact=self.label_noise is None,
-                )
-                learned["classifier"] = self._fit_classifier(codes, labels)
-        if self.parts != "noise_aware" or not {"classifier", "linear"} & set(learned):
-            of_rows = self._fit_classifier(noisy.rows, labels)
-            learned["row_classifier"] = of_rows
-            learned.setdefault("classifier", of_rows)
-        return learned
+    def _papers_parts(self, noisy, labels, parts):
+        """Return what the papers' strategies need: an alignment, and a classifier of noisy rows.
+
+        The latter also where no other part could tell classes apart.
+        """
+        alignment = Alignment.measure(noisy.rows, labels.indices, len(labels.classes))
+        if self.parts == "noise_aware" and {"classifier", "linear"} & set(parts):
+            return {"alignment": alignment}
+        of_rows = self._fit_classifier(noisy.rows, labels)
+        return {"alignment": alignment, "row_classifier": of_rows, "classifier": of_rows}
 
     def _fit_classifier(self, rows, labels):
         classifier = WideCDMMAClassifier(
@@ -478,7 +499,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         return tags
 
 
-def _stated(noise, response, X, y, schema):
+def _guarantee_before(noise, response, X, y, schema):
     """Return what a fit will guarantee; draws no noise."""
     noise = clone(noise)
     if not hasattr(noise, "guarantee_for"):

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
@@ -11,30 +11,28 @@ from sklearn.base import clone
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release
-from skdp.source._accumulator import StatisticsAccumulator, announced_columns, is_dask
-from skdp.source._linear_model import LinearModel, Model, is_narrow
-from skdp.source._mixtures_model import MixturesModel
-from skdp.source._plan import PublicColumns, SummationPlan, class_list, encoded_columns
+from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._private_fit import (
-    charge,
     default_settings,
     kept_ledger,
+    opened_ledger,
     sealed,
     warnings_at_the_end,
 )
-from skdp.source._private_rows import check_kind, check_labels, encode_rows, read_numbers
-from skdp.source._regression_model import RegressionModel
+from skdp.source._private_rows import (
+    MODELS,
+    SummedRows,
+    announced_columns,
+    is_dask,
+    one_pass_plan,
+    read_private_rows,
+)
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
-MODELS: dict[str, Model] = {
-    "linear": LinearModel(),
-    "mixtures": MixturesModel(),
-    "regression": RegressionModel(),
-}
 _UNITS = {"record": "labelled record", "group": "group"}
 _COVERED = {
     "record": "whole records: all features of a row and its label, and whether it is there at all",
@@ -125,9 +123,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes fresh entropy of the operating system for each fit,
-        and is the only private choice; an integer warns with
-        :class:`~skdp.privacy.PrivacyLeakWarning`.
+        **Source of the noise**, as nothing else is random here; that of :class:`DPSource` never is
+        one. ``None`` takes fresh entropy of the operating system for each fit, and is the only
+        private choice; an integer warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     Attributes
     ----------
@@ -253,13 +251,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         """
         forget_fit(self)  # whatever fails from here on, nothing old passes for new
         self._validate_params()  # whatever scikit-learn is configured to skip
-        if is_dask(X):
-            accumulator = self.accumulator(*announced_columns(X))
-            accumulator.add_dask(X, y, groups)
-            return self.fit_accumulated(accumulator)
         with default_settings():
-            model, plan, rows = self._validate(X, y, groups)
-            return self._release(plan, model, lambda q: model.learn(rows, plan.grid, q))
+            return self._release(*read_private_rows(self, X, y, groups))
 
     def guarantee_for(self, X, y=None, groups=None):
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
@@ -287,14 +280,15 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When parameters or data are such as :meth:`fit` refuses.
         """
         self._validate_params()
-        if is_dask(X):
-            X = self.accumulator(*announced_columns(X))
         with default_settings():
-            if isinstance(X, StatisticsAccumulator):
-                model, plan = self._plan_of(X)
+            if is_dask(X):
+                plan = one_pass_plan(self, *announced_columns(X))
+            elif isinstance(X, StatisticsAccumulator):
+                plan = self._plan_of(X)
             else:
-                model, plan, _ = clone(self)._validate(X, y, groups)
-            return self._guarantee(plan, self._queries(model, plan))
+                plan, _ = read_private_rows(clone(self), X, y, groups)
+            warn_of_no_noise(self, self.epsilon)
+            return self._guarantee(plan, self._queries(plan))
 
     def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
         """Return an empty accumulator for rows that arrive in parts.
@@ -323,9 +317,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             more than one pass over the rows.
         """
         self._validate_params()
-        model, plan = self._plan(self._announced(n_features, feature_names, dtype), None)
-        _refuse_several_passes(model)
-        return StatisticsAccumulator(plan)
+        return StatisticsAccumulator(one_pass_plan(self, n_features, feature_names, dtype))
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_accumulated(self, accumulator):
@@ -352,41 +344,11 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         forget_fit(self)
         self._validate_params()
         with default_settings():
-            model, plan = self._plan_of(accumulator)
-            sums = accumulator.unprotected_sums().sums
-            self._see(plan.columns)
-            return self._release(plan, model, lambda q: model.from_sums(sums, plan.grid, q))
-
-    def _validate(self, X, y, groups):
-        """Return the model, what is public about the rows, and these as numbers in a plan."""
-        if self.encoder is not None:
-            columns = self._encoded_columns(X)
-            X = encode_rows(columns, X)
-            self._see(columns)
-        else:
-            X = read_numbers(self, X)
-            names = getattr(self, "feature_names_in_", None)
-            columns = PublicColumns.of_array(X.shape[1], self.bounds, names, X.dtype)
-        labels = check_labels(y, X)
-        model, plan = self._plan(columns, labels)
-        check_kind(y, plan.classes)
-        return model, plan, plan.label(X, labels, groups)
-
-    def _see(self, columns):
-        self.n_features_in_ = columns.n_inputs
-        if columns.input_names is not None:
-            self.feature_names_in_ = columns.input_names
-
-    def _plan(self, columns, y):
-        """Return the model, and what is public about rows of these columns."""
-        classes = class_list(self.classes, columns.schema, y)
-        auto = "linear" if is_narrow(columns) else "mixtures"
-        model = MODELS[auto if self.model == "auto" else self.model]
-        grid = model.grid(columns, self.radius)
-        return model, SummationPlan(columns, classes, grid, self.privacy_unit == "group")
+            plan = self._plan_of(accumulator)
+            return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
 
     def _plan_of(self, accumulator):
-        """Return the model and the plan of an accumulator that was made for this source."""
+        """Return the plan of an accumulator that was made for this source."""
         if not isinstance(accumulator, StatisticsAccumulator):
             raise ValueError(
                 "The 'accumulator' parameter of DPStatisticsSource.fit_accumulated must be a "
@@ -394,47 +356,15 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 "accumulator(), and add rows to it; rows themselves are for fit."
             )
         known = accumulator.plan.columns
-        columns = self._announced(known.n_inputs, known.input_names, known.dtype)
-        model, plan = self._plan(columns, None)
+        plan = one_pass_plan(self, known.n_inputs, known.input_names, known.dtype)
         if not plan.is_same(accumulator.plan):
             raise ValueError(
                 "The 'accumulator' parameter was made by a source of other parameters. Make it "
                 "by accumulator() of the source that is to release it."
             )
-        _refuse_several_passes(model)
-        return model, plan
+        return plan
 
-    def _encoded_columns(self, X):
-        """Return the columns that the encoder makes of X; without a schema X says how many."""
-        numbers = all(np.ndim(end) == 0 for end in self.bounds)
-        if not numbers or list(self.bounds) != [0, 1]:
-            raise ValueError(
-                f"The 'bounds' parameter of DPStatisticsSource is {self.bounds!r:.100} beside an "
-                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
-            )
-        return encoded_columns(self.encoder, X)
-
-    def _announced(self, n_features, names, dtype):
-        """Return what is public about columns of which no row has been seen."""
-        if self.encoder is not None:
-            return self._encoded_columns(None)
-        if names is None and n_features is None:
-            raise ValueError(
-                "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
-                "'feature_names': no row has been seen yet."
-            )
-        names = None if names is None else np.array(list(names), dtype=object)
-        n_features = len(names) if n_features is None else n_features
-        whole = isinstance(n_features, Integral) and int(n_features) > 0
-        if not whole or (names is not None and len(names) != n_features):
-            raise ValueError(
-                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
-                "number above 0, that of 'feature_names' where these are given, got "
-                f"{n_features!r}."
-            )
-        return PublicColumns.of_array(n_features, self.bounds, names, dtype)
-
-    def _queries(self, model, plan):
+    def _queries(self, plan):
         if self.delta > _LARGEST_DELTA:
             warn(
                 f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
@@ -443,16 +373,20 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
-        shares = model.shares(len(plan.classes), plan.grid.n_basis)
+        shares = plan.model.shares(len(plan.classes), plan.grid.n_basis)
         report = _print_query if self.verbose else None
         return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
-    def _release(self, plan, model, learn):
+    def _release(self, plan, rows):
         """Charge the ledger, learn by noisy queries, and make the release."""
-        queries = self._queries(model, plan)
+        columns, queries = plan.columns, self._queries(plan)
+        ledger, guarantee = opened_ledger(self.ledger), self._guarantee(plan, queries)
         warn_of_no_noise(self, self.epsilon)
-        columns, guarantee = plan.columns, self._guarantee(plan, queries)
-        charge(self, lambda: guarantee)
+        self.n_features_in_ = columns.n_inputs
+        if columns.input_names is not None:
+            self.feature_names_in_ = columns.input_names
+        if ledger is not None:
+            ledger.spend(guarantee, type(self).__name__)
         with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
             release = Release(
                 classes=plan.classes,
@@ -462,7 +396,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 feature_names=columns.names,
                 bounds=columns.bounds,
                 encoder=columns.schema,
-                **learn(queries),
+                **plan.model.learn(rows, plan.grid, queries),
             )
             self.classes_, self.guarantee_ = release.classes, release.guarantee
             self.release_ = release
@@ -505,15 +439,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.encoder is not None
         return tags
-
-
-def _refuse_several_passes(model):
-    if not model.one_pass:
-        raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is one that needs several passes over "
-            "the rows, which an accumulator forgets. Use model='linear', or fit to rows in memory "
-            "or in a numpy.memmap."
-        )
 
 
 def _print_query(name):

@@ -14,6 +14,7 @@ def test_the_text_answers_what_an_officer_asks(hospital, run):
     code, out, _ = run("describe", "hospital.skdp")
     assert code == 0
     flat = " ".join(out.split())
+    assert out.strip() == Release.load("hospital.skdp").summary()
     assert "4 columns (9 when encoded), and the classes died, home." in flat
     assert "One record: all columns of one row, and its label." in flat
     assert "Whether the record is in the data at all is protected too" in flat

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
-from skdp.noise._bounds import check_bounds
-from skdp.noise._grid import grid_step
+from skdp.noise._grid import check_bounds, grid_step
 from skdp.privacy import gaussian_delta
 
 NOISES = [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise]

@@ -8,8 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
-from skdp.noise import GaussianDistribution, OptimalDistribution, StaircaseDistribution, _sampler
-from skdp.noise._random_bits import RandomBits, random_bits
+from skdp.noise import (
+    GaussianDistribution,
+    OptimalDistribution,
+    RandomBits,
+    StaircaseDistribution,
+    _sampler,
+)
+from skdp.noise._randomness import _draw_key
 from skdp.noise._sampler import AliasTable, Cells, IntegerNoise
 
 
@@ -235,8 +241,13 @@ def test_random_bits_are_the_cipher_and_never_repeat():
     assert_array_equal(np.append(stream.draw(3), stream.draw(2)), RandomBits(bytes(32)).draw(5))
 
 
+def drawn(random_state):
+    return RandomBits(_draw_key(random_state)).draw(4)
+
+
 def test_seeds_fix_the_random_bits_and_nothing_else_does():
-    assert_array_equal(random_bits(3).draw(4), random_bits(3).draw(4))
-    assert not np.array_equal(random_bits(3).draw(4), random_bits(4).draw(4))
+    assert_array_equal(drawn(3), drawn(3))
+    assert not np.array_equal(drawn(3), drawn(4))
     generator = np.random.RandomState(0)
-    assert not np.array_equal(random_bits(generator).draw(4), random_bits(generator).draw(4))
+    assert not np.array_equal(drawn(generator), drawn(generator))
+    assert not np.array_equal(drawn(None), drawn(None))

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy.audit import audit_mechanism, clopper_pearson, epsilon_lower_bound
-from skdp.privacy.audit._intervals import detectable_epsilon
+from skdp.privacy.audit._evidence import detectable_epsilon
 
 N = 300_000
 

@@ -29,8 +29,8 @@ from skdp.privacy.audit import (
     audit_membership,
     membership_scores,
 )
-from skdp.privacy.audit._intervals import area_under_curve
-from skdp.privacy.audit._neighbourhood import canary_scores, halfway_scores
+from skdp.privacy.audit._attacks import canary_scores, halfway_scores
+from skdp.privacy.audit._evidence import area_under_curve
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 DEFAULT = (*METRICS, "halfway", "canary")

@@ -13,9 +13,8 @@ from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
 from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import audit_release, released_statistics
-from skdp.privacy.audit._intervals import detectable_mu, mu_lower_bound
-from skdp.privacy.audit._release_audit import _find, _with_canary, _Worlds
-from skdp.privacy.audit._released import BestScore
+from skdp.privacy.audit._evidence import detectable_mu, mu_lower_bound
+from skdp.privacy.audit._release import BestScore, _find, _with_canary, _Worlds
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -408,7 +407,7 @@ class Unweighed(DPStatisticsSource):
 @pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
-    audit = audit_source(10.0, 120, model=model)
+    audit = audit_source(10.0, 100, model=model)
     assert audit.passed
     assert audit.epsilon_lower > 0.1
     seen = {"linear": ("linear",), "mixtures": ("subspace", "mixtures"), "regression": ("linear",)}
@@ -429,7 +428,7 @@ def test_exact_effective_sizes_are_found_out(monkeypatch):
 
 def test_gradients_without_noise_are_found_out(monkeypatch):
     normal_noise(monkeypatch, lambda name: name != "gradients")
-    assert not audit_source(10.0, 100, model="regression", n_rows=2000).passed
+    assert not audit_source(10.0, 100, model="regression", n_rows=1000).passed
 
 
 def test_mixtures_without_noise_are_found_out(monkeypatch):
@@ -445,7 +444,6 @@ def test_noise_of_the_total_that_is_used_again_is_found_out(monkeypatch):
 
 def test_rows_of_a_person_that_are_not_weighed_are_found_out(monkeypatch):
     normal_noise(monkeypatch)
-    assert audit_source(1.0, 100, person=2).passed
     audit = audit_source(1.0, 100, Unweighed, person=2)
     assert not audit.passed
     assert "one canary of 10 rows" in str(audit)

@@ -206,6 +206,17 @@ def test_gaussian_distances_below_the_statement_compose_as_stated(X, distance):
     assert PrivacyGuarantee(**asdict(fake)) == fake
 
 
+@pytest.mark.parametrize("delta", [1e-300, 5e-324])
+def test_distances_below_a_tiny_delta_are_raised_too(delta):
+    assert stated(1.0, delta, 1e-9) == stated(1.0, delta)
+
+
+@pytest.mark.parametrize("distance", [None, 0.0, 1e-200])
+def test_gaussian_noise_without_a_delta_states_nothing(distance):
+    with pytest.raises(ValueError, match=r"'delta' of Mechanism must be in \(0, 1\) with"):
+        stated(1.0, 0.0, distance)
+
+
 @pytest.mark.parametrize("p", [1, 7, 784])
 def test_a_file_brings_a_raised_distance_of_a_sampler_back(p):
     noises = [GaussianDPNoise(5.0, 1e-9, privacy_unit="record"), GaussianDPNoise(0.01, 1e-3)]

@@ -542,7 +542,7 @@ def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(DPSource, "_learn", fail)
+    monkeypatch.setattr(DPSource, "_publish", fail)
     with pytest.raises(RuntimeError, match="MemoryError"):
         ledger.release(source, *rows)
     assert ledger.total.epsilon == 0.5

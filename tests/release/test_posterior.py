@@ -1,5 +1,7 @@
 """Posterior means behind normal noise: against quadrature, and another form of the same."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 from skdp.release import positive_mean
-from skdp.release._posterior import _WEIGHT_SCALES, posterior_weights
+from skdp.release._posterior import _WEIGHT_SCALES, posterior_weights, shrunk_correlations
 
 
 @pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])
@@ -78,3 +80,32 @@ def test_the_evidence_chooses_between_models_of_the_difference(rng, correlated):
         assert np.mean(evidence[:, 0] > evidence[:, 1]) > 0.8
     else:
         assert_allclose(evidence[:, 0], evidence[:, 1])
+
+
+@pytest.mark.parametrize("error", [0.0, 0.01, 0.5])
+def test_correlations_are_shrunk_by_the_share_of_noise_in_their_mean_square(error, rng):
+    roots = rng.randn(6, 60)
+    covariance = roots @ roots.T / 60
+    variances = covariance.diagonal() * rng.uniform(0.5, 2, 6)
+    found, left = shrunk_correlations(covariance, variances, error)
+    signal, count = 0.0, 0
+    for i, j in permutations(range(6), 2):
+        square = variances[i] * variances[j]
+        signal, count = signal + (covariance[i, j] ** 2 - error) / square, count + 1
+    signal = max(signal / count, np.finfo(float).tiny)
+    for i, j in permutations(range(6), 2):
+        square = variances[i] * variances[j]
+        share = signal / (signal + error / square)
+        assert left[i, j] == pytest.approx(share)
+        if error < 0.5:  # no eigenvalue needs the floor
+            assert found[i, j] == pytest.approx(share * covariance[i, j])
+    assert np.linalg.eigvalsh(found / np.sqrt(np.outer(variances, variances))).min() > 0.049
+
+
+def test_correlations_beyond_one_are_cut_where_asked():
+    covariance = np.array([[1.0, 3.0], [3.0, 1.0]])
+    cut, _ = shrunk_correlations(covariance, np.ones(2), 0.0, largest=1)
+    values = np.linalg.eigvalsh(cut)
+    assert_allclose(values, [0.05, 2.0])
+    free, _ = shrunk_correlations(covariance, np.ones(2), 0.0)
+    assert_allclose(np.linalg.eigvalsh(free), [0.05, 4.0])

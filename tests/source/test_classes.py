@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyLeakWarning
-from skdp.source._plan import class_list
+from skdp.source._private_rows import class_list
 from skdp.tabular import as_schema
 
 

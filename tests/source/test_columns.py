@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import TabularEncoder
-from skdp.source._plan import PublicColumns
+from skdp.source._private_rows import PublicColumns
 
 SCHEMA = {
     "age": {"type": "numeric", "low": 0, "high": 100},

@@ -7,10 +7,10 @@ from skdp.source import MODELS
 from skdp.source._integers import GRID, WEIGHT_GRID
 from skdp.source._mixtures_model import (
     assignments,
-    drawn,
     lloyd_mixtures,
     noisy_statistics,
     relative_noise,
+    shrunk,
 )
 from skdp.source._principal_model import WhitenedRows
 
@@ -73,7 +73,7 @@ def test_a_record_moves_sums_by_their_sensitivity_at_most(rng, make_queries, wei
     for k in np.unique(person):
         rest = sums(person != k)
         for name, exact in whole.exact.items():
-            moved = (exact - rest.exact[name]) * (norms if name == "g seconds" else 1)
+            moved = (exact - rest.exact[name]) * (norms if name == "g second moments" else 1)
             assert 0 < np.linalg.norm(moved) <= whole.sensitivity[name]
 
 
@@ -105,7 +105,7 @@ def test_without_noise_components_have_their_own_moments(clusters, fit, subspace
     counts = noise.exact["component counts"] / WEIGHT_GRID
     assert counts.sum() == 900
     T = whitened.codes.astype(np.int64)
-    packed = noise.exact["component seconds"].sum(axis=0)
+    packed = noise.exact["component second moments"].sum(axis=0)
     assert_array_equal(packed, (T.T @ T)[np.triu_indices(4)])
     counts = np.maximum(counts, 1)  # of an empty component
     assert_allclose(mixtures.weights, counts / np.repeat(counts.reshape(3, 6).sum(axis=1), 6))
@@ -134,7 +134,7 @@ def test_noise_is_drawn_to_what_it_covers(rng):
         E = rng.randn(8, 8) * s / np.sqrt(2)
         E = np.triu(E, 1) + np.triu(E, 1).T + np.diag(s * rng.randn(8))
         squares.append(((inverse @ E @ inverse) ** 2).sum())
-        distances.append(np.linalg.norm(drawn(base + E, base, s) - base) / np.linalg.norm(E))
+        distances.append(np.linalg.norm(shrunk(base + E, base, s) - base) / np.linalg.norm(E))
     assert_allclose(np.mean(squares), relative_noise(base, s), rtol=0.05)
     assert np.mean(distances) < 0.4
-    assert_allclose(drawn(1.5 * base, base, 0.0), 1.5 * base)
+    assert_allclose(shrunk(1.5 * base, base, 0.0), 1.5 * base)

@@ -8,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, Release
 from skdp.source import MODELS, _mixtures_model, _principal_model
-from skdp.source._plan import PublicColumns
-from skdp.source._private_rows import PrivateRows
+from skdp.source._private_rows import PrivateRows, PublicColumns
 
 PRINCIPAL = {name: model for name, model in MODELS.items() if name != "linear"}
 # Sources of the same seed are compared on purpose; infinite ε and seeds rightly warn.
@@ -76,7 +75,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
             moved = np.linalg.norm((one - other).astype(float))
             assert moved <= bound == same <= shares[name].sensitivity
             closest[name] = max(closest[name], moved / bound)
-    assert {name for name in closest if closest[name] == 0} <= {"component seconds"}
+    assert {name for name in closest if closest[name] == 0} <= {"component second moments"}
     assert closest["mean"] > 0.3
 
 

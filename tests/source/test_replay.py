@@ -141,15 +141,15 @@ def test_half_the_noise_is_found_out(tape, model, monkeypatch):
 
 
 def test_a_share_that_is_spent_twice_is_found_out(tape, monkeypatch):
-    learn = MODELS["linear"].from_sums
+    learn = MODELS["linear"].learn
 
-    def twice(sums, grid, queries):
-        learn(sums, grid, queries)
+    def twice(rows, grid, queries):
+        learn(rows, grid, queries)
         queries._uses_left["contrast"] = queries._uses_left["total"] = 1
         queries._uses_left["counts"] = queries._uses_left["second"] = 1
-        return learn(sums, grid, queries)
+        return learn(rows, grid, queries)
 
-    monkeypatch.setattr(MODELS["linear"], "from_sums", twice)
+    monkeypatch.setattr(MODELS["linear"], "learn", twice)
     assert worst_mu(tape, "linear", only=FEW) > CLAIMED
 
 

@@ -5,7 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
-from skdp.utils._linalg import as_slice, principal_directions, squared_distances
+from skdp.utils._linalg import (
+    as_slice,
+    positive_definite_floor,
+    principal_directions,
+    squared_distances,
+)
 
 
 @pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
@@ -51,3 +56,24 @@ def test_positions_that_follow_each_other_are_a_slice(positions):
 def test_others_stay_as_they_are(positions):
     positions = np.array(positions)
     assert as_slice(positions) is positions
+
+
+def test_eigenvalues_are_raised_to_a_floor_and_directions_stay(rng):
+    vectors = np.linalg.qr(rng.randn(4, 4))[0]
+    values = np.array([-2.0, 0.01, 1.0, 10.0])
+    matrix = (vectors * values) @ vectors.T
+    for settings, expected in (
+        ({}, [0.0, 0.01, 1.0, 10.0]),
+        ({"least": 0.5}, [0.5, 0.5, 1.0, 10.0]),
+        ({"relative": 0.2}, [2.0, 2.0, 2.0, 10.0]),
+        ({"least": 3.0, "relative": 0.2}, [3.0, 3.0, 3.0, 10.0]),
+    ):
+        found = positive_definite_floor(matrix, **settings)
+        assert_allclose(found, (vectors * expected) @ vectors.T, atol=1e-12)
+
+
+def test_the_floor_of_a_stack_is_that_of_each_matrix(rng):
+    roots = rng.randn(5, 3, 3)
+    stack = roots + roots.swapaxes(1, 2)
+    each = [positive_definite_floor(matrix, 0.1, 0.2) for matrix in stack]
+    np.testing.assert_array_equal(positive_definite_floor(stack, 0.1, 0.2), each)

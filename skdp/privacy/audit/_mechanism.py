@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.privacy.audit._events import Sample, Statistic, best_event
-from skdp.privacy.audit._evidence import Evidence
-from skdp.privacy.audit._intervals import clopper_pearson, epsilon_lower_bound
-from skdp.privacy.audit._repeats import find_repeats
-from skdp.privacy.audit._subjects import make_subject
+from skdp.privacy.audit._events import Sample, Statistic, best_event, find_repeats
+from skdp.privacy.audit._evidence import (
+    AuditReport,
+    Evidence,
+    clopper_pearson,
+    epsilon_lower_bound,
+)
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
 # Fewest outputs on which an event is chosen for each pair of neighbours; with more columns than
@@ -25,7 +28,7 @@ _SHIFTED = 5.0
 
 
 @dataclass(frozen=True)
-class MechanismAudit:
+class MechanismAudit(AuditReport):
     """What an audit of a noise transformer or a label randomiser found.
 
     Parameters
@@ -33,18 +36,12 @@ class MechanismAudit:
     guarantee : PrivacyGuarantee
         What it claims.
 
-    epsilon_lower : float
-        ε at the claimed δ that it cannot be below, with the given confidence.
-
-    confidence : float
-        Probability with which that bound is right.
+    evidence : Evidence
+        What was found, at the claimed δ.
 
     event : str
         The outcome that told two neighbours apart best. Outputs count from the first
         neighbour, in sensitivities; labels are class indices.
-
-    n_trials : int
-        Outputs for each neighbour on which the bound rests.
 
     moved : str
         Which neighbours were tried.
@@ -57,29 +54,17 @@ class MechanismAudit:
     >>> from skdp import OptimalDPNoise
     >>> from skdp.privacy.audit import audit_mechanism
     >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0), n_trials=10_000)
-    >>> audit.passed, audit.n_trials
+    >>> audit.passed, audit.evidence.n
     (True, 5000)
     >>> audit.verdict
     'not refuted by these attacks, which detect at least epsilon = 1.16'
     """
 
     guarantee: PrivacyGuarantee
-    epsilon_lower: float
-    confidence: float
+    evidence: Evidence
     event: str
-    n_trials: int
-    moved: str = ""
-    n_untried: int = 0
-
-    @property
-    def passed(self):
-        """Whether the claim survives: the bound is not above the claimed ε."""
-        return not self._evidence.refuted
-
-    @property
-    def epsilon_limit(self):
-        """The bound that perfect separation would have given: no larger claim can be refuted."""
-        return self._evidence.limit
+    moved: str
+    n_untried: int
 
     @property
     def epsilon_detectable(self):
@@ -88,20 +73,15 @@ class MechanismAudit:
         With the most telling event there can be, in every other audit; infinite where no
         event would do, or where some neighbours were not tried.
         """
-        return np.inf if self.n_untried else self._evidence.detectable
+        return np.inf if self.n_untried else super().epsilon_detectable
 
     @property
     def verdict(self):
         """The verdict in words."""
-        verdict = self._evidence.verdict
+        verdict = super().verdict
         if self.passed and self.n_untried:
             return f"{verdict}; but only {self.moved}: of the others this says nothing"
         return verdict
-
-    @property
-    def _evidence(self):
-        g, n = self.guarantee, self.n_trials
-        return Evidence(g.epsilon, g.delta, self.epsilon_lower, self.confidence, n, n)
 
     def __str__(self):
         mechanism = self.guarantee.mechanism
@@ -110,10 +90,10 @@ class MechanismAudit:
             f"claimed:  ({self.guarantee.epsilon:g}, {self.guarantee.delta:g}) per "
             f"{self.guarantee.unit}, by {noise}\n"
             f"found:    epsilon >= {self.epsilon_lower:.4g} at this delta, with confidence "
-            f"{self.confidence:.8g}\n"
+            f"{self.evidence.confidence:.8g}\n"
             f"at most:  {self.epsilon_limit:.4g}, by perfect separation in so many trials\n"
             f"tried:    {self.moved}\n"
-            f"event:    {self.event} ({self.n_trials} trials each)\n"
+            f"event:    {self.event} ({self.evidence.n} trials each)\n"
             f"verdict:  {self.verdict}"
         )
 
@@ -202,7 +182,7 @@ def audit_mechanism(
     >>> audit_mechanism(Halved(epsilon=1.0), n_trials=100_000).passed
     False
     """
-    subject = make_subject(transformer, n_features, value)
+    subject = _make_subject(transformer, n_features, value)
     n_train, n_test = n_trials // 2, n_trials - n_trials // 2
     outputs = subject.draw(0, n_trials)
     pairs = _tried(subject, outputs[:n_train], confidence)
@@ -212,8 +192,10 @@ def audit_mechanism(
         moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
 
     def found(epsilon, event):
-        bound = float(epsilon)
-        return MechanismAudit(subject.guarantee, bound, confidence, event, n_test, moved, untried)
+        claim = subject.guarantee
+        sizes = n_test, n_test
+        evidence = Evidence(claim.epsilon, claim.delta, float(epsilon), confidence, *sizes)
+        return MechanismAudit(claim, evidence, event, moved, untried)
 
     if np.isfinite(subject.guarantee.epsilon):
         repeats = find_repeats(outputs, subject.draw(0, n_trials), subject.chance)
@@ -307,3 +289,115 @@ def _differences(outputs):
             factor = float(covariance[j, k] / covariance[k, k])
             found[j] = [Statistic("difference", j, k, factor)]
     return found
+
+
+def _make_subject(transformer, n_features, value):
+    """Return what is to be audited, fitted: its guarantee, and outputs for neighbours."""
+    transformer = clone(transformer)
+    if "classes" in transformer.get_params(deep=False):
+        return _LabelSubject(transformer)
+    return _NoiseSubject(transformer, n_features, float(value))
+
+
+def _stated_guarantee(transformer):
+    guarantee = getattr(transformer, "guarantee_", None)
+    if guarantee is None:
+        raise ValueError(
+            f"The 'transformer' parameter of audit_mechanism must state a guarantee_, got "
+            f"{transformer!r}. Audit a noise transformer such as skdp.OptimalDPNoise."
+        )
+    return guarantee
+
+
+class _NoiseSubject:
+    """A noise transformer; outputs are in units of the sensitivity.
+
+    Attributes
+    ----------
+    guarantee : PrivacyGuarantee
+        What is claimed.
+
+    pairs : dict of {(int, int): str}
+        Inputs that are neighbours, and in which way. Input 0 is in at least one of them.
+
+    atoms : tuple of float
+        Outputs that may have a probability of their own.
+
+    on_grid : bool
+        Whether outputs are to lie on one grid, wherever the input lies.
+
+    joint : bool
+        Whether one move changes all columns.
+
+    chance : float
+        Greatest probability with which a right mechanism moves two outputs alike.
+    """
+
+    atoms = (0.0, 1.0)
+    on_grid = True
+    chance = 0.0
+
+    def __init__(self, transformer, n_features, value):
+        transformer.fit(np.full((1, n_features), value))
+        self.guarantee = _stated_guarantee(transformer)
+        # With perturb="fit", what is guaranteed is what fit_transform returns.
+        passes = getattr(transformer, "perturb", "always") == "fit"
+        self._perturb = transformer.fit_transform if passes else transformer.transform
+        self._low, self._distance = _neighbours(transformer, self.guarantee, n_features, value)
+        self.joint = self.guarantee.unit == "record"
+        if self.joint or n_features == 1:
+            self.pairs = {(0, 1): "all columns moved"}
+        else:
+            self.pairs = {(0, j + 1): f"column {j} moved" for j in range(n_features)}
+
+    def draw(self, which, n):
+        """Return n independent outputs of the row (0), or of what a move makes of it.
+
+        0 is what the row would be without noise.
+        """
+        row = self._low.copy()
+        if which:
+            moved = slice(None) if self.joint else which - 1
+            row[moved] += self._distance[moved]
+        rows = np.broadcast_to(row, (n, len(row))).copy()
+        return (self._perturb(rows) - self._low) / self._distance
+
+
+def _neighbours(transformer, guarantee, n_features, value):
+    """Return where the first neighbour lies, and how far each element may move."""
+    if guarantee.sensitivity is not None:
+        return np.full(n_features, value), np.full(n_features, guarantee.sensitivity)
+    if isinstance(transformer.bounds, str):
+        raise ValueError(
+            f"The 'transformer' parameter of audit_mechanism has bounds={transformer.bounds!r}: "
+            "no two data sets are known to be neighbours. Give it public bounds."
+        )
+    low, high = (np.broadcast_to(end, n_features).astype(float) for end in transformer.bounds)
+    return low, high - low
+
+
+class _LabelSubject:
+    """A label randomiser, in the same way; inputs and outputs are class indices."""
+
+    on_grid = False
+    joint = False
+    # Of two classes at ε = 0: half of all labels are replaced, by the same one.
+    chance = 0.5
+
+    def __init__(self, response):
+        response.fit([0, 1] if response.classes is None else response.classes)
+        self.guarantee = _stated_guarantee(response)
+        self._response = response
+        names = [repr(label) for label in response.classes_.tolist()]
+        self.pairs = {
+            (a, b): f"labels {names[a]} and {names[b]}"
+            for b in range(len(names))
+            for a in range(b)
+        }
+        self.atoms = tuple(float(k) for k in range(len(names)))
+
+    def draw(self, which, n):
+        """Return n independent outputs of one class."""
+        classes = self._response.classes_
+        labels = self._response.transform(np.full(n, classes[which]))
+        return np.searchsorted(classes, labels)[:, np.newaxis].astype(np.float64)

@@ -1,5 +1,6 @@
 """Membership inference on a trained classifier: the attacks, one after the other."""
 
+from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
@@ -9,18 +10,161 @@ from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.privacy.audit._evaluation import evaluate, find_evidence, halves
-from skdp.privacy.audit._membership_report import MembershipReport
-from skdp.privacy.audit._metrics import METRICS, as_classifier, membership_scores, stack_rows
-from skdp.privacy.audit._neighbourhood import NEIGHBOURHOOD, canary_scores, halfway_scores
-from skdp.privacy.audit._shadows import LikelihoodRatioAttack, ShadowAttack
+from skdp.privacy.audit._attacks import (
+    METRICS,
+    SEEDS,
+    LikelihoodRatioAttack,
+    ShadowAttack,
+    as_classifier,
+    canary_scores,
+    halfway_scores,
+    membership_scores,
+    stack_rows,
+)
+from skdp.privacy.audit._evidence import (
+    AuditReport,
+    Evidence,
+    area_under_curve,
+    best_epsilon,
+    clopper_pearson,
+    count_halves,
+    epsilon_lower_bound,
+    find_evidence,
+)
 from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
-_DEFAULT_ATTACKS = (*METRICS, *NEIGHBOURHOOD)
+_DEFAULT_ATTACKS = (*METRICS, "halfway", "canary")
 _ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
 # Fewest members, and others, of a class that has a row of its own: two of each choose thresholds,
 # two of each test them.
 _FEWEST = 4
+# Greatest ε of a claim whose bound is drawn: a larger one is above all curves (rule of thumb).
+_GREATEST_DRAWN = 50
+
+
+@dataclass(frozen=True)
+class MembershipReport(AuditReport):
+    """What membership inference reached, and what was claimed.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each attack and class (``"all"`` for all together): ``n_members`` and
+        ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
+        = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
+        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN for fewer than 100
+        and 1,000 others; ``epsilon_lower``, an ε for records that the training cannot be
+        below at the claimed δ (0 without a claim), as far as records fare independently of
+        each other; ``epsilon_limit``, the bound that perfect separation would have given; and
+        the limits of intervals (``_low``, ``_high``). Those of the rates take the threshold
+        as given.
+
+    curves : dict
+        False and true-positive rates by attack.
+
+    confidence : float
+        Of the intervals, and of ``epsilon_lower``.
+
+    guarantee : PrivacyGuarantee or None
+        What is claimed, for whole records, which membership inference is about.
+
+    evidence : Evidence
+        What all attacks together show, with ``confidence`` for all of their bounds at once.
+
+    attack : str
+        The one that shows most.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skdp.privacy.audit import audit_membership
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier(1).fit(X[::2], y[::2])
+    >>> report = audit_membership(model, (X[::2], y[::2]), (X[1::2], y[1::2]), attacks=["loss"])
+    >>> report.claim
+    'nothing'
+    >>> report.to_frame()["class"].tolist()
+    ['all', 0, 1, 2]
+    >>> report.verdict
+    'nothing to refute, by these attacks, which detect at least epsilon = 0.736'
+    """
+
+    table: pd.DataFrame
+    curves: dict = field(repr=False)
+    confidence: float
+    guarantee: PrivacyGuarantee | None
+    evidence: Evidence
+    attack: str
+
+    def to_frame(self):
+        """Return the table.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+        """
+        return self.table.copy()
+
+    @property
+    def verdict(self):
+        """The verdict in words, with the least ε that these attacks could have shown."""
+        if self.passed:
+            return super().verdict
+        return (
+            f"REFUTED by {self.attack!r}: epsilon >= {self.evidence.epsilon_lower:.3g}, with "
+            f"{self.confidence:.0%} confidence in all attacks at once"
+        )
+
+    @property
+    def claim(self):
+        """What is claimed for a record, as a text."""
+        if self.guarantee is None:
+            return "nothing"
+        return (
+            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g}) per {self.guarantee.unit}, "
+            f"by {self.guarantee.mechanism}; it excludes {self.guarantee.excludes}"
+        )
+
+    def __str__(self):
+        columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%"]
+        columns += ["epsilon_lower", "epsilon_limit"]
+        rows = self.table[self.table["class"] == "all"]
+        text = rows[columns].to_string(index=False, float_format="%.3f")
+        return (
+            f"membership inference, {self.confidence:.0%} confidence\n{text}\n"
+            f"claimed: {self.claim}\n"
+            f"verdict: {self.verdict}"
+        )
+
+    def plot(self, ax=None):
+        """Draw the ROC curves, both axes logarithmic: what matters is on the left.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        least = 0.5 / self.table["n_others"].max()
+        for attack, (fpr, tpr) in self.curves.items():
+            ax.plot(np.maximum(fpr, least), np.maximum(tpr, least), label=attack)
+        rates = np.geomspace(least, 1, 200)
+        ax.plot(rates, rates, "k:", label="guessing")
+        if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
+            bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
+            ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
+        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
+        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
+        ax.legend()
+        return ax
 
 
 @validate_params(
@@ -144,36 +288,38 @@ def audit_membership(
     """
     _check_attacks(attacks, shadow_data)
     _check_model(model)
-    if isinstance(guarantee, str):
-        guarantee = find_guarantee(model)
-    _check_guarantee(guarantee)
-    # A canary takes the place of another record.
-    guarantee = None if guarantee is None else guarantee.to_record().to_replace_one()
+    guarantee = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
     delta = 0.0 if guarantee is None else guarantee.delta
-    records = _Records(members, others)
+    X = stack_rows(members[0], others[0])
+    y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
+    is_member = np.arange(len(y)) < len(members[1])
     random_state = check_random_state(random_state)
-    chooses = halves(records.is_member, records.y, random_state)
+    chooses = _halves(is_member, y, random_state)
     estimator = clone(model if estimator is None else estimator)
     if getattr(model, "source", None) is not None and hasattr(estimator, "source"):
         # A clone of a fitted source is not fitted, and its release is what is learned from.
         estimator.set_params(source=model.source)
-    settings = {"n_shadows": n_shadows, "n_jobs": n_jobs}
+    classifier, settings = as_classifier(model), {"n_shadows": n_shadows, "n_jobs": n_jobs}
     rows, curves, trials = [], {}, {}
     for attack in attacks:
         if attack == "canary":
             scores, joined, labels = canary_scores(estimator, members, others, random_state)
-            trial = (scores, joined, halves(joined, labels, random_state))
+            trial = (scores, joined, _halves(joined, labels, random_state))
         else:
-            scores = _scores(
-                attack,
-                as_classifier(model),
-                records,
-                estimator,
-                shadow_data,
-                {**settings, "attack_classifier": attack_classifier},
-                random_state,
-            )
-            trial, labels = (scores, records.is_member, chooses), records.y
+            if attack in METRICS:
+                scores = membership_scores(classifier, X, y, attack)
+            elif attack == "halfway":
+                scores = halfway_scores(classifier, X, y)
+            else:
+                settings["random_state"] = random_state.randint(SEEDS)
+                if attack == "likelihood_ratio":
+                    trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
+                else:
+                    own = {"per_class": attack == "shadow_per_class"}
+                    own["attack_classifier"] = attack_classifier
+                    trained = ShadowAttack(estimator, **own, **settings).fit(*shadow_data)
+                scores = trained.score_members(classifier, X, y)
+            trial, labels = (scores, is_member, chooses), y
         trials[attack] = trial
         curves[attack] = roc_curve(trial[1], trial[0], drop_intermediate=False)[:2]
         rows += _rows(attack, trial, labels, confidence, delta)
@@ -184,40 +330,15 @@ def audit_membership(
     return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee, evidence, best)
 
 
-class _Records:
-    """Members and others, one after the other."""
-
-    def __init__(self, members, others):
-        self.X = stack_rows(members[0], others[0])
-        self.y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
-        self.is_member = np.arange(len(self.y)) < len(members[1])
-
-
-def _scores(attack, model, records, estimator, shadow_data, settings, random_state):
-    """Return how much each record looks like a member."""
-    if attack in METRICS:
-        return membership_scores(model, records.X, records.y, attack)
-    if attack == "halfway":
-        return halfway_scores(model, records.X, records.y)
-    settings = {**settings, "random_state": random_state.randint(np.iinfo(np.int32).max)}
-    if attack == "likelihood_ratio":
-        del settings["attack_classifier"]
-        trained = LikelihoodRatioAttack(estimator, **settings).fit(records.X, records.y)
-    else:
-        settings["per_class"] = attack == "shadow_per_class"
-        trained = ShadowAttack(estimator, **settings).fit(*shadow_data)
-    return trained.score_members(model, records.X, records.y)
-
-
 def _rows(attack, trial, labels, confidence, delta):
     """Return the rows of one attack: for all classes together, and for each."""
     scores, is_member, chooses = trial
-    overall = evaluate(scores, is_member, chooses, confidence, delta)
+    overall = _evaluate(scores, is_member, chooses, confidence, delta)
     rows = [{"attack": attack, "class": "all", **overall}]
     for label in np.unique(labels).tolist():
         own = labels == label
         if min(is_member[own].sum(), (~is_member[own]).sum()) >= _FEWEST:
-            part = evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
+            part = _evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
             rows.append({"attack": attack, "class": label, **part})
     return rows
 
@@ -245,31 +366,67 @@ def _check_model(model):
         )
 
 
-def _check_guarantee(guarantee):
-    if guarantee is not None and guarantee.unit == "label":
+def _claim(guarantee):
+    """Return what is claimed for a record in whose place another one, such as a canary, comes."""
+    if guarantee is None:
+        return None
+    if guarantee.unit == "label":
         raise ValueError(
             "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
             "of features, by which these attacks tell records apart. Give guarantee=None, and "
             "audit the labels with audit_mechanism."
         )
+    return guarantee.to_record().to_replace_one()
 
 
-def find_guarantee(model):
+def _find_guarantee(model):
     """Return the guarantee of a model, of a step of its pipeline, or None.
 
-    Parameters
-    ----------
-    model : estimator
-        Perhaps a pipeline.
-
-    Returns
-    -------
-    guarantee : PrivacyGuarantee or None
-        None for a model with a ``source``, whose guarantee is about other rows.
+    None for a model with a ``source``, whose guarantee is about other rows.
     """
     if getattr(model, "source", None) is not None:
         return None
     guarantee = getattr(model, "guarantee_", None)
     for _, step in getattr(model, "steps", ()):
-        guarantee = guarantee or find_guarantee(step)
+        guarantee = guarantee or _find_guarantee(step)
     return guarantee
+
+
+def _halves(is_member, y, random_state):
+    """Return which records choose thresholds: half of the members and others of each class."""
+    chooses = np.zeros(len(y), dtype=bool)
+    for member in (True, False):
+        for label in np.unique(y):
+            rows = random_state.permutation(np.flatnonzero((is_member == member) & (y == label)))
+            chooses[rows[: (len(rows) + 1) // 2]] = True
+    return chooses
+
+
+def _evaluate(scores, is_member, chooses, confidence, delta):
+    """Return a row of the report, see :class:`MembershipReport`."""
+    members, others = scores[is_member], scores[~is_member]
+    auc, auc_low, auc_high = area_under_curve(members, others, confidence)
+    row = {
+        "n_members": len(members),
+        "n_others": len(others),
+        "auc": auc,
+        "auc_low": auc_low,
+        "auc_high": auc_high,
+    }
+    for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
+        # Strictly above all but this fraction of the others, where these are enough to tell.
+        threshold = np.quantile(others, 1 - rate, method="higher")
+        hits = int(np.sum(members > threshold))
+        low, high = clopper_pearson(hits, len(members), confidence)
+        values = (hits / len(members), float(low), float(high))
+        if len(others) * rate < 1:
+            values = (np.nan,) * 3
+        keys = (f"tpr_at_{name}", f"tpr_at_{name}_low", f"tpr_at_{name}_high")
+        row.update(zip(keys, values, strict=True))
+    choice, test = count_halves(scores, is_member, chooses)
+    row["advantage"] = float(test.advantage()[choice.advantage().argmax()])
+    row["accuracy"] = (1 + row["advantage"]) / 2
+    row["epsilon_lower"] = best_epsilon(choice, test, confidence, delta)
+    m, n = test.sizes
+    row["epsilon_limit"] = float(epsilon_lower_bound(m, m, 0, n, delta, confidence))
+    return row

@@ -228,7 +228,7 @@ def test_a_well_formed_file_that_is_no_release_is_refused(contents, tmp_path, da
 
 
 def test_mixtures_may_be_left_out(contents, tmp_path):
-    # Every part is optional; format 4 knew only all or nothing.
+    # Every part is optional.
     header, arrays = load_arrays(contents, "Release")
     arrays = {key: array for key, array in arrays.items() if not key.startswith("mixtures")}
     save_arrays(tmp_path / "release", "Release", header, arrays)

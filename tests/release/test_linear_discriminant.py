@@ -1,13 +1,25 @@
+"""Linear scores from noisy sums, their calibration, and what they tell apart."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import norm
+from scipy.integrate import quad
+from scipy.special import expit, logit
+from scipy.stats import gamma, norm
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from skdp import DPStatisticsSource
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
-from skdp.release._linear_discriminant import _population, _variance_along
+from skdp.release._linear_discriminant import (
+    _population,
+    _variance_along,
+    calibrated_log_odds,
+    d_primes,
+    occurrence,
+)
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
@@ -211,3 +223,144 @@ def test_the_noisy_variance_along_a_direction_may_only_raise_it(rng):
         population = _population(statistics, basis.variances)
         found = _variance_along(unit, statistics, population)
         assert found == pytest.approx(expected, rel=1e-3)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+
+
+@pytest.mark.parametrize("frequency", [0.03, 0.5, 0.8])
+@pytest.mark.parametrize("separation", [0.0, 0.4, 2.5])
+@pytest.mark.parametrize("variance", [0.2, 1.0, 7.0])
+def test_log_odds_of_normal_classes_of_equal_variance_are_exact(frequency, separation, variance):
+    slope, intercept = calibrated_log_odds(separation, variance, 0.0, frequency)
+    means = np.array([-frequency, 1 - frequency]) * separation
+    at = np.linspace(-3, 3, 7)[:, None]
+    log_odds = np.diff(norm(means, np.sqrt(variance)).logpdf(at))[:, 0] + logit(frequency)
+    assert_allclose(slope * at[:, 0] + intercept, log_odds, atol=1e-3)
+
+
+def test_slope_of_gamma_classes_is_that_of_their_log_odds():
+    # Of one shape k the log-odds are linear: the difference of the rates.
+    shape, scales, frequency = 30.0, np.array([1.0, 1.15]), 0.2
+    means, variances = shape * scales, shape * scales**2
+    slope, intercept = calibrated_log_odds(
+        means[1] - means[0],
+        np.array([1 - frequency, frequency]) @ variances,
+        variances[1] - variances[0],
+        frequency,
+    )
+    assert slope == pytest.approx(1 / scales[0] - 1 / scales[1], rel=0.02)
+    mean = np.array([1 - frequency, frequency]) @ means
+    true = [
+        quad(
+            lambda x, s=s: gamma.pdf(x, shape, scale=s) * expit(slope * (x - mean) + intercept),
+            0,
+            120,
+        )[0]
+        for s in scales
+    ]
+    assert np.array([1 - frequency, frequency]) @ true == pytest.approx(frequency, rel=0.01)
+
+
+@pytest.mark.parametrize("unequal", [-5.0, 5.0])
+def test_no_class_has_a_negative_variance(unequal):
+    slope, intercept = calibrated_log_odds(1.0, 1.0, unequal, 0.3)
+    assert 0 < slope < 2
+    assert np.isfinite(intercept)
+
+
+def binary(rng, n):
+    """Return rows whose log-odds are linear, of a rarer class, and these."""
+    X = (rng.rand(n, 12) < 0.3).astype(float)
+    log_odds = X @ [1.5, -1, 1, 0.8, 0.5, -0.5, 0.3, 0.2, 0, 0, 0, 0] - 2.5
+    return X, (rng.rand(n) < expit(log_odds)).astype(int), log_odds
+
+
+def normal(rng, n):
+    """Return rows of normal classes, which share a covariance, and their log-odds."""
+    y = (rng.rand(n) < 0.3).astype(int)
+    shift, root = np.array([0.08, 0.04, 0.06, 0, 0, 0.03]), 0.1 * np.eye(6)
+    root[1, 0] = 0.05
+    X = 0.45 + rng.randn(n, 6) @ root.T + np.outer(y, shift)
+    w = np.linalg.solve(root @ root.T, shift)
+    return X, y, (X - 0.45 - shift / 2) @ w + logit(0.3)
+
+
+@pytest.mark.parametrize("radius", [None, 10.0])
+@pytest.mark.parametrize("toy", [binary, normal])
+def test_probabilities_are_calibrated_where_log_odds_are_known(rng, toy, radius):
+    X, y, _ = toy(rng, 40_000)
+    source = DPStatisticsSource(
+        np.inf, classes=[0, 1], model="linear", bounds=(0, 1), radius=radius, random_state=rng
+    )
+    release = source.fit(X, y).release_
+    X, y, log_odds = toy(rng, 40_000)
+    scores = np.diff(release.scores(X))[:, 0]
+    assert_allclose(expit(scores).mean(), y.mean(), atol=0.006)
+    assert np.corrcoef(scores, log_odds)[0, 1] > 0.97
+    assert slope_of(scores, y) == pytest.approx(1, abs=0.05)
+    for wrong in (0.9, 1.1):
+        assert abs(slope_of(wrong * scores, y) - 1) > 0.05
+
+
+def slope_of(scores, y):
+    """Return the calibration slope: that of a logistic regression of labels on log-odds."""
+    model = LogisticRegression(C=np.inf).fit(scores[:, None], y)
+    return model.coef_[0, 0]
+
+
+@pytest.mark.parametrize("sd", [1.0, 10.0, 300.0])
+def test_occurrence_is_bayes_rule(sd):
+    counts = np.array([-25.0, 0.0, 12.0, 35.0, 200.0])
+    n = counts.clip(0).sum()
+    expected = []
+    for count in counts:
+        near, end = max(count, 0), min(n, max(count, 0) + 10 * sd)
+        exact = {"points": [near], "epsabs": 0.0, "epsrel": 1e-9}
+        present = quad(lambda u, c=count: norm.pdf(c, u, sd) / n, 0, end, **exact)[0]
+        expected.append(present / (present + norm.pdf(count, 0, sd)))
+    if n < sd:  # then the range is that of the noise
+        assert_allclose(occurrence(counts, sd), expected, atol=0.12)
+    else:
+        assert_allclose(occurrence(counts, sd), expected, rtol=1e-6)
+
+
+def test_occurrence_without_noise_and_far_beyond_it():
+    assert occurrence([0.0, 1.0, 5.0], 0.0).tolist() == [0, 1, 1]
+    with np.errstate(all="raise", under="ignore"):
+        far = occurrence([-1e12, 0.0, 1e12], 1.0)
+        assert_allclose(far, [0, 0, 1], atol=1e-5)
+        assert np.isfinite(occurrence([-1.0, -2.0], 1e9)).all()
+        assert np.isfinite(occurrence([0.0, 0.0], 1e-300)).all()
+
+
+def test_separations_are_those_of_normal_scores(rng):
+    A = rng.randn(3, 3)
+    W, means = A @ A.T + np.eye(3), rng.randn(4, 3)
+    w = rng.randn(4, 3)
+    found = d_primes(w, means, W)
+    for a in range(4):
+        for b in range(4):
+            v = w[a] - w[b]
+            expected = max(v @ (means[a] - means[b]), 0) / max(np.sqrt(v @ W @ v), 1e-100)
+            assert found[a, b] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_a_class_without_rows_is_not_told_apart(rng, epsilon):
+    y = rng.randint(2, size=2000)
+    X = np.clip(rng.normal(0.4 + 0.2 * y[:, None], 0.15, (2000, 4)), 0, 1)
+    for seed in range(3):
+        noise = np.random.RandomState(seed)
+        source = DPStatisticsSource(epsilon, classes=[0, 1, 2], random_state=noise)
+        areas = source.fit(X, y).release_.linear.expected_auc
+        assert areas[0, 1] > 0.95
+        assert max(areas[0, 2], areas[1, 2]) < 0.55
+
+
+def test_a_rare_class_is_told_apart(rng):
+    y = np.where(np.arange(4000) < 120, 2, np.arange(4000) % 2)
+    X = np.clip(rng.normal(0.2 + 0.3 * y[:, None], 0.15, (4000, 4)), 0, 1)
+    noise = np.random.RandomState(0)
+    source = DPStatisticsSource(4.0, classes=[0, 1, 2], random_state=noise)
+    assert source.fit(X, y).release_.linear.expected_auc[:2, 2].min() > 0.9

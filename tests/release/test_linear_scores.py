@@ -1,13 +1,42 @@
-"""Linear scores of some columns, against linear discriminants that are computed of these alone."""
+"""Linear scores, of fewer columns, and from moments of noisy rows: slow formulas and limits."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
-from skdp.release import BasisFunctions, LinearScores, Moments
-from skdp.release._linear_scores import _cosine_means, regress, restrict_linear
+from skdp.release import BasisFunctions, LinearScores, Moments, linear_discriminant
+from skdp.release._linear_scores import _SLOPE, _cosine_means, regress, restrict_linear
+
+
+def test_scores_are_linear_in_the_terms(rng):
+    X, basis = rng.rand(20, 2), BasisFunctions.of_columns([0, 1])
+    coefficients, intercepts = rng.randn(3, 4), rng.randn(3)
+    linear = LinearScores(coefficients, intercepts, np.zeros((3, 3)), basis)
+    Z = basis.encode(X)
+    expected = [[w @ z + b for w, b in zip(coefficients, intercepts, strict=True)] for z in Z]
+    assert_allclose(linear.scores(X), expected)
+    bare = LinearScores(coefficients, intercepts, np.zeros((3, 3)))
+    assert_allclose(bare.scores(Z), expected)
+
+
+def test_nothing_is_expected_where_separations_are_not_known(rng):
+    linear = LinearScores(rng.randn(2, 3), np.zeros(2))
+    assert linear.d_primes is None
+    assert linear.expected_auc is None
+
+
+def test_expected_auc_is_that_of_normal_scores(rng):
+    y = np.arange(100_000) % 2
+    for d in (0.0, 0.7, 2.5):
+        linear = LinearScores(np.zeros((2, 1)), np.zeros(2), np.array([[0, d], [d, 0]]))
+        measured = roc_auc_score(y, rng.randn(len(y)) + d * y)
+        assert_allclose(linear.expected_auc, [[0.5, measured], [measured, 0.5]], atol=0.006)
+
 
 EXACT = 1e12  # rows that leave nothing uncertain
 
@@ -157,3 +186,94 @@ def test_noise_of_means_is_left_out(rng):
     assert_allclose(pi @ shrunken, pi @ noisy)
     far = replace(moments, means=noisy + 100 * np.arange(2)[:, None])
     assert_allclose(far.shrunken_means(), far.means, rtol=1e-4, atol=1e-2)
+
+
+def classes(rng, n, n_columns=6, n_classes=2):
+    """Normal classes of one covariance, with the last column the same in both."""
+    y = rng.choice(n_classes, n, p=[0.7, 0.3] if n_classes == 2 else [0.5, 0.3, 0.2])
+    centres = np.random.RandomState(1).rand(n_classes, n_columns)
+    centres[:, -1] = 0.5
+    A = 0.3 * np.random.RandomState(2).randn(n_columns, n_columns) + np.eye(n_columns)
+    return centres[y] + 0.4 * rng.randn(n, n_columns) @ A, y
+
+
+def noisy_moments(rng, X, y, variance):
+    noise = np.full(X.shape[1], variance)
+    rows = X + np.sqrt(noise) * rng.randn(*X.shape)
+    return Moments.measure(rows, np.eye(y.max() + 1)[y], noise)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_noise_its_direction_is_that_of_the_linear_discriminant(rng, n_classes):
+    X, y = classes(rng, 40_000, n_classes=n_classes)
+    linear = linear_discriminant(noisy_moments(rng, X, y, 0.0))
+    exact = LinearDiscriminantAnalysis().fit(X, y)
+    found = linear.scores(X)
+    expected = exact.decision_function(X)
+    if n_classes == 2:
+        found, expected = found[:, 1] - found[:, 0], expected[:, None]
+        slope, offset = np.polyfit(expected[:, 0], found, 1)
+        assert slope == pytest.approx(_SLOPE, rel=0.01)
+        assert np.std(found - slope * expected[:, 0] - offset) < 0.03 * np.std(found)
+    else:
+        agreed = found.argmax(axis=1) == expected.argmax(axis=1)
+        assert agreed.mean() > 0.98
+
+
+@pytest.mark.parametrize("variance", [0.0, 0.1, 4.0])
+def test_log_odds_are_calibrated_and_never_too_sure(rng, variance):
+    slopes = []
+    for _ in range(5):
+        X, y = classes(rng, 6000)
+        linear = linear_discriminant(noisy_moments(rng, X, y, variance))
+        X, y = classes(rng, 6000)
+        scores = linear.scores(X)
+        odds = (scores[:, 1] - scores[:, 0])[:, None]
+        slopes.append(LogisticRegression(C=np.inf).fit(odds, y).coef_[0, 0])
+    # Of normal classes, for which it is meant to be too flat by 1 / .85.
+    slope = np.mean(slopes) * _SLOPE
+    if variance < 1:
+        assert slope == pytest.approx(1, abs=0.08)
+    else:  # where hardly anything is known
+        assert 1 < slope < 1.8
+
+
+def test_noise_makes_no_class_of_a_column_without_any(rng):
+    X, y = classes(rng, 4000)
+    X[:, -1] = 0.5  # constant but for the noise
+    moments = noisy_moments(rng, X, y, 4.0)
+    linear = linear_discriminant(moments)
+    w = linear.coefficients[1] - linear.coefficients[0]
+    naive = np.linalg.solve(moments.within_covariance(), moments.means[1] - moments.means[0])
+    assert abs(w[-1]) < 0.5 * abs(w[:-1]).max()
+    assert np.isfinite(linear.scores(X)).all()
+    assert abs(naive[-1]) > abs(w[-1])
+
+
+def test_one_column_and_no_difference_are_fine(rng):
+    y = np.arange(200) % 2
+    moments = noisy_moments(rng, rng.randn(200, 1), y, 1.0)
+    assert np.isfinite(linear_discriminant(moments).scores(np.zeros((3, 1)))).all()
+    alone = Moments.measure(np.zeros((10, 2)), np.eye(2)[np.arange(10) % 2], np.zeros(2))
+    assert_allclose(linear_discriminant(alone).scores(np.ones((2, 2)))[:, 0], np.log(1), atol=1e-9)
+
+
+def test_a_class_that_nobody_has_leaves_finite_scores():
+    """Weights of randomised labels have either sign, and so have variances made of them."""
+    keep = np.e / (np.e + 2)
+    inverse = np.linalg.inv(np.full((3, 3), (1 - keep) / 2) + (1.5 * keep - 0.5) * np.eye(3))
+    for seed in range(100):
+        rng = np.random.RandomState(seed)
+        X, y = rng.rand(400, 6), rng.randint(2, size=400)
+        told = np.where(rng.rand(400) < keep, y, (y + rng.randint(1, 3, 400)) % 3)
+        noise = np.full(6, 0.03)
+        rows = X + np.sqrt(noise) * rng.randn(*X.shape)
+        linear = linear_discriminant(Moments.measure(rows, inverse[told], noise))
+        assert np.isfinite(linear.scores(X)).all()
+
+
+def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
+    X, y = classes(rng, 200)
+    moments = noisy_moments(rng, X, y, 1.0)
+    vast = replace(moments, class_counts=np.array([1e30, 1.0]))
+    assert np.isfinite(linear_discriminant(vast).scores(X)).all()

@@ -1,0 +1,190 @@
+"""Randomness that nobody can foresee, and that neither copies nor files repeat."""
+
+import hashlib
+import multiprocessing
+import os
+from numbers import Integral
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from skdp.privacy import PrivacyLeakWarning
+from skdp.utils._warnings import warn
+
+# Attributes that hold randomness: the parameter, and what was fixed when the noise was fitted.
+_RANDOMNESS = {"random_state", "_random_state"}
+# Length of a key of AES-256.
+_KEY_BYTES = 32
+# Length of an integer of 64 bits.
+_INTEGER_BYTES = 8
+# Keys drawn from generators that are remembered, as digests, so that one that comes again is
+# noticed (rule of thumb: some 10 MB).
+_N_REMEMBERED = 2**16
+# The process that imported this module. A child that is forked from it has another number.
+_PROCESS = os.getpid()
+
+_drawn: dict[bytes, None] = {}
+_withheld: dict[str, Integral] = {}
+_secret = os.urandom(16)
+
+
+class RandomBits:
+    """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode.
+
+    Parameters
+    ----------
+    key : bytes of length 32, default=None
+        Key of the cipher. By default, entropy of the operating system.
+
+    Examples
+    --------
+    >>> from skdp.noise import RandomBits
+    >>> hex(RandomBits(key=bytes(32)).draw(1)[0])
+    '0x898940a278c095dc'
+    """
+
+    def __init__(self, key=None):
+        key = os.urandom(_KEY_BYTES) if key is None else key
+        # The key is used for this one stream, so that a counter from zero never repeats.
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+    def draw(self, n):
+        """Return the next integers of 64 random bits.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        integers : ndarray of shape (n,), dtype uint64
+        """
+        zeros = bytes(n * _INTEGER_BYTES)
+        return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
+
+
+class PrivateRandomness(BaseEstimator):
+    """Neither a clone nor a pickle repeats what a ``random_state`` has drawn."""
+
+    random_state: object
+
+    def __sklearn_clone__(self):
+        # A copied generator would repeat its noise on the next data set, and the difference
+        # of two noisy copies would be that of the data. A shared one goes on.
+        copy = super().__sklearn_clone__()
+        copy.random_state = self.random_state
+        return copy
+
+    def __getstate__(self):
+        # Whoever reads a pickle could step a generator's state back, or take a seed, and
+        # subtract the noise. What was never fitted keeps its seed, so that results are the same
+        # for any n_jobs.
+        state = super().__getstate__().copy()
+        fitted = any(name.endswith("_") for name in state)
+        for name in _RANDOMNESS & set(state):
+            if isinstance(state[name], np.random.RandomState):
+                state[name] = None
+            elif isinstance(state[name], Integral) and fitted:
+                state[name] = _Withheld(state[name])
+        return state
+
+
+class _Withheld:
+    """A seed that copies in this process keep, and that is None wherever else it is read."""
+
+    def __init__(self, seed):
+        self._seed = seed
+
+    def __reduce__(self):
+        token = hashlib.sha256(_secret + repr(self._seed).encode()).hexdigest()
+        _withheld[token] = self._seed
+        return _restore, (token,)
+
+
+def _restore(token):
+    return _withheld.get(token)
+
+
+def private_bits(estimator, random_state):
+    """Return the random bits of one draw, and warn of what would undo their noise.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in warnings.
+
+    random_state : int, RandomState instance or None
+        Fixed when the estimator was fitted.
+
+    Returns
+    -------
+    bits : RandomBits
+    """
+    warn_of_seeds(estimator, random_state)
+    key = _draw_key(random_state)
+    if key is not None and isinstance(random_state, np.random.RandomState):
+        digest = hashlib.sha256(key).digest()
+        if digest in _drawn:
+            warn(
+                f"{type(estimator).__name__}(random_state=RandomState): these random bits were "
+                "drawn before. The generator is a copy of another one, as a parameter grid "
+                "makes, or has the same seed. Two outputs with the same noise differ by "
+                "exactly what their inputs do, which undoes the guarantee. Use "
+                "random_state=None.",
+                PrivacyLeakWarning,
+            )
+        _drawn[digest] = None
+        if len(_drawn) > _N_REMEMBERED:
+            for oldest in list(_drawn)[: _N_REMEMBERED // 2]:
+                _drawn.pop(oldest, None)
+    return RandomBits(key)
+
+
+def warn_of_seeds(estimator, random_state):
+    """Warn of a ``random_state`` that others may know."""
+    name = type(estimator).__name__
+    if isinstance(random_state, Integral):
+        warn(
+            f"{name}(random_state={random_state}): whoever guesses this seed can "
+            "recompute the noise and subtract it, and every transform adds the same noise, "
+            "so that two outputs differ by exactly what their inputs do. Either undoes the "
+            "guarantee. Use random_state=None for anything that leaves your hands.",
+            PrivacyLeakWarning,
+        )
+    elif random_state is not None and random_state is check_random_state(None):
+        warn(
+            f"{name}(random_state=NumPy's global generator): np.random.seed anywhere fixes "
+            "this noise, and whatever else was drawn from it and published tells its state. "
+            "Either undoes the guarantee. Use random_state=None, which is not that generator "
+            "here.",
+            PrivacyLeakWarning,
+        )
+
+
+def _draw_key(random_state):
+    """Return the key that a ``random_state`` draws next; None for entropy of the system.
+
+    None is fresh entropy, never NumPy's global state, which a forgotten ``np.random.seed`` would
+    make predictable. So is a generator in a child process: whether it came by fork or in a pickle,
+    it is a copy, and would repeat what the parent and all its other children draw. Nothing else
+    can tell the copies apart.
+    """
+    if random_state is None:
+        return None
+    in_child = os.getpid() != _PROCESS or multiprocessing.parent_process() is not None
+    if isinstance(random_state, np.random.RandomState) and in_child:
+        return None
+    return check_random_state(random_state).bytes(_KEY_BYTES)
+
+
+def warn_of_no_noise(estimator, epsilon):
+    """Warn of an infinite ε."""
+    if np.isinf(epsilon):
+        warn(
+            f"{type(estimator).__name__}(epsilon=inf) adds no noise: what it returns is the data "
+            "itself. Use a finite epsilon for anything that leaves your hands.",
+            PrivacyLeakWarning,
+        )

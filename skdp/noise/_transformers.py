@@ -1,0 +1,825 @@
+"""Transformers that add noise to each element: the optimal, the staircase and the Gaussian one."""
+
+import weakref
+from contextlib import suppress
+from numbers import Real
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.noise._distributions import (
+    GAUSSIAN_CUT,
+    GaussianDistribution,
+    OptimalDistribution,
+    StaircaseDistribution,
+)
+from skdp.noise._grid import add_noise, check_bounds, grid_step
+from skdp.noise._randomness import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
+from skdp.noise._sampler import LEAST_EPSILON, PRECISION
+from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLeakWarning, gaussian_sigma
+from skdp.utils._private_data import validate_private_data
+from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
+from skdp.utils._warnings import warn
+
+# Smallest and largest sensitivity, in the units of the data: its square, a variance, is a float64.
+_SMALLEST = 1e-140
+_LARGEST = 1e140
+# Values that a draw may be expected to release exactly without a warning (rule of thumb: with a
+# tenth of one, nine of ten draws have none).
+_EXACT_VALUES = 0.1
+# Largest ε of one element of a staircase: beyond, a table of 64 bits no longer holds the steps to
+# within the precision of the sampler.
+_GREATEST_EPSILON = 20
+# More Gaussian noise by this factor outweighs that sums over a grid of 2^-24 are not integrals
+# (argued, not measured).
+_LATTICE = 1 + 2.0**-24
+
+
+class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
+    """Base of every additive-noise transformer; a subclass supplies the noise distribution."""
+
+    _mechanism: str
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="right")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "sensitivity": [Interval(Real, 0, None, closed="neither")],
+        "privacy_unit": [StrOptions({"element", "record"})],
+        "bounds": [StrOptions({"data"}), "array-like", None],
+        "perturb": [StrOptions({"always", "fit"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=0.0,
+        sensitivity=1.0,
+        *,
+        privacy_unit="element",
+        bounds=None,
+        perturb="always",
+        random_state=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.privacy_unit = privacy_unit
+        self.bounds = bounds
+        self.perturb = perturb
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Calibrate the noise and state the guarantee; nothing is learned from the values.
+
+        .. note::
+           With ``perturb="always"`` every later :meth:`transform` adds noise. With
+           ``perturb="fit"`` only :meth:`fit_transform` does: ``fit(X).transform(X)`` is X
+           itself, **unprotected**.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data to be protected. Only the number and names of its features and its dtype
+            matter here, unless ``bounds="data"`` asks for its extremes.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._calibrate(X)
+        warn_of_seeds(self, self.random_state)
+        warn_of_no_noise(self, self.epsilon)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Calibrate, and return a noisy copy of X, whatever ``perturb`` says.
+
+        .. note::
+           This is the call that a training :class:`~sklearn.pipeline.Pipeline` makes, so a
+           model behind it never sees the data itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data to be protected.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        X_noisy : ndarray of shape (n_samples, n_features)
+            X plus independent noise, in the dtype of X.
+        """
+        return self._perturb(self._calibrate(X))
+
+    def transform(self, X):
+        """Return a noisy copy of X, or X itself under ``perturb="fit"``.
+
+        .. note::
+           With ``perturb="always"`` (the default) what comes back is private. With
+           ``perturb="fit"`` it is X, **unprotected**: meant for queries that stay with
+           whoever asks them. Training rows that get here, as by ``fit(X).transform(X)`` or
+           by a :class:`~sklearn.pipeline.FeatureUnion`, come back as they are; where it is
+           the very object that was fitted, this warns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data to be protected, or queries.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_samples, n_features)
+            In the dtype of X.
+        """
+        check_is_fitted(self)
+        rows = validate_private_data(self, X, reset=False)
+        if self._always:
+            return self._perturb(rows)
+        self._warn_of_training_rows(X)
+        return rows
+
+    def guarantee_for(self, X, y=None):
+        """Return what one noisy copy of X will guarantee; draws no noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data to be protected, as for :meth:`fit`.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            What ``guarantee_`` is after :meth:`fit`.
+        """
+        return clone(self).fit(X).guarantee_
+
+    def _calibrate(self, X):
+        self.__dict__.pop("guarantee_", None)  # whatever fails now, no other noise is added
+        self._validate_params()  # whatever scikit-learn is configured to skip
+        # Keeps and tells nothing of the rows: a digest would say of any row that somebody guesses
+        # whether it was among them.
+        self._fitted_on = None
+        with suppress(TypeError):  # lists allow no reference
+            self._fitted_on = weakref.ref(X)
+        X = validate_private_data(self, X)
+        self._warn_of_learned_bounds()
+        # What set_params changes later must not change, unseen, what is guaranteed now.
+        self._always = self.perturb == "always"
+        self._random_state = self.random_state
+        sensitivity, width = self._check_sensitivity(X)
+        distribution = self._make_distribution(sensitivity)
+        self._noise = None
+        if np.isfinite(self.epsilon):
+            # Rounding to the grid can move two values apart by one more step.
+            self._step = grid_step(sensitivity, distribution.expected_magnitude)
+            distribution = self._make_distribution(sensitivity + self._step)
+            self._noise = distribution.on_grid(self._step)
+        self.expected_magnitude_ = distribution.expected_magnitude * width
+        self.variance_ = distribution.variance * width**2
+        self.guarantee_ = self._make_guarantee(distribution)
+        return X
+
+    def _check_sensitivity(self, X):
+        """Return the sensitivity in units of the noise, and that unit in units of the data."""
+        if self.bounds is None:
+            self._bounds = None
+            if not _SMALLEST < self.sensitivity < _LARGEST:
+                raise ValueError(
+                    f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
+                    f"double precision, got {self.sensitivity!r}. Bring it closer to 1, in other "
+                    "units."
+                )
+            return float(self.sensitivity), 1.0
+        if self.sensitivity != 1:
+            raise ValueError(
+                f"The 'sensitivity' parameter of {type(self).__name__} must be left at 1.0 where "
+                f"bounds are given, got {self.sensitivity!r}: the bounds define it. Drop one of "
+                "the two."
+            )
+        self._bounds = check_bounds(self, self.bounds, X)
+        width = self._bounds.width
+        if not _SMALLEST < width.min() <= width.max() < _LARGEST:
+            got = f", got widths from {width.min():g} to {width.max():g}"
+            raise ValueError(
+                f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
+                f"precision{'' if isinstance(self.bounds, str) else got}. Bring them closer to 1, "
+                "in other units."
+            )
+        return 1.0, float(width[0]) if (width == width[0]).all() else width
+
+    def _element_budget(self):
+        """Return (ε, δ) of one element, independent of the others.
+
+        p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
+        independent point masses fires.
+        """
+        mechanism = self._shared_budget("pure")
+        epsilon, delta = mechanism.parameter, mechanism.atom
+        least = LEAST_EPSILON / (1 - delta)
+        if epsilon < least:
+            raise ValueError(
+                f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "
+                f"{self.n_features_in_} elements, got {self.epsilon!r} for each "
+                f"{self.privacy_unit}. Use at least {least:g} for one element: nothing "
+                "of the data is left long before."
+            )
+        return epsilon, delta
+
+    def _shared_budget(self, kind):
+        """Return the mechanism of a budget that is split evenly between elements."""
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        return Mechanism(kind, epsilon, delta, n_elements=self._n_moving())
+
+    def _n_moving(self):
+        """Return how many elements of a unit may move."""
+        return self.n_features_in_ if self.privacy_unit == "record" else 1
+
+    def _perturb(self, X):
+        if self._noise is None:
+            warn_of_no_noise(self, self.guarantee_.epsilon)
+            return X.copy()
+        self._warn_of_exact_values(self._noise.atom, X.size)
+        bits = private_bits(self, self._random_state)
+        return add_noise(X, self._noise, self._step, bits, self._bounds)
+
+    def _warn_of_exact_values(self, delta, n_values):
+        """Warn where a point mass is likely to release values exactly.
+
+        Only what is known to whoever gets the noisy matrix counts: δ, and how many values it has.
+        """
+        expected = delta * n_values
+        if expected > _EXACT_VALUES:
+            warn(
+                f"{type(self).__name__}(delta={self.guarantee_.delta:g}) leaves each value as it "
+                f"is with probability {delta:g}: of these {n_values} values, {expected:.3g} are "
+                "expected to leave without noise, and among data on a coarse grid, such as "
+                "pixels, whoever gets them can tell which. Use delta=0, with "
+                f"{1 / (1 - delta):.6g} times the noise, or one far below 1 over the public "
+                "number of values.",
+                PrivacyLeakWarning,
+            )
+
+    def _warn_of_learned_bounds(self):
+        if isinstance(self.bounds, str):
+            warn(
+                f"{type(self).__name__}(bounds={self.bounds!r}) learns the bounds from the "
+                "rows that it is to protect: the least and greatest value of each feature leave "
+                "unprotected, and the guarantee holds only for data sets with the same bounds. "
+                "Pass what is publicly known, such as bounds=(0, 255).",
+                PrivacyLeakWarning,
+            )
+
+    def _warn_of_training_rows(self, X):
+        reference = getattr(self, "_fitted_on", None)
+        if reference is not None and reference() is X:
+            warn(
+                f"{type(self).__name__}(perturb='fit').transform was given the rows that it was "
+                "fitted on, and returns them as they are, without noise: only fit_transform "
+                "perturbs. Use what fit_transform returned, or perturb='always', for anything "
+                "that leaves your hands.",
+                PrivacyLeakWarning,
+            )
+
+    def _make_guarantee(self, distribution):
+        excludes = "labels, and the number of rows and of rows per class"
+        if self.perturb == "fit":
+            covers = (
+                "the features of the training rows as fit_transform returns them, not as "
+                "transform does"
+            )
+            excludes += "; queries and all else that transform passes on"
+        else:
+            covers = "the features of every row that transform returns"
+        return PrivacyGuarantee(
+            mechanism=self._mechanism,
+            mechanisms=(self._state_mechanism(distribution),),
+            sensitivity=None if self._bounds else float(self.sensitivity),
+            n_features=self.n_features_in_,
+            covers=covers,
+            excludes=excludes,
+            unit=self.privacy_unit,
+        )
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        state.pop("_fitted_on", None)
+        return state
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "guarantee_")
+
+    def _sk_visual_block_(self):
+        when = "every transform" if self.perturb == "always" else "fit only, queries pass"
+        return VisualBlock(
+            "single",
+            self,
+            names=f"{type(self).__name__} (noise: {when})",
+            name_details=f"{self!r}, perturb={self.perturb!r}",
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class OptimalDPNoise(DPNoise):
+    r"""Make data (ε, δ)-private with the least-magnitude noise of Kumar and Moser.
+
+    To each element it adds, independently, 0 with probability δ and otherwise Laplace
+    noise of scale ``sensitivity / epsilon`` (Kumar and Moser, Algorithm 5; δ = 0 is the
+    Laplace mechanism):
+
+    .. math:: E|v| = (1-δ)\,\frac{d}{ε}, \qquad \mathrm{Var}\,v = 2(1-δ)\frac{d^2}{ε^2}
+
+    **What is guaranteed.** By default ε and δ are *per element*: two data sets that differ
+    in one entry by at most ``sensitivity`` give outputs that are hard to tell apart. A whole
+    record of p entries is then covered by (pε, 1 − (1−δ)^p); with ``privacy_unit="record"``
+    ε and δ are those of the record, each element gets the p-th part, and the scale is p·d/ε.
+    Labels, and how many rows there are, are not protected. Each further noisy copy of the
+    same rows spends ε and δ again. :attr:`guarantee_` states all of this for the fitted
+    transformer.
+
+    **What "optimal" means.** Least E|v| among noises made of one point mass plus a density
+    that meets a pointwise sufficient condition. It is not the least noise that any
+    ε-private mechanism needs: that of :class:`StaircaseDPNoise` is below it at every ε, and
+    far below when ε is large.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
+        noise at all, and warns.
+
+    delta : float, default=0.0
+        Probability δ in [0, 1) that an element is released as it is, which shows where the
+        data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
+        public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more
+        than a tenth of a value is expected to leave so.
+
+    sensitivity : float, default=1.0
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+
+    privacy_unit : {"element", "record"}, default="element"
+        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
+        which needs far more noise.
+
+    bounds : pair (low, high), "data" or None, default=None
+        Publicly known bounds of the features, each a number or an array of shape
+        (n_features,). Values are clipped to them, and their width is the sensitivity.
+        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
+        is clipped, and a value that moves by more than d is protected less.
+
+    perturb : {"always", "fit"}, default="always"
+        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
+        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        call, and is the only private choice; an integer, NumPy's global generator and a
+        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
+        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
+        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        process.
+
+    Attributes
+    ----------
+    guarantee_ : PrivacyGuarantee
+        Immutable statement of what is guaranteed.
+
+    expected_magnitude_ : float or ndarray of shape (n_features,)
+        E|v|, in the units of the data; one for each feature where the bounds differ.
+
+    variance_ : float or ndarray of shape (n_features,)
+        Var v, likewise; what learners need to know in order to allow for the noise.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    See Also
+    --------
+    StaircaseDPNoise : Less noise at every ε.
+    GaussianDPNoise : The Gaussian mechanism; less noise where δ is large for its ε,
+        such as δ = 0.01 at ε = 0.1 or δ = 0.1 at ε = 1, and for whole records.
+
+    Notes
+    -----
+    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
+    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
+    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
+    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
+    Random bits come from AES-256 in counter mode.
+
+    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
+    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
+    ``longdouble``, decimals, dates and text are refused.
+
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Result 3 and Algorithm 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import OptimalDPNoise
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> noise = OptimalDPNoise(epsilon=2.0).fit(X / 16)
+    >>> private = noise.transform(X / 16)
+    >>> private.shape
+    (1797, 64)
+    >>> round(noise.expected_magnitude_, 4)
+    0.5
+    >>> round(noise.guarantee_.to_record().epsilon)
+    128
+    """
+
+    _mechanism = "optimal"
+
+    def _make_distribution(self, sensitivity):
+        epsilon, delta = self._element_budget()
+        return OptimalDistribution(sensitivity / (epsilon - PRECISION / (1 - delta)), delta)
+
+    def _state_mechanism(self, distribution):
+        return self._shared_budget("laplace")
+
+
+class StaircaseDPNoise(DPNoise):
+    r"""Make data (ε, δ)-private with staircase noise, the least that is ε-private.
+
+    To each element it adds, independently, 0 with probability δ and otherwise noise whose
+    density falls by e^ε from step to step (Geng & Viswanath, 2014). Of all noises that are
+    (ε, 0)-private and independent of the data it has the least expected magnitude, which
+    the point mass lowers further:
+
+    .. math:: E|v| = (1-δ)\,d\,\frac{e^{ε/2}}{e^ε - 1} \;<\; (1-δ)\,\frac{d}{ε}
+
+    **What is guaranteed.** The same as by :class:`OptimalDPNoise`, element by element or for
+    a record, whose elements then get the p-th part of ε each. With δ > 0 no noise is known
+    to be the least; this one is (ε, δ)-private because it is a mixture of no noise, with
+    weight δ, and of ε-private noise, with weight 1 − δ.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
+        noise at all, and warns.
+
+    delta : float, default=0.0
+        Probability δ in [0, 1) that an element is released as it is, which shows where the
+        data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
+        public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more
+        than a tenth of a value is expected to leave so.
+
+    sensitivity : float, default=1.0
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+
+    privacy_unit : {"element", "record"}, default="element"
+        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
+        which needs far more noise.
+
+    bounds : pair (low, high), "data" or None, default=None
+        Publicly known bounds of the features, each a number or an array of shape
+        (n_features,). Values are clipped to them, and their width is the sensitivity.
+        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
+        is clipped, and a value that moves by more than d is protected less.
+
+    perturb : {"always", "fit"}, default="always"
+        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
+        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        call, and is the only private choice; an integer, NumPy's global generator and a
+        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
+        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
+        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        process.
+
+    Attributes
+    ----------
+    guarantee_ : PrivacyGuarantee
+        Immutable statement of what is guaranteed.
+
+    expected_magnitude_ : float or ndarray of shape (n_features,)
+        E|v|, in the units of the data; one for each feature where the bounds differ.
+
+    variance_ : float or ndarray of shape (n_features,)
+        Var v, likewise; what learners need to know in order to allow for the noise.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    Raises
+    ------
+    ValueError
+        When ε is above 20 for one element, where the noise is a 20,000th of the sensitivity.
+
+    See Also
+    --------
+    OptimalDPNoise : The noise of Kumar and Moser, a Laplace distribution in its place.
+
+    Notes
+    -----
+    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
+    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
+    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
+    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
+    Random bits come from AES-256 in counter mode.
+
+    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
+    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
+    ``longdouble``, decimals, dates and text are refused.
+
+    References
+    ----------
+    Geng, Q. and Viswanath, P., "The optimal mechanism in differential privacy", ISIT 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import OptimalDPNoise, StaircaseDPNoise
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> staircase = StaircaseDPNoise(epsilon=8.0).fit(X / 16)
+    >>> optimal = OptimalDPNoise(epsilon=8.0).fit(X / 16)
+    >>> round(optimal.expected_magnitude_ / staircase.expected_magnitude_, 2)
+    6.82
+    """
+
+    _mechanism = "staircase"
+
+    def _make_distribution(self, sensitivity):
+        epsilon, delta = self._element_budget()
+        if np.isinf(epsilon):
+            return OptimalDistribution(0.0)  # no noise at all
+        if epsilon > _GREATEST_EPSILON:
+            raise ValueError(
+                f"The 'epsilon' parameter of StaircaseDPNoise leaves {epsilon:g} for one element, "
+                f"got {self.epsilon!r}; the most is {_GREATEST_EPSILON}. Use OptimalDPNoise, or a "
+                "smaller epsilon."
+            )
+        return StaircaseDistribution(epsilon - PRECISION / (1 - delta), sensitivity, delta)
+
+    def _state_mechanism(self, distribution):
+        return self._shared_budget("pure")
+
+
+class GaussianDPNoise(DPNoise):
+    r"""Make data (ε, δ)-private with Gaussian noise.
+
+    To each element it adds independent normal noise. The standard deviation is either
+
+    - ``calibration="analytic"``: the least σ that is (ε, δ)-private, exact for every ε
+      (Balle & Wang, 2018); or
+    - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, the formula that
+      SERUMS D3.1 (2019), section 2.1.3, compares the optimal noise with, proven for ε < 1
+      only and refused above.
+
+    **What is guaranteed.** By default ε and δ are *per element*, as for
+    :class:`OptimalDPNoise`. For a whole record of p entries the sensitivity grows to √p·d:
+    :attr:`guarantee_` gives the ε that this σ then has at the same δ, and
+    ``privacy_unit="record"`` chooses σ for the record. Labels, and how many rows there are,
+    are not protected. Each further noisy copy of the same rows spends privacy again.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
+        noise at all, and warns.
+
+    delta : float, default=1e-5
+        Slack δ in (0, 1): an event may be e^ε times as likely, plus δ. It is not the
+        probability that the privacy loss exceeds ε, which is larger.
+
+    sensitivity : float, default=1.0
+        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+
+    privacy_unit : {"element", "record"}, default="element"
+        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
+        which needs far more noise.
+
+    bounds : pair (low, high), "data" or None, default=None
+        Publicly known bounds of the features, each a number or an array of shape
+        (n_features,). Values are clipped to them, and their width is the sensitivity.
+        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
+        is clipped, and a value that moves by more than d is protected less.
+
+    perturb : {"always", "fit"}, default="always"
+        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
+        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
+        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
+        training rows too, as in ``fit(X).transform(X)``.
+
+    calibration : {"analytic", "classical"}, default="analytic"
+        How σ follows from ε and δ.
+
+    random_state : int, RandomState instance or None, default=None
+        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        call, and is the only private choice; an integer, NumPy's global generator and a
+        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
+        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
+        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        process.
+
+    Attributes
+    ----------
+    guarantee_ : PrivacyGuarantee
+        Immutable statement of what is guaranteed.
+
+    expected_magnitude_ : float or ndarray of shape (n_features,)
+        E|v| = σ·√(2/π), in the units of the data; one for each feature where the bounds
+        differ.
+
+    variance_ : float or ndarray of shape (n_features,)
+        Var v, likewise; what learners need to know in order to allow for the noise.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names
+        that are all strings.
+
+    Raises
+    ------
+    ValueError
+        When ``delta`` is 0 or too small for ε, or ``calibration="classical"`` meets ε ≥ 1.
+
+    See Also
+    --------
+    OptimalDPNoise : Less noise on average for the same ε and δ when δ is small.
+
+    Notes
+    -----
+    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
+    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
+    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
+    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
+    Random bits come from AES-256 in counter mode.
+
+    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
+    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
+    ``longdouble``, decimals, dates and text are refused.
+
+    References
+    ----------
+    Balle, B. and Wang, Y.-X., "Improving the Gaussian mechanism for differential
+    privacy: analytical calibration and optimal denoising", ICML 2018.
+
+    SERUMS project, deliverable D3.1, "Report on initial distributed differential privacy deep
+    learning models", 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import GaussianDPNoise, OptimalDPNoise
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> gaussian = GaussianDPNoise(epsilon=0.5).fit(X / 16)
+    >>> optimal = OptimalDPNoise(epsilon=0.5).fit(X / 16)
+    >>> round(gaussian.expected_magnitude_ / optimal.expected_magnitude_, 2)
+    2.81
+    """
+
+    _mechanism = "Gaussian"
+
+    _parameter_constraints: dict = {
+        **DPNoise._parameter_constraints,
+        "calibration": [StrOptions({"analytic", "classical"})],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.0,
+        delta=1e-5,
+        sensitivity=1.0,
+        *,
+        privacy_unit="element",
+        bounds=None,
+        perturb="always",
+        calibration="analytic",
+        random_state=None,
+    ):
+        super().__init__(
+            epsilon,
+            delta,
+            sensitivity,
+            privacy_unit=privacy_unit,
+            bounds=bounds,
+            perturb=perturb,
+            random_state=random_state,
+        )
+        self.calibration = calibration
+
+    def _make_distribution(self, sensitivity):
+        # p elements that may each move by d are one vector that may move by √p·d.
+        distance = sensitivity * np.sqrt(self._n_moving())
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        if delta == 0:
+            raise ValueError(
+                f"The 'delta' parameter of GaussianDPNoise must be above 0, got {self.delta}: "
+                "no amount of Gaussian noise is (epsilon, 0)-private. Use a small delta such "
+                "as 1e-5, or OptimalDPNoise(delta=0), which is the Laplace mechanism."
+            )
+        if self.calibration == "classical" and epsilon >= 1:
+            raise ValueError(
+                "The 'epsilon' parameter of GaussianDPNoise must be below 1 with "
+                f"calibration='classical', got {self.epsilon}: that formula is proven for "
+                "epsilon < 1 only. Use calibration='analytic', which is exact for every "
+                "epsilon."
+            )
+        if np.isinf(epsilon):
+            return GaussianDistribution(0.0)
+        # What the sampler needs for itself.
+        p = self._n_moving()
+        epsilon -= p * PRECISION
+        delta -= (1 + np.exp(min(epsilon, 700.0))) * p * GAUSSIAN_CUT
+        if delta <= 0 or epsilon <= 0:
+            raise ValueError(
+                f"The 'epsilon' and 'delta' parameters of GaussianDPNoise, {self.epsilon!r} and "
+                f"{self.delta!r} for one {self.privacy_unit}, are beyond what the sampler is "
+                "exact enough for. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
+            )
+        if self.calibration == "classical":
+            return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+        return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
+
+    def _state_mechanism(self, distribution):
+        p, stated = self._n_moving(), (float(self.epsilon), float(self.delta))
+        if not distribution.scale:
+            return Mechanism("gaussian", *stated)
+        distance = np.sqrt(p) * (float(self.sensitivity) + self._step)
+        distance = float(distance / distribution.scale)
+        sampler = {"slack": p * PRECISION, "cut": p * GAUSSIAN_CUT}
+        return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)
+
+
+def perturb_training_rows(noise, X):
+    """Return a noisy copy of training rows, and the transformer that made it.
+
+    Parameters
+    ----------
+    noise : transformer
+        Is cloned, and told where it can be told (``perturb="fit"``) that queries pass, so
+        that its guarantee says so.
+
+    X : ndarray of shape (n_samples, n_features)
+        Private rows.
+
+    Returns
+    -------
+    noisy : ndarray of shape (n_samples, n_features)
+        In the dtype of X.
+
+    noise : transformer
+        The fitted clone: its ``guarantee_``, if it has one, holds for that copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.noise import OptimalDPNoise, perturb_training_rows
+    >>> X = np.linspace(0, 1, 12).reshape(4, 3)
+    >>> noisy, noise = perturb_training_rows(OptimalDPNoise(epsilon=2.0), X)
+    >>> noisy.shape, bool((noisy == X).any())
+    ((4, 3), False)
+    >>> noise.guarantee_.covers
+    'the features of the training rows as fit_transform returns them, not as transform does'
+    >>> bool((noise.transform(X[:2]) == X[:2]).all())  # queries pass
+    True
+    """
+    given = noise.get_params(deep=False)
+    noise = clone(noise)
+    if "perturb" in given:
+        noise.set_params(perturb="fit")
+    if "random_state" in given:
+        # A clone copies a generator with its state: two data sets would get the same noise,
+        # and the difference of their noisy copies would be that of the data.
+        noise.set_params(random_state=given["random_state"])
+    noisy = np.asarray(noise.fit_transform(X), dtype=X.dtype)
+    return noisy, noise

@@ -1,0 +1,616 @@
+"""Membership inference: attacks that tell which records a classifier was trained on."""
+
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.utils._parallel import run_tasks
+from skdp.utils._sklearn import HasMethods, Interval, fit_context
+
+METRICS = ("correctness", "loss", "confidence", "entropy")
+
+# Floor of probabilities: one of zero is as surprising as this one (rule of thumb).
+_LEAST = 1e-9
+# Nearest records of other labels towards which a record is moved. Of the digits, a 1-nearest-
+# neighbour classifier gives 97 % of its members away at five, for 1 % of the others.
+_NEAREST = 5
+# How close to halfway the prediction is looked at, in parts of the way (rule of thumb).
+_CLOSE = (0.1, 0.01, 0.001, 0.0001)
+# Fewest canaries: two members and two others choose a threshold, as many test it.
+_FEWEST_CANARIES = 4
+# Seeds of models are below this, the most that any random_state takes.
+SEEDS = np.iinfo(np.int32).max
+# Number of largest probabilities of a prediction that an attack classifier sees (rule of thumb).
+_N_LEADING = 3
+# Floor of the standard deviation of log-odds: some models never change their mind (rule of thumb).
+_LEAST_DEVIATION = 0.1
+
+
+def membership_scores(model, X, y, attack="loss"):
+    r"""Return how much each record looks like one that a classifier was trained on.
+
+    Models tend to do better on what they have seen (SERUMS D3.3 (2022), chapter 3). With p
+    the vector of predicted probabilities, the higher of these the more likely a member:
+
+    - ``"correctness"``: whether the predicted class is y,
+    - ``"loss"``: :math:`\log p_y`,
+    - ``"confidence"``: :math:`\max_c p_c`,
+    - ``"entropy"``: :math:`\sum_c p_c \log p_c`.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With ``predict_proba`` or ``decision_function`` (of which the softmax is taken),
+        unless correctness alone is asked.
+
+    X : array-like of shape (n_samples, n_features)
+        Records.
+
+    y : array-like of shape (n_samples,)
+        Their true labels.
+
+    attack : {"correctness", "loss", "confidence", "entropy"}, default="loss"
+        What to look at.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        When the attack is unknown, or the model has no probabilities to look at.
+
+    References
+    ----------
+    SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
+    and homomorphic encryption", 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import membership_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> seen = membership_scores(tree, X[::2], y[::2], "correctness")
+    >>> unseen = membership_scores(tree, X[1::2], y[1::2], "correctness")
+    >>> float(seen.mean()), bool(unseen.mean() < 1)
+    (1.0, True)
+    """
+    if attack == "correctness":
+        return (model.predict(X) == np.asarray(y)).astype(np.float64)
+    p = _class_probabilities(model, X)
+    if attack == "loss":
+        return np.log(_probability_of_label(model, p, y))
+    if attack == "confidence":
+        return p.max(axis=1)
+    if attack == "entropy":
+        return (p * np.log(p)).sum(axis=1)
+    raise ValueError(
+        f"The 'attack' parameter of membership_scores must be one of {METRICS}, got {attack!r}."
+    )
+
+
+def as_classifier(model):
+    """Return what predicts for a model: its release, where it makes one."""
+    release = getattr(model, "release_", None)
+    return model if release is None else _ReleaseClassifier(release)
+
+
+class _ReleaseClassifier:
+    """A release as a fitted classifier."""
+
+    def __init__(self, release):
+        self.classes_ = release.classes
+        self.predict, self.predict_proba = release.predict, release.predict_proba
+
+
+def _class_probabilities(model, X):
+    """Return predicted probabilities, (n_samples, n_classes), none of them zero."""
+    if hasattr(model, "predict_proba"):
+        return np.clip(model.predict_proba(X), _LEAST, 1)
+    if not hasattr(model, "decision_function"):
+        raise ValueError(
+            f"{model!r} has neither predict_proba nor decision_function, so that only "
+            "attacks=('correctness',) can be tried on it."
+        )
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores / 2, scores / 2])
+    return np.clip(softmax(scores, axis=1), _LEAST, 1)
+
+
+def _probability_of_label(model, p, y):
+    """Return p_y of each record, the least probability where the model does not know the class."""
+    y = np.asarray(y)
+    class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
+    known = model.classes_[class_indices] == y
+    return np.where(known, p[np.arange(len(y)), class_indices], _LEAST)
+
+
+def _log_odds(model, X, y):
+    """Return the log-odds log p_y/(1 − p_y) of the true class of each record."""
+    p = _probability_of_label(model, _class_probabilities(model, X), y)
+    return np.log(p) - np.log(np.maximum(1 - p, _LEAST))
+
+
+def take_rows(X, rows):
+    """Return rows of an array or of a DataFrame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def stack_rows(first, second):
+    """Return rows of two arrays or of two DataFrames, one after the other."""
+    if hasattr(first, "iloc"):
+        return pd.concat([first, second], ignore_index=True)
+    return np.concatenate([np.asarray(first), np.asarray(second)])
+
+
+def halfway_scores(model, X, y):
+    """Return how closely predictions change halfway to records of other labels.
+
+    A model that memorises, such as a 1-nearest-neighbour classifier, has its boundary
+    halfway between two records that it has seen. Each record is moved towards its five
+    nearest of another label; the score counts the digits to which the place where its label
+    is lost is known to be the middle, for the best of the five. Only predicted labels are
+    looked at.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Under attack.
+
+    X : array-like of shape (n_samples, n_features)
+        Records, members or not. Columns of a DataFrame that are not numeric stay as they are.
+
+    y : array-like of shape (n_samples,)
+        Their labels.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples,)
+        0 to 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = np.array([[0.0], [1.0], [0.1]]), np.array([0, 1, 0])
+    >>> halfway_scores(KNeighborsClassifier(1).fit(X[:2], y[:2]), X, y).tolist()
+    [4, 4, 1]
+    """
+    y = np.asarray(y)
+    frame = pd.DataFrame(X).infer_objects()
+    columns = frame.select_dtypes("number").columns
+    scores = np.zeros(len(y), dtype=np.int64)
+    if len(columns) == 0:
+        return scores
+    numbers = frame[columns].to_numpy(np.float64)
+
+    def keeps(targets, part):
+        moved = frame.copy()
+        moved[columns] = numbers + part * (targets - numbers)
+        return model.predict(moved if hasattr(X, "iloc") else moved.to_numpy()) == y
+
+    for nearest in _nearest_of_other_labels(np.nan_to_num(numbers), y).T:
+        holds, digits = np.ones(len(y), dtype=bool), np.zeros(len(y), dtype=np.int64)
+        for close in _CLOSE:
+            holds &= keeps(numbers[nearest], 0.5 - close) & ~keeps(numbers[nearest], 0.5 + close)
+            digits += holds
+        scores = np.maximum(scores, digits)
+    return scores
+
+
+def _nearest_of_other_labels(numbers, y):
+    """Return indices of the nearest records of another label; of itself where there are none."""
+    nearest = np.repeat(np.arange(len(y))[:, np.newaxis], _NEAREST, axis=1)
+    for label in np.unique(y):
+        own, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
+        if k := min(_NEAREST, len(others)):
+            search = NearestNeighbors(n_neighbors=k).fit(numbers[others])
+            nearest[own, :k] = others[search.kneighbors(numbers[own], return_distance=False)]
+    return nearest
+
+
+def canary_scores(estimator, members, others, random_state):
+    """Train with planted labels, and return how well a model knows each of them.
+
+    The records of ``others`` are paired within their class. Each pair is given one wrong
+    label, and a coin decides which of the two joins the members in training. All the training
+    data but the features of that record are the same either way, so the two data sets are
+    neighbours for a guarantee that takes labels as public. The score is log p of the planted
+    label, or whether it is predicted where the model has no probabilities.
+
+    Parameters
+    ----------
+    estimator : classifier or source
+        How the model was trained. Is cloned and fitted, once.
+
+    members, others : tuple (X, y)
+        Records that are trained on with their own labels, and of which canaries are made.
+
+    random_state : RandomState
+        For pairs, labels and coins.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_canaries,)
+
+    joined : ndarray of bool of shape (n_canaries,)
+        Whether each canary was trained on.
+
+    labels : ndarray of shape (n_canaries,)
+        Planted labels.
+
+    Raises
+    ------
+    ValueError
+        When there is one class only, or fewer than four pairs.
+
+    References
+    ----------
+    Steinke, T., Nasr, M. and Jagielski, M., "Privacy auditing with one (1) training run",
+    NeurIPS 2023: many canaries in one training bound ε as independent ones would.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> data, rng = ((X[::2], y[::2]), (X[1::2], y[1::2])), np.random.RandomState(0)
+    >>> scores, joined, _ = canary_scores(KNeighborsClassifier(1), *data, rng)
+    >>> bool(scores[joined].mean() > -1), bool(scores[~joined].mean() < -15)
+    (True, True)
+    """
+    X, y = others[0], np.asarray(others[1])
+    classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
+    of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
+    pairs = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2) for rows in of_class])
+    if len(classes) < 2 or len(pairs) < _FEWEST_CANARIES:
+        raise ValueError(
+            "The 'others' parameter of audit_membership must have two classes, and at least "
+            f"{_FEWEST_CANARIES} pairs of records of one class for the attack 'canary', got "
+            f"{len(classes)} and {len(pairs)}. Add records, or leave it out of 'attacks'."
+        )
+    # Any class but their own.
+    steps = random_state.randint(1, len(classes), size=len(pairs))
+    planted = classes[(np.searchsorted(classes, y[pairs[:, 0]]) + steps) % len(classes)]
+    first = random_state.randint(2, size=len(pairs))
+    inside, outside = (pairs[np.arange(len(pairs)), side] for side in (first, 1 - first))
+    training = np.concatenate([np.asarray(members[1]), planted])
+    rows = stack_rows(members[0], take_rows(X, inside))
+    model = _fit_seeded(estimator, rows, training, random_state.randint(SEEDS))
+    asked = take_rows(X, np.concatenate([inside, outside]))
+    labels = np.concatenate([planted, planted])
+    graded = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+    scores = membership_scores(model, asked, labels, "loss" if graded else "correctness")
+    return scores, np.arange(len(labels)) < len(inside), labels
+
+
+class _ShadowTraining(BaseEstimator):
+    """Models of the attacker's own, of which it is known what they were trained on."""
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "n_shadows": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def _train(self, X, y):
+        """Return shadow models, and which rows each of them saw: half of all, at random.
+
+        Models come in pairs that see the two halves, so that each row is seen by as many
+        models as not.
+        """
+        random_state = check_random_state(self.random_state)
+        seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
+        for k in range(0, self.n_shadows, 2):
+            half = random_state.permutation(len(y)) < len(y) // 2
+            seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
+        tasks = (
+            (self.estimator, take_rows(X, rows), y[rows], random_state.randint(SEEDS))
+            for rows in seen
+        )
+        return run_tasks(_fit_seeded, tasks, len(seen), n_jobs=self.n_jobs), seen
+
+
+def _fit_seeded(estimator, X, y, seed):
+    """Return a clone, fitted, that predicts; a ``source`` of its own is passed on as it is.
+
+    The seed is for a ``random_state`` of its own. Those of the steps of a pipeline stay: noise
+    keeps its fresh entropy.
+    """
+    model = clone(estimator)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=seed)
+    if getattr(estimator, "source", None) is not None:
+        model.set_params(source=estimator.source)
+    return as_classifier(model.fit(X, y))
+
+
+class ShadowAttack(_ShadowTraining):
+    """Learn from shadow models how predictions of members differ (Shokri et al., 2017).
+
+    SERUMS D3.3 (2022), chapter 3, attacks in this way. The attacker has rows of the same kind
+    as the private ones, but none of them. Shadow models are trained on halves of these;
+    another classifier learns to tell, from the three largest probabilities, the loss, the
+    entropy and the correctness of a prediction, whether a model saw the row.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What the attacker takes the model for. Is cloned.
+
+    attack_classifier : classifier, default=None
+        Tells members from others; with ``predict_proba`` or ``decision_function``. By
+        default, logistic regression on standardised features.
+
+    per_class : bool, default=False
+        Whether each class of the model has an attack classifier of its own.
+
+    n_shadows : int, default=20
+        Shadow models.
+
+    n_jobs : int or None, default=None
+        Shadow models trained at once, as in joblib.
+
+    random_state : int, RandomState instance or None, default=None
+        For the halves, and for models that have a ``random_state`` of their own; the steps of
+        a pipeline keep theirs.
+
+    Attributes
+    ----------
+    attack_classifiers_ : dict
+        By class label; for None, that of all classes.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V., "Membership inference attacks against
+    machine learning models", IEEE S&P 2017.
+
+    SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
+    and homomorphic encryption", 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import ShadowAttack
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> attack = ShadowAttack(tree, n_shadows=4, random_state=0).fit(X[1000:], y[1000:])
+    >>> seen = attack.score_members(tree, X[:500], y[:500])
+    >>> unseen = attack.score_members(tree, X[500:1000], y[500:1000])
+    >>> bool(seen.mean() > unseen.mean() + 0.05)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **_ShadowTraining._parameter_constraints,
+        "attack_classifier": [HasMethods(["fit", "predict"]), None],
+        "per_class": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        attack_classifier=None,
+        per_class=False,
+        n_shadows=20,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.attack_classifier = attack_classifier
+        self.per_class = per_class
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Train shadow models and attack classifiers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the attacker's own.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        y = np.asarray(y)
+        shadows, seen = self._train(X, y)
+        features = np.concatenate([_features(shadow, X, y) for shadow in shadows])
+        labels, members = np.tile(y, len(shadows)), seen.ravel()
+        default = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        attack = default if self.attack_classifier is None else self.attack_classifier
+        self.attack_classifiers_ = {None: clone(attack).fit(features, members)}
+        for label in np.unique(y) if self.per_class else ():
+            rows = labels == label
+            if len(np.unique(members[rows])) == 2:
+                own = clone(attack).fit(features[rows], members[rows])
+                self.attack_classifiers_[label] = own
+        return self
+
+    def score_members(self, model, X, y):
+        """Return how much each record looks like a member.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Under attack.
+
+        X : array-like of shape (n_samples, n_features)
+            Records.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Probability that it is one, or the attack classifier's decision function.
+        """
+        check_is_fitted(self)
+        y = np.asarray(y)
+        features = _features(model, X, y)
+        scores = _positive(self.attack_classifiers_[None], features)
+        for label, attack in self.attack_classifiers_.items():
+            rows = y == label
+            if label is not None and rows.any():
+                scores[rows] = _positive(attack, features[rows])
+        return scores
+
+
+def _features(model, X, y):
+    p = _class_probabilities(model, X)
+    # As many features for each model, whatever classes its training rows happened to have.
+    leading = np.full((len(p), _N_LEADING), _LEAST)
+    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
+    features = [
+        leading,
+        np.log(_probability_of_label(model, p, y)),
+        (p * np.log(p)).sum(axis=1),
+        model.predict(X) == y,
+    ]
+    return np.column_stack(features)
+
+
+def _positive(classifier, features):
+    if hasattr(classifier, "predict_proba"):
+        return classifier.predict_proba(features)[:, 1]
+    return np.asarray(classifier.decision_function(features), dtype=np.float64)
+
+
+class LikelihoodRatioAttack(_ShadowTraining):
+    r"""Compare each record with models that saw it and models that did not (LiRA).
+
+    With φ the log-odds of the true class, the score of a record is the log-likelihood ratio
+    of the model's φ under two normal distributions, whose means are those of the shadow
+    models with and without this record and whose variances are common to all records
+    (Carlini et al., 2022):
+
+    .. math:: \log\frac{N(φ; μ_{in}, σ_{in}^2)}{N(φ; μ_{out}, σ_{out}^2)}
+
+    It is the strongest of the attacks here, and needs the very records in question.
+
+    Parameters
+    ----------
+    estimator : classifier
+        How the model was trained. Is cloned.
+
+    n_shadows : int, default=20
+        Shadow models; each record is in half of them.
+
+    n_jobs : int or None, default=None
+        Shadow models trained at once, as in joblib.
+
+    random_state : int, RandomState instance or None, default=None
+        For the halves, and for models that have a ``random_state`` of their own; the steps of
+        a pipeline keep theirs.
+
+    References
+    ----------
+    Carlini, N. et al., "Membership inference attacks from first principles", IEEE S&P 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skdp.privacy.audit import LikelihoodRatioAttack
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> attack = LikelihoodRatioAttack(tree, n_shadows=4, random_state=0).fit(X[:1000], y[:1000])
+    >>> scores = attack.score_members(tree, X[:1000], y[:1000])
+    >>> bool(scores[:500].mean() > scores[500:].mean())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **_ShadowTraining._parameter_constraints,
+        "n_shadows": [Interval(Integral, 4, None, closed="left")],
+    }
+
+    def __init__(self, estimator, *, n_shadows=20, n_jobs=None, random_state=None):
+        self.estimator = estimator
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Train shadow models on halves of the records in question.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            All records, members or not.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+        """
+        y = np.asarray(y)
+        shadows, seen = self._train(X, y)
+        odds = np.array([_log_odds(shadow, X, y) for shadow in shadows])
+        self._distributions = [_normal(odds, seen), _normal(odds, ~seen)]
+        return self
+
+    def score_members(self, model, X, y):
+        """Return the log-likelihood ratio of each record.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Under attack.
+
+        X : array-like of shape (n_samples, n_features)
+            The records of :meth:`fit`, in the same order.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        (mean_in, sd_in), (mean_out, sd_out) = self._distributions
+        if len(y) != len(mean_in):
+            raise ValueError(
+                f"score_members got {len(y)} records, but fit had {len(mean_in)}. Pass the "
+                "records of fit in the same order."
+            )
+        odds = _log_odds(model, X, y)
+        return norm.logpdf(odds, mean_in, sd_in) - norm.logpdf(odds, mean_out, sd_out)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_distributions")
+
+
+def _normal(odds, chosen):
+    """Return the mean for each record over chosen models, and one standard deviation."""
+    count = np.maximum(chosen.sum(axis=0), 1)
+    mean = np.where(chosen, odds, 0).sum(axis=0) / count
+    variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
+    return mean, max(np.sqrt(variance), _LEAST_DEVIATION)
