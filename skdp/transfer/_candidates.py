@@ -9,15 +9,15 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skdp.transfer._evidence import (
-    AGREED,
-    agrees,
+    AGREEMENT_LOG_ODDS,
+    agrees_with_source,
     candidate_weights,
     effective_rows,
     held_out_probabilities,
     log_evidence,
     prior_odds,
 )
-from skdp.transfer._inspection import of_candidates
+from skdp.transfer._inspection import candidate_contributions
 from skdp.transfer._label_correction import (
     LabelledRows,
     OffsetLogisticRegression,
@@ -29,12 +29,11 @@ from skdp.transfer._scorers import (
     Scorer,
     adapted_class_means,
     adapted_mixtures,
-    log_posteriors,
-    of_all_columns,
+    normalised_log_posteriors,
+    on_all_columns,
     source_scorer,
 )
-from skdp.transfer._self_training import TransferResult
-from skdp.transfer._strategy import Model
+from skdp.transfer._strategy import TransferModel, TransferResult
 from skdp.utils._labels import stratified_folds
 
 # Folds in which labelled rows are left out; rule of thumb.
@@ -47,7 +46,7 @@ _ALONE = (("target alone", 0.02, 0.0), ("target alone, weak prior", 1.0, -1.0))
 # Densities of a source that follow the target, with their prior log-odds, and whether they
 # follow its labels too. Mixtures are the source's own, whose steps are few: as likely as these.
 _ADAPTED = (
-    ("adapted class means", adapted_class_means, AGREED, True),
+    ("adapted class means", adapted_class_means, AGREEMENT_LOG_ODDS, True),
     ("adapted mixtures", adapted_mixtures, 0.0, False),
 )
 
@@ -61,7 +60,7 @@ class Candidate:
     name : str
         What it is.
 
-    scorer : Scorer or Model
+    scorer : Scorer or TransferModel
         Log-posteriors, up to a constant for each row.
 
     log_odds : float
@@ -84,7 +83,7 @@ class Candidate:
     """
 
     name: str
-    scorer: Scorer | Model
+    scorer: Scorer | TransferModel
     log_odds: float
     source_weight: float = 1.0
     standardizer: Standardizer | None = None
@@ -92,12 +91,12 @@ class Candidate:
     adapt: Callable | None = None
     held_out: np.ndarray | None = None
 
-    def learn(self, logs, rows, offsets):
+    def learn(self, log_posteriors, rows, offsets):
         """Learn from labelled rows; return their log-posteriors by models without their labels.
 
         Parameters
         ----------
-        logs : ndarray of shape (n_labelled, n_classes)
+        log_posteriors : ndarray of shape (n_labelled, n_classes)
             Log-posteriors of these rows by the scorer, which has seen no label.
 
         rows : LabelledRows
@@ -106,17 +105,18 @@ class Candidate:
             See :func:`sampling_offsets`.
         """
         if self.correction is not None:
-            self.correction, logs = self.correction.cross_fit(logs, rows, offsets)
+            fitted = self.correction.cross_fit(log_posteriors, rows, offsets)
+            self.correction, log_posteriors = fitted
         if self.adapt is not None:
             self.scorer, self.adapt = self.adapt(rows.all_labels), None  # which holds all rows
-        return logs
+        return log_posteriors
 
     def log_posteriors(self, X):
         """Return log-posteriors of target rows."""
-        logs = log_posteriors(self.scorer, X)
+        log_posteriors = normalised_log_posteriors(self.scorer, X)
         if self.correction is None or self.standardizer is None:
-            return logs
-        return self.correction.apply(logs, self.standardizer.transform(X))
+            return log_posteriors
+        return self.correction.apply(log_posteriors, self.standardizer.transform(X))
 
 
 class Candidates:
@@ -128,9 +128,9 @@ class Candidates:
       labelled rows under a prior so informative that few labels cannot harm
       (:class:`OffsetLogisticRegression`);
     - densities of the sources that follow the target's rows, if they agree with what the
-      sources say (:func:`agrees`);
+      sources say (:func:`agrees_with_source`);
     - a logistic regression of the labelled rows alone;
-    - whatever is added, as self-training is.
+    - self-training, where it is added.
 
     Posteriors are averaged. Each candidate is weighted by the likelihood of labels that it has
     not seen, and by prior odds that favour the source.
@@ -147,16 +147,20 @@ class Candidates:
         self._known = ~task.unlabelled
         self._labels = task.labels[self._known]
         self._pairs = [pair for pair in task.pairs if pair.release.moments is not None]
-        self.scorers = [of_all_columns(task, source_scorer(pair)) for pair in self._pairs]
+        self.scorers: list = []  # of the sources
         self._candidates: list = []
-        self._history: dict = {}  # of what was trained elsewhere
-        self._logs: list = []  # of all rows by each, before any label is used
-        if self.scorers:
+        self._history: dict = {}  # of self-training
+        self._log_posteriors: list = []  # of all rows by each, before any label is used
+
+    def learn(self):
+        """Collect what sources and labels offer, weigh it by the labels, and return self."""
+        if self._pairs:
             self._add_sources()
             self._add_adapted()
         if self._known.any():
-            self._add_alone()
-            self._learn()
+            self._add_target_alone()
+            self._learn_from_labels()
+        return self
 
     def named(self, name):
         """Return the candidates of a name."""
@@ -173,25 +177,31 @@ class Candidates:
     @property
     def reference(self):
         """Posteriors of all target rows by the sources, uncorrected."""
-        return np.exp(self._logs[0])
+        return np.exp(self._log_posteriors[0])
 
-    def favour_the_target(self):
-        """Return whether the labels favour the target alone over the source."""
+    @property
+    def labels_favour_target(self):
+        """Whether labels, of which there are some, favour the target alone over the source."""
         best = max(each.log_odds for name, *_ in _ALONE for each in self.named(name))
         return best > self._candidates[0].log_odds
 
     def _add_corrected(self, name, scorer, log_odds, variance=None, source_weight=1.0):
-        logs = log_posteriors(scorer, self._task.X)
+        """Add a scorer that labels correct, by coefficients of a prior variance.
+
+        None stands for :func:`coefficient_variance`.
+        """
+        log_posteriors = normalised_log_posteriors(scorer, self._task.X)
         if variance is None:
-            variance = coefficient_variance(logs, self._task.X.shape[1])
+            variance = coefficient_variance(log_posteriors, self._task.X.shape[1])
         correction = OffsetLogisticRegression(variance)
         self._candidates.append(
             Candidate(name, scorer, log_odds, source_weight, self._standardizer, correction)
         )
-        self._logs.append(logs)
+        self._log_posteriors.append(log_posteriors)
 
     def _add_sources(self):
         """Add what the sources say, together and each."""
+        self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in self._pairs]
         named = {"source": self.scorers[0]}
         if len(self.scorers) > 1:
             rows = np.array([effective_rows(pair.release) for pair in self._pairs])
@@ -209,65 +219,65 @@ class Candidates:
                 scorer = adapted(pair)
                 if scorer is None:
                     continue
-                scorer = of_all_columns(self._task, scorer)
-                logs = log_posteriors(scorer, self._task.X)
-                if agrees(np.exp(logs), self.reference):
+                scorer = on_all_columns(self._task, scorer)
+                log_posteriors = normalised_log_posteriors(scorer, self._task.X)
+                if agrees_with_source(np.exp(log_posteriors), self.reference):
                     candidate = Candidate(name, scorer, log_odds)
                     if follows_labels and self._known.any():
                         candidate.adapt = partial(self._adapt_again, adapted, pair)
                     self._candidates.append(candidate)
-                    self._logs.append(logs)
+                    self._log_posteriors.append(log_posteriors)
 
     def _adapt_again(self, adapted, pair, labels):
-        return of_all_columns(self._task, adapted(pair, labels))
+        """Return a scorer that follows labels of all rows, −1 where unlabelled."""
+        return on_all_columns(self._task, adapted(pair, labels))
 
-    def _add_alone(self):
+    def _add_target_alone(self):
         """Add the target alone: offset regressions around the frequencies of its classes."""
         if self.scorers:
-            logs = np.log(self._task.unlabelled_or_all(self.reference).mean(axis=0) + 1e-6)
+            frequencies = self._task.unlabelled_or_all(self.reference).mean(axis=0) + 1e-6
         else:
-            logs = np.log(np.bincount(self._labels) / len(self._labels))
-        scorer = Scorer(partial(constant_scores, logs))
+            frequencies = np.bincount(self._labels) / len(self._labels)
+        scorer = Scorer(partial(constant_scores, np.log(frequencies)))
         for name, variance, log_odds in _ALONE:
             self._add_corrected(name, scorer, self.labels_log_odds + log_odds, variance, 0.0)
 
-    def _learn(self):
+    def _learn_from_labels(self):
         """Let all candidates learn from the labelled rows, and weigh them by these."""
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._standardizer.transform(self._task.X[self._known])
         rows = LabelledRows(self._known, self._labels, folds, Z)
-        for candidate, logs in zip(self._candidates, self._logs, strict=True):
-            offsets = sampling_offsets(self._labels, self._task.unlabelled_or_all(np.exp(logs)))
-            self._weigh(candidate, candidate.learn(logs[self._known], rows, offsets), offsets)
+        for candidate, log_posteriors in zip(self._candidates, self._log_posteriors, strict=True):
+            posteriors = self._task.unlabelled_or_all(np.exp(log_posteriors))
+            offsets = sampling_offsets(self._labels, posteriors)
+            held_out = candidate.learn(log_posteriors[self._known], rows, offsets)
+            self._weigh(candidate, held_out, offsets)
 
-    def _weigh(self, candidate, logs, offsets):
+    def _weigh(self, candidate, log_posteriors, offsets):
         """Add what labels say of a candidate's log-posteriors of their rows."""
-        candidate.held_out = held_out_probabilities(logs, self._labels, offsets)
-        candidate.log_odds += log_evidence(candidate.held_out, logs.shape[1])
+        candidate.held_out = held_out_probabilities(log_posteriors, self._labels, offsets)
+        candidate.log_odds += log_evidence(candidate.held_out, log_posteriors.shape[1])
 
-    def add_trained(self, name, result, logs, log_odds):
-        """Add a model that was trained elsewhere.
+    def add_trained(self, trained, log_posteriors, log_odds):
+        """Add self-training.
 
         Parameters
         ----------
-        name : str
+        trained : SelfTrained
 
-        result : TransferResult
-
-        logs : ndarray of shape (n_labelled, n_classes)
+        log_posteriors : ndarray of shape (n_labelled, n_classes)
             Log-posteriors of the labelled rows that have not seen their labels.
 
         log_odds : float
             Beforehand.
         """
-        model = result.model
-        candidate = Candidate(name, model, log_odds, model.source_weight)
-        offsets = sampling_offsets(
-            self._labels, self._task.unlabelled_or_all(result.distributions)
-        )
-        self._weigh(candidate, logs, offsets)
+        model = trained.model
+        candidate = Candidate("self-training", model, log_odds, model.source_weight)
+        distributions = self._task.unlabelled_or_all(trained.distributions)
+        offsets = sampling_offsets(self._labels, distributions)
+        self._weigh(candidate, log_posteriors, offsets)
         self._candidates.append(candidate)
-        self._history = result.history
+        self._history = trained.history
 
     def average(self):
         """Return the average of all candidates by the evidence for them.
@@ -283,7 +293,7 @@ class Candidates:
         return TransferResult(distributions.argmax(axis=1), distributions, self._history, model)
 
 
-class EvidenceAverage(Model):
+class EvidenceAverage(TransferModel):
     """Posteriors of candidates, averaged.
 
     Parameters
@@ -295,23 +305,25 @@ class EvidenceAverage(Model):
     """
 
     # Below it the labels favour the target alone.
-    least_source_weight = 0.5
+    min_source_weight = 0.5
 
     def __init__(self, candidates, weights):
-        self.contributions = of_candidates(candidates, weights)
+        self.contributions = candidate_contributions(candidates, weights)
         kept = np.flatnonzero(weights)
         self.candidates = [candidates[k] for k in kept]
         self._weights = weights[kept]
-        own = np.array([candidate.source_weight for candidate in self.candidates])
-        self._of_source = self._weights * (own > 0)
-        self.source_weight = min(float(self._weights @ own), 1.0)  # but for rounding
-        trained: list[Any] = [c.scorer for c in self.candidates if isinstance(c.scorer, Model)]
+        shares = np.array([candidate.source_weight for candidate in self.candidates])
+        self._source_weights = self._weights * (shares > 0)
+        self.source_weight = min(float(self._weights @ shares), 1.0)  # but for rounding
+        scorers: list[Any] = [candidate.scorer for candidate in self.candidates]
+        trained = [scorer for scorer in scorers if isinstance(scorer, TransferModel)]
         self.target_classifier = trained[0].target_classifier if trained else None
 
     def _mixed(self, X, weights):
+        """Return logarithms of posteriors averaged by weights of the kept candidates, of sum 1."""
         used = np.flatnonzero(weights)
-        logs = [self.candidates[k].log_posteriors(X) + np.log(weights[k]) for k in used]
-        return logsumexp(logs, axis=0)
+        log_posteriors = [self.candidates[k].log_posteriors(X) + np.log(weights[k]) for k in used]
+        return logsumexp(log_posteriors, axis=0)
 
     def log_posteriors(self, X):
         """Return log-posteriors."""
@@ -319,9 +331,9 @@ class EvidenceAverage(Model):
 
     def source_scores(self, X):
         """Return log-posteriors by the candidates in which a source counts, 0 without any."""
-        if not self._of_source.any():
+        if not self._source_weights.any():
             return np.zeros((len(X), self.log_posteriors(X[:1]).shape[1]), dtype=X.dtype)
-        return self._mixed(X, self._of_source / self._of_source.sum()).astype(X.dtype)
+        return self._mixed(X, self._source_weights / self._source_weights.sum()).astype(X.dtype)
 
     def target_scores(self, X):
         """Return what the target alone changes of these."""
@@ -330,9 +342,9 @@ class EvidenceAverage(Model):
 
 def log_linear_pool(scorers, weights, X):
     """Return the log-posteriors of several scorers, averaged by weights of sum 1."""
-    return np.tensordot(weights, [log_posteriors(scorer, X) for scorer in scorers], 1)
+    return np.tensordot(weights, [normalised_log_posteriors(scorer, X) for scorer in scorers], 1)
 
 
-def constant_scores(logs, X):
+def constant_scores(scores, X):
     """Return the same scores for each row."""
-    return np.tile(logs, (len(X), 1))
+    return np.tile(scores, (len(X), 1))

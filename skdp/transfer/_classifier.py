@@ -16,7 +16,7 @@ from skdp.transfer._inspection import (
     report_frame,
     warn_of_source,
 )
-from skdp.transfer._labels import LabeledScoreMixin, encode_labels, match_classes
+from skdp.transfer._labeled_split import LabeledScoreMixin
 from skdp.transfer._noise_aware import NoiseAware
 from skdp.transfer._priors_and_costs import (
     balanced_weights,
@@ -28,6 +28,7 @@ from skdp.transfer._priors_and_costs import (
 from skdp.transfer._self_training import SelfTrainingSchedule
 from skdp.transfer._sources import as_releases, check_columns, match_columns, summed_guarantee
 from skdp.transfer._strategy import Strategy, Task
+from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit

@@ -16,7 +16,7 @@ _FAR = 4.0
 _UNSEEN = 10.0
 # Least standard deviation of a source's column, in units of the median one: a column that is
 # almost constant in the source may have a few other values in the target; rule of thumb.
-_LEAST_DEVIATION = 0.1
+_MIN_DEVIATION = 0.1
 
 
 def paired_subspaces(pair):
@@ -92,8 +92,8 @@ class Embedding:
             V_sr, V_tg = paired_subspaces(pair)
             basis = (V_tg.T @ V_sr).astype(np.float64)
             if moments is not None:
-                spread = np.trace(release.moments.total_covariance())
-                scale = float(np.sqrt(max(spread, 0) / pair.subspace.variances.sum())) or 1.0
+                variance = np.trace(release.moments.total_covariance())
+                scale = float(np.sqrt(max(variance, 0) / pair.subspace.variances.sum())) or 1.0
         return cls(basis, pair.subspace.mean, centre, scale)
 
     def directions(self, components):
@@ -148,7 +148,7 @@ def distances(moments, X):
     """
     variances = moments.total_covariance().diagonal()
     deviations = np.sqrt(positive_mean(variances, moments.variance_errors))
-    least = max(_LEAST_DEVIATION * np.median(deviations), np.finfo(np.float64).tiny)
+    least = max(_MIN_DEVIATION * np.median(deviations), np.finfo(np.float64).tiny)
     away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
     return away / np.maximum(deviations, least)
 

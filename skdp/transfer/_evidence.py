@@ -20,7 +20,7 @@ _OUTLIERS = 0.1
 # Share of the entropy of classes that a candidate must remove on the target's rows: its classes
 # are well separated. Human activity has .95 or more; with a quarter of its columns, where class
 # means lose up to four points to a good source, .92 or less; tables have below .1.
-_MIN_CERTAIN = 0.93
+_MIN_CERTAINTY = 0.93
 # Of the agreement beyond chance that a source claims to have with the true classes, how much must
 # be with those of a candidate. Human activity has .57-1.1; clusters that are something else none.
 _MIN_AGREEMENT = 0.5
@@ -29,14 +29,14 @@ _MIN_AGREEMENT = 0.5
 _MIN_CLAIM = 0.05
 # Share of the columns that hold two values, each in this share of the rows or more, from which
 # rows are records: indicators make clusters of their own, whatever the classes are.
-_MAX_INDICATORS, _LEAST_SHARE = 0.1, 0.01
+_MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
 # Log-odds, against the source, of what agrees with it on classes that are well separated.
-AGREED = 3.0
+AGREEMENT_LOG_ODDS = 3.0
 # Largest log-odds of the source against what is learned from the target's labels; see prior_odds.
 # On whas500 with 10 labels a class, 3 let luck favour the labels in one draw of ten, which cost
 # .06-.12 of AUC there.
-_MOST_ODDS = 6.0
+_MAX_LOG_ODDS = 6.0
 # Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favour
 # the target alone by luck. On four tables with 10 labels a class, powers from 1/3 to 1/2 give the
 # same; on normal classes with a source that knows little, 1/2 is best.
@@ -62,8 +62,8 @@ def has_indicators(X):
     X : ndarray of shape (n_samples, n_features)
     """
     counts = np.array([(X.min(axis=0) == X).sum(axis=0), (X.max(axis=0) == X).sum(axis=0)])
-    two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _LEAST_SHARE * len(X))
-    return bool(two.mean() >= _MAX_INDICATORS)
+    two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _MIN_SHARE * len(X))
+    return bool(two.mean() >= _MIN_INDICATORS)
 
 
 def entropy(probabilities):
@@ -83,7 +83,7 @@ def certainty(posteriors):
     return float(1 - entropy(posteriors).mean() / possible) if possible > 0 else 0.0
 
 
-def agrees(posteriors, reference):
+def agrees_with_source(posteriors, reference):
     r"""Return whether classes that were found are well separated, and those of the source.
 
     If the source is right as often as its posteriors say, it agrees with the true classes by
@@ -100,13 +100,14 @@ def agrees(posteriors, reference):
     posteriors, reference : ndarrays of shape (n_samples, n_classes)
         Of the candidate, and of the source.
     """
-    if certainty(posteriors) < _MIN_CERTAIN:
+    if certainty(posteriors) < _MIN_CERTAINTY:
         return False
-    found, named = posteriors.argmax(axis=1), reference.argmax(axis=1)
+    guesses, source_guesses = posteriors.argmax(axis=1), reference.argmax(axis=1)
     K = reference.shape[1]
-    chance = np.bincount(found, minlength=K) @ np.bincount(named, minlength=K) / len(found) ** 2
+    counts = [np.bincount(each, minlength=K) for each in (guesses, source_guesses)]
+    chance = counts[0] @ counts[1] / len(guesses) ** 2
     claimed = max(reference.max(axis=1).mean() - chance, _MIN_CLAIM)
-    return bool(np.mean(found == named) - chance >= _MIN_AGREEMENT * claimed)
+    return bool(np.mean(guesses == source_guesses) - chance >= _MIN_AGREEMENT * claimed)
 
 
 def log_likelihood(probabilities, n_classes):
@@ -159,23 +160,23 @@ def prior_odds(n_rows, n_labels):
     n_labels : float
         Labels of a class, on average.
     """
-    return -float(np.clip(3 * np.log(n_rows / n_labels), 0, _MOST_ODDS))
+    return -float(np.clip(3 * np.log(n_rows / n_labels), 0, _MAX_LOG_ODDS))
 
 
-def held_out_probabilities(logs, labels, sampling_offsets):
+def held_out_probabilities(log_posteriors, labels, sampling_offsets):
     """Return the probabilities of labels by posteriors that have not seen them.
 
     Parameters
     ----------
-    logs : ndarray of shape (n_samples, n_classes)
+    log_posteriors : ndarray of shape (n_samples, n_classes)
 
     labels : ndarray of shape (n_samples,)
         Class indices.
 
     sampling_offsets : ndarray of shape (n_classes,)
-        See :class:`LabelledRows`.
+        See :func:`~skdp.transfer._label_correction.sampling_offsets`.
     """
-    return softmax(logs + sampling_offsets, axis=1)[np.arange(len(labels)), labels]
+    return softmax(log_posteriors + sampling_offsets, axis=1)[np.arange(len(labels)), labels]
 
 
 def log_evidence(probabilities, n_classes):
@@ -246,12 +247,13 @@ def scorer_weights(scores, labels):
 
 
 def _fit_slope(scores, labels):
+    """Return the SciPy result of the best slope x of scores, and its loss, prior included."""
     ahead = scores - scores[np.arange(len(labels)), labels][:, np.newaxis]
 
     def loss(slope):
         with np.errstate(over="ignore"):  # then the label has probability 0: an outlier
-            own = 1 / np.exp(slope * ahead).sum(axis=1)
-        return (slope / _SLOPE_SCALE) ** 2 / 2 - log_likelihood(own, scores.shape[1])
+            probabilities = 1 / np.exp(slope * ahead).sum(axis=1)
+        return (slope / _SLOPE_SCALE) ** 2 / 2 - log_likelihood(probabilities, scores.shape[1])
 
     # Outliers make it anything but convex.
     grid = np.linspace(0, 4 * _SLOPE_SCALE, _N_SLOPES)

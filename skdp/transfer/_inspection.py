@@ -1,4 +1,4 @@
-"""What is said of a fitted model: what its parts count for, and what decided one prediction."""
+"""Inspection of a fitted model: what its parts count for, and what decided one prediction."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from skdp.tabular import NumericColumn, Schema
 from skdp.utils._warnings import warn
 
 # Probabilities of labels count as this one at least, as in scikit-learn's log loss.
-_LEAST = np.finfo(np.float64).eps
+_MIN_PROBABILITY = np.finfo(np.float64).eps
 # Bounds of numbers of which nothing else is known.
 _UNIT = np.array([[0.0], [1.0]])
 
@@ -54,7 +54,7 @@ def side_of(source_weight):
     return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
 
 
-def of_candidates(candidates, weights):
+def candidate_contributions(candidates, weights):
     """Return the contributions of candidates.
 
     Parameters
@@ -81,13 +81,13 @@ def _compared(held_out, reference):
     """Return the mean log loss of labels, its difference to another, and the error of that."""
     if held_out is None:
         return (np.nan,) * 3
-    losses, others = (-np.log(np.maximum(each, _LEAST)) for each in (held_out, reference))
+    losses, others = -np.log(np.maximum([held_out, reference], _MIN_PROBABILITY))
     more = losses - others
     error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
     return float(losses.mean()), float(more.mean()), float(error)
 
 
-def of_scorers(scorers, weights):
+def scorer_contributions(scorers, weights):
     """Return the contributions of scorers of a source, and that of the target, which is last.
 
     Parameters
@@ -98,6 +98,7 @@ def of_scorers(scorers, weights):
     weights : ndarray of shape (n_scorers + 1,)
     """
     shares = (weights / weights.sum()).tolist()
+    extra = matching.extra_encoder
     parts = [
         Contribution(scorer.name, "source", share)
         for scorer, share in zip(scorers, shares[:-1], strict=True)
@@ -141,7 +142,7 @@ def draw_report(frame, ax=None):
     colours = {"source": "C0", "both": "C2", "target": "C1"}
     places = np.arange(len(frame))
     bars = ax.barh(places, frame["weight"], color=frame["side"].map(colours).tolist())
-    ax.bar_label(bars, labels=[_said_by_labels(row) for row in frame.itertuples()], padding=4)
+    ax.bar_label(bars, labels=[_bar_label(row) for row in frame.itertuples()], padding=4)
     for side, colour in colours.items():
         if (frame["side"] == side).any():
             ax.barh([0], [0], color=colour, label=side)
@@ -153,7 +154,7 @@ def draw_report(frame, ax=None):
     return ax
 
 
-def _said_by_labels(row):
+def _bar_label(row):
     """Return what labels say of a part, as text."""
     if np.isnan(row.log_loss):
         return ""
@@ -171,7 +172,7 @@ def warn_of_source(model):
     model : object
         That was learned with a source and labels.
     """
-    if model.source_weight < model.least_source_weight:
+    if model.source_weight < model.min_source_weight:
         warn(
             "The labelled rows favour what the target learned alone: the source counts for "
             f"{model.source_weight:.2f} of 1. Check that its columns, their units and its classes "
@@ -288,9 +289,10 @@ def readable_columns(row, matching, names):
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()
     low, width = np.zeros(len(row)), np.ones(len(row))
+    extra = matching.extra_encoder
     parts = [
         (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else _UNIT),
-        (slice(n, len(row)), None if matching.own is None else matching.own.schema_, _UNIT),
+        (slice(n, len(row)), None if extra is None else extra.schema_, _UNIT),
     ]
     for part, schema, limits in parts:
         if schema is not None:

@@ -21,9 +21,9 @@ _SHARE_OF_COLUMNS = 0.25
 # Variances that they have in any case, each and together: a source that says next to nothing must
 # not keep labels from having an effect. Over six tables the gain of AUC by 10 labels a class is
 # .0004 without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
-_LEAST, _LEAST_TOGETHER = 1 / 1000, 0.1
+_MIN_VARIANCE, _MIN_TOGETHER = 1 / 1000, 0.1
 # Columns that vary less than this share of their magnitude are constant but for rounding.
-_CONSTANT = 1e-5
+_MIN_VARIATION = 1e-5
 
 
 class Standardizer:
@@ -37,7 +37,7 @@ class Standardizer:
 
     def __init__(self, X):
         self._mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        constant = deviation <= _CONSTANT * np.abs(self._mean)
+        constant = deviation <= _MIN_VARIATION * np.abs(self._mean)
         self._inverse = np.where(constant, 0.0, 1 / np.where(constant, 1.0, deviation))
 
     def transform(self, X):
@@ -131,21 +131,21 @@ class OffsetLogisticRegression:
         """
         # The prior has no direction, so that columns may be rotated into as few as there are rows.
         U, s, Vt = np.linalg.svd(Z, full_matrices=False)
-        own, (n, K) = U * s, scores.shape
+        rotated, (n, K) = U * s, scores.shape
         rows, variance = np.arange(n), self.variance
 
         def loss(x):
             a, b, u = x[0], x[1 : K + 1], x[K + 1 :].reshape(-1, K)
-            logs = log_softmax(a * scores + offsets + b + own @ u, axis=1)
+            logs = log_softmax(a * scores + offsets + b + rotated @ u, axis=1)
             excess = np.exp(logs)
             excess[rows, labels] -= 1
             prior = ((a - 1) / _SLOPE_DEVIATION) ** 2 + (b @ b) / _INTERCEPT_DEVIATION**2
             value = (prior + (u**2).sum() / variance) / 2 - logs[rows, labels].sum()
             slope = (excess * scores).sum() + (a - 1) / _SLOPE_DEVIATION**2
             intercepts = excess.sum(axis=0) + b / _INTERCEPT_DEVIATION**2
-            return value, np.r_[slope, intercepts, (own.T @ excess + u / variance).ravel()]
+            return value, np.r_[slope, intercepts, (rotated.T @ excess + u / variance).ravel()]
 
-        start = np.r_[1.0, np.zeros(K + own.shape[1] * K)]
+        start = np.r_[1.0, np.zeros(K + rotated.shape[1] * K)]
         x = minimize(loss, start, jac=True, method="L-BFGS-B").x
         return replace(
             self,
@@ -167,19 +167,18 @@ class OffsetLogisticRegression:
         offsets : ndarray of shape (n_classes,)
             See :func:`sampling_offsets`.
         """
-        found = np.empty_like(scores)
+        corrected = np.empty_like(scores)
         for k in np.unique(rows.folds):
-            here, train = rows.folds == k, rows.folds != k
+            held_out, train = rows.folds == k, rows.folds != k
             fewer = self.fit(scores[train], rows.Z[train], rows.labels[train], offsets)
-            found[here] = fewer.apply(scores[here], rows.Z[here])
-        return self.fit(scores, rows.Z, rows.labels, offsets), found
+            corrected[held_out] = fewer.apply(scores[held_out], rows.Z[held_out])
+        return self.fit(scores, rows.Z, rows.labels, offsets), corrected
 
     def apply(self, scores, Z):
         """Return corrected log-posteriors."""
-        u = self.coefficients
-        if u is None:
-            u = np.zeros((Z.shape[1], scores.shape[1]))
-        return log_softmax(self.slope * scores + self.intercepts + Z @ u, axis=1)
+        if self.coefficients is not None:
+            scores = self.slope * scores + self.intercepts + Z @ self.coefficients
+        return log_softmax(scores, axis=1)
 
 
 def coefficient_variance(scores, n_columns):
@@ -189,6 +188,6 @@ def coefficient_variance(scores, n_columns):
     that the scores have; never below 1/1000, or .1 for all columns together.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
-    spread = centred.var(axis=0).mean()
-    least = min(_LEAST, _LEAST_TOGETHER / n_columns)
-    return float(np.clip(_SHARE_OF_COLUMNS * spread / n_columns, least, MAX_VARIANCE))
+    score_variance = centred.var(axis=0).mean()
+    least = min(_MIN_VARIANCE, _MIN_TOGETHER / n_columns)
+    return float(np.clip(_SHARE_OF_COLUMNS * score_variance / n_columns, least, MAX_VARIANCE))

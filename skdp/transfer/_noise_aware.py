@@ -9,13 +9,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from skdp.transfer._candidates import Candidates
 from skdp.transfer._evidence import (
-    AGREED,
-    agrees,
+    AGREEMENT_LOG_ODDS,
+    agrees_with_source,
     certainty,
     mean_margin,
     scorer_weights,
 )
-from skdp.transfer._inspection import of_scorers
+from skdp.transfer._inspection import scorer_contributions
 from skdp.transfer._priors_and_costs import prior_shift_offsets
 from skdp.transfer._scorers import fit_mixtures, source_scorers
 from skdp.transfer._self_training import (
@@ -25,7 +25,7 @@ from skdp.transfer._self_training import (
     out_of_fold_scores,
     scores_by,
 )
-from skdp.transfer._strategy import Model
+from skdp.transfer._strategy import TransferModel, is_calibrated
 from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round of self-training from which it needs no other evidence. Digits
@@ -34,7 +34,7 @@ from skdp.utils._labels import stratified_folds
 _SEPARATED = 0.75
 # The same below which there is nothing to train by. Images by their local features (Office) have
 # .36 or more; rule of thumb.
-_LEAST_CERTAIN = 0.3
+_MIN_CERTAINTY = 0.3
 # Folds of labels that runs of self-training are held out from; rule of thumb.
 _N_FOLDS = 3
 
@@ -56,12 +56,14 @@ class NoiseAware:
     schedule = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma")
 
     def learn(self, task, training):
-        """Return what is learned of a target.
+        """Return what is learned of a target, in one of four regimes.
 
-        Self-training stands by itself where classes are well separated. Where they overlap, or
-        with a release of statistics or of a table, or without labels, candidates are weighted by
-        evidence instead: what is guessed there confirms itself. In between, self-training is a
-        candidate among others.
+        - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
+          weighted by evidence, as what is guessed where classes overlap confirms itself.
+          Self-training joins them if something still has to follow the target.
+        - *Overlapping*: self-training cannot start, or is hardly certain. Candidates alone.
+        - *Separated*: self-training is certain after its first round, and stands by itself.
+        - *In between*: self-training is a candidate among the others.
 
         Parameters
         ----------
@@ -78,48 +80,39 @@ class NoiseAware:
                 "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
                 "strategy='noise_aware', got 1: rows are scored by models that left them out."
             )
-        if task.is_calibrated or task.unlabelled.all():
-            candidates = Candidates(task)
-            if _may_train_itself(task, candidates):
-                _add_self_training(task, training, candidates)
+        can_train = task.labels_each_class and not task.has_indicators
+        if task.unlabelled.all() or any(is_calibrated(release) for release, _ in task.sources):
+            candidates = Candidates(task).learn()
+            # Class means that agree have followed the target's rows already.
+            means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
+            may_train = can_train and task.unlabelled.any()
+            if may_train and ((mixtures and not means) or candidates.labels_favour_target):
+                _add_trained_by_sources(task, training, candidates)
             return candidates.average()
-        found = None
-        if _has_all_classes(task) and not task.has_indicators:
-            found = training.run(NoiseAwareRounds(task, training), task.labels, _LEAST_CERTAIN)
-        if found is not None and found.certainty >= _SEPARATED:
-            return found
-        logs = None if found is None else held_out_log_posteriors(task, training)
-        candidates = Candidates(task)
-        if logs is not None:
-            candidates.add_trained("self-training", found, logs, candidates.labels_log_odds)
+        trained = None
+        if can_train:
+            trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
+        if trained is None:  # overlapping
+            return Candidates(task).learn().average()
+        if trained.certainty >= _SEPARATED:
+            return trained
+        log_posteriors = held_out_log_posteriors(task, training)  # in between
+        candidates = Candidates(task).learn()
+        if log_posteriors is not None:
+            candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
         return candidates.average()
 
 
-def _has_all_classes(task):
-    return len(np.unique(task.labels[~task.unlabelled])) == task.n_classes
-
-
-def _may_train_itself(task, candidates):
-    """Return whether self-training may add to candidates of a calibrated source."""
-    if not task.unlabelled.any() or not _has_all_classes(task) or task.has_indicators:
-        return False
-    # Class means that agree have been trained by the target's rows already.
-    mixtures = candidates.named("adapted mixtures")
-    follow = mixtures and not candidates.named("adapted class means")
-    return bool(follow) or candidates.favour_the_target()
-
-
-def _add_self_training(task, training, candidates):
-    """Add self-training by the sources to candidates, where classes are separated."""
+def _add_trained_by_sources(task, training, candidates):
+    """Add self-training by the candidates' source scorers, where classes are separated."""
     mixtures = [each.scorer for each in candidates.named("adapted mixtures")]
     rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
-    found = training.run(rounds, task.labels, _SEPARATED)
-    if found is None:
+    trained = training.run(rounds, task.labels, _SEPARATED)
+    if trained is None:
         return
-    agreed = agrees(np.exp(rounds.log_posteriors), candidates.reference)
-    log_odds = AGREED if agreed else candidates.labels_log_odds
-    logs = rounds.log_posteriors[~task.unlabelled]
-    candidates.add_trained("self-training", found, logs, log_odds)
+    agreed = agrees_with_source(np.exp(trained.log_posteriors), candidates.reference)
+    log_odds = AGREEMENT_LOG_ODDS if agreed else candidates.labels_log_odds
+    candidates.add_trained(trained, trained.log_posteriors[~task.unlabelled], log_odds)
 
 
 def held_out_log_posteriors(task, training):
@@ -133,7 +126,7 @@ def held_out_log_posteriors(task, training):
 
     Returns
     -------
-    logs : ndarray of shape (n_labelled, n_classes) or None
+    log_posteriors : ndarray of shape (n_labelled, n_classes) or None
         None where a class has a single label, without which no run can start.
     """
     known = np.flatnonzero(~task.unlabelled)
@@ -141,14 +134,13 @@ def held_out_log_posteriors(task, training):
     if np.bincount(true).min() < 2:
         return None
     folds = stratified_folds(true, _N_FOLDS, task.random_state)
-    logs = np.zeros((len(known), task.n_classes))
+    log_posteriors = np.zeros((len(known), task.n_classes))
     for k in range(folds.max() + 1):
         labels, hidden = task.labels.copy(), known[folds == k]
         labels[hidden] = -1
         rounds = NoiseAwareRounds(replace(task, labels=labels), training)
-        training.run(rounds, labels)
-        logs[folds == k] = rounds.log_posteriors[hidden]
-    return logs
+        log_posteriors[folds == k] = training.run(rounds, labels).log_posteriors[hidden]
+    return log_posteriors
 
 
 @dataclass(frozen=True)
@@ -194,9 +186,6 @@ class NoiseAwareRounds:
     guesses are moved towards the class frequencies of the source; and rows whose neighbours
     disagree with their guess are left out of training in the next round.
 
-    After each step, ``log_posteriors`` has those of all rows by models that left them out,
-    labelled rows included.
-
     Parameters
     ----------
     task : Task
@@ -222,16 +211,16 @@ class NoiseAwareRounds:
         self._source_scores = [
             each / unit for each, unit in zip(scores, self._source_units, strict=True)
         ]
-        self._fits = (training.fit_autoencoders, self._fit_mixtures)
+        self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
         self._combination = None
-        self.log_posteriors = np.zeros((len(task.X), task.n_classes))
 
     def _fit_mixtures(self, settings, rows, labels):
+        """Return a scorer, as ``fit_autoencoders`` does; the settings have no part in it."""
         return fit_mixtures(rows, labels, self._task.random_state)
 
     def start(self, settings, labels):
         """Return class distributions by the labelled rows alone."""
-        return self._combine([self._first_scores(fit, settings) for fit in self._fits])
+        return self._combine([self._first_scores(fit, settings) for fit in self._target_fits])
 
     def step(self, settings, labels):
         """Return class distributions by models that left each row out."""
@@ -239,21 +228,26 @@ class NoiseAwareRounds:
         settings = replace(settings, n_layers=1)
         folds = stratified_folds(labels, self._training.n_folds, self._task.random_state)
         data = (self._codes, labels, self._trusted, folds)
-        return self._combine([out_of_fold_scores(fit, settings, *data) for fit in self._fits])
+        return self._combine(
+            [out_of_fold_scores(fit, settings, *data) for fit in self._target_fits]
+        )
 
     def finish(self, settings, labels):
         """Return the model of all rows, with the weights of the last round."""
-        targets = [fit(settings, self._codes, labels) for fit in self._fits]
+        targets = [fit(settings, self._codes, labels) for fit in self._target_fits]
         return ScorerAverage(self._task.subspace, self._scorers, targets, self._combination)
 
     def _first_scores(self, fit, settings):
-        """Return scores by the labelled rows; of these, by the labelled rows of other folds."""
+        """Return scores of all rows by the labelled ones; of these, by those of other folds.
+
+        Zeros for labelled rows where a class has a single one.
+        """
         codes, true = self._codes[self._known], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
         scores = np.zeros((len(self._codes), n_classes))
         queries = self._codes[~self._known]
         scores[~self._known] = scores_by(fit, settings, codes, true, queries, n_classes)
-        if np.bincount(true).min() > 1:  # else nothing can be said of a class without its only row
+        if np.bincount(true).min() > 1:
             folds = stratified_folds(true, self._training.n_folds, random_state)
             fewer = first_round(true[folds != 0])
             everyone = np.ones(len(true), dtype=bool)
@@ -261,21 +255,24 @@ class NoiseAwareRounds:
         return scores
 
     def _combine(self, scores):
-        """Weight the scores of source and target models, and see which rows to trust."""
+        """Return a step by weighted scores of source and target, and see which rows to trust.
+
+        ``scores`` has one array (n_samples, n_classes) for each target model.
+        """
         target_units = [mean_margin(each) for each in scores]
-        target = _mean(scores, target_units)
+        target = _mean_in_units(scores, target_units)
         unit = mean_margin(target)
         stacked = np.stack([*self._source_scores, target / unit])
         weights = scorer_weights(stacked[:, self._known], self._true)
-        posteriors = np.tensordot(weights, stacked, 1)
-        offsets = self._offsets(posteriors)
-        self.log_posteriors = log_softmax(posteriors + offsets, axis=1)
-        posteriors = softmax(posteriors + offsets, axis=1)
+        combined = np.tensordot(weights, stacked, 1)
+        offsets = self._offsets(combined)
+        log_posteriors = log_softmax(combined + offsets, axis=1)
+        posteriors = softmax(combined + offsets, axis=1)
         posteriors[self._known] = np.eye(posteriors.shape[1])[self._true]
         if self._graph is not None:
-            spreading = spread(self._graph, posteriors, self._known)
-            agreed = spreading.argmax(axis=1) == posteriors.argmax(axis=1)
-            self._trusted = self._known | agreed
+            by_neighbours = spread_labels(self._graph, posteriors, self._known)
+            confirmed = by_neighbours.argmax(axis=1) == posteriors.argmax(axis=1)
+            self._trusted = self._known | confirmed
         self._combination = Combination(
             weights, [*self._source_units, unit], target_units, offsets
         )
@@ -283,17 +280,17 @@ class NoiseAwareRounds:
             "source_weight": self._combination.source_weight,
             "trusted": float(self._trusted.mean()),
         }
-        return Step(posteriors, details, certainty(np.exp(self.log_posteriors)))
+        return Step(posteriors, details, certainty(np.exp(log_posteriors)), log_posteriors)
 
-    def _offsets(self, posteriors):
-        """Return the prior-shift correction, 0 where no frequencies or no guesses are known."""
+    def _offsets(self, scores):
+        """Return the prior-shift correction of all rows' scores, 0 without frequencies or guesses."""
         frequencies = self._task.frequencies
         if frequencies is None or self._known.all():
-            return np.zeros(posteriors.shape[1])
-        return prior_shift_offsets(posteriors[~self._known], frequencies)
+            return np.zeros(scores.shape[1])
+        return prior_shift_offsets(scores[~self._known], frequencies)
 
 
-class ScorerAverage(Model):
+class ScorerAverage(TransferModel):
     """Log-posteriors of target rows as a weighted sum of scores, by source and target.
 
     Parameters
@@ -311,14 +308,14 @@ class ScorerAverage(Model):
 
     # Share of the weights below which the source hardly counts. Of digits with 100 labels, sources
     # that help have .2 or more, sources of noise below .1.
-    least_source_weight = 0.1
+    min_source_weight = 0.1
 
     def __init__(self, subspace, source_scorers, target_scorers, combination):
         self._subspace, self._combination = subspace, combination
         self._source_scorers, self._target_scorers = source_scorers, target_scorers
         self.target_classifier = target_scorers[0].classifier
         self.source_weight = combination.source_weight
-        self.contributions = of_scorers(source_scorers, combination.weights)
+        self.contributions = scorer_contributions(source_scorers, combination.weights)
 
     def source_scores(self, X):
         """Return what the scorers of the source add to the log-posteriors."""
@@ -332,7 +329,7 @@ class ScorerAverage(Model):
         """Return what the target's models add to the log-posteriors."""
         codes = self._subspace.encode(X)
         scores = [scorer.scores(codes) for scorer in self._target_scorers]
-        mean = _mean(scores, self._combination.target_units)
+        mean = _mean_in_units(scores, self._combination.target_units)
         return self._combination.weighted(mean, -1).astype(X.dtype)
 
     def log_posteriors(self, X):
@@ -343,7 +340,8 @@ class ScorerAverage(Model):
         return (scores + self._combination.offsets).astype(X.dtype)
 
 
-def _mean(scores, units):
+def _mean_in_units(scores, units):
+    """Return the mean over scorers of arrays (n_samples, n_classes), each in its unit."""
     return np.mean([each / unit for each, unit in zip(scores, units, strict=True)], axis=0)
 
 
@@ -374,7 +372,7 @@ def neighbour_graph(Z, n_jobs):
     return csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def spread(graph, posteriors, known):
+def spread_labels(graph, posteriors, known):
     """Return posteriors of which four fifths come from the neighbours.
 
     Zhou et al. (2004), "Learning with local and global consistency", with known rows held.
@@ -390,8 +388,8 @@ def spread(graph, posteriors, known):
     known : ndarray of shape (n_samples,), bool
         Rows whose posteriors are certain.
     """
-    spreading = posteriors
+    result = posteriors
     for _ in range(_N_STEPS):
-        spreading = _FROM_NEIGHBOURS * (graph @ spreading) + (1 - _FROM_NEIGHBOURS) * posteriors
-        spreading[known] = posteriors[known]
-    return spreading
+        result = _FROM_NEIGHBOURS * (graph @ result) + (1 - _FROM_NEIGHBOURS) * posteriors
+        result[known] = posteriors[known]
+    return result

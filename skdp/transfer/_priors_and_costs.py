@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 # Probabilities that have become 0 count as this one: their logarithm is finite.
-_LEAST = np.finfo(np.float64).tiny
+_MIN_PROBABILITY = np.finfo(np.float64).tiny
 # Largest deviation from the frequencies, and largest change of an estimate, that count as none.
 _TOLERANCE = 1e-8
 # Steps of the estimate at most: where classes overlap, each moves by little. Rule of thumb.
 _MAX_STEPS = 10_000
 # By how much given probabilities may miss a sum of 1: rule of thumb, for rounded decimals.
-_ROUNDED = 1e-3
+_MAX_ROUNDING = 1e-3
 
 # Penalty of an offset, divided by the number of classes. Exact frequencies cost 0.8 points of
 # test accuracy on MNIST at ε = 1; of 0.1 and 0.3, 0.1 cost MNIST to USPS 2.6 points.
@@ -35,26 +35,26 @@ class _ShiftLoss:
     Convex in the offsets b; the gradient is the mean posterior less π, plus r b.
     """
 
-    def __init__(self, logs, prior, ridge=0.0):
-        self._logs, self._prior, self._ridge = logs, prior, ridge
+    def __init__(self, log_posteriors, prior, ridge=0.0):
+        self._log_posteriors, self._prior, self._ridge = log_posteriors, prior, ridge
 
     def excess(self, offsets):
         """Return the mean posterior less the frequencies."""
-        return softmax(self._logs + offsets, axis=1).mean(axis=0) - self._prior
+        return softmax(self._log_posteriors + offsets, axis=1).mean(axis=0) - self._prior
 
     def __call__(self, offsets):
         """Return the loss and its gradient."""
-        value = logsumexp(self._logs + offsets, axis=1).mean() - self._prior @ offsets
+        value = logsumexp(self._log_posteriors + offsets, axis=1).mean() - self._prior @ offsets
         value += self._ridge * (offsets @ offsets) / 2
         return value, self.excess(offsets) + self._ridge * offsets
 
     def curvature(self, offsets):
         """Return the second derivatives, without those of the ridge."""
-        posteriors = softmax(self._logs + offsets, axis=1)
+        posteriors = softmax(self._log_posteriors + offsets, axis=1)
         return np.diag(posteriors.mean(axis=0)) - posteriors.T @ posteriors / len(posteriors)
 
 
-def prior_offsets(logs, prior):
+def prior_offsets(log_posteriors, prior):
     """Return what to add to log-posteriors for their mean to have given class frequencies.
 
     The minimum of :class:`_ShiftLoss` without a ridge, by Newton's method: L-BFGS-B, which
@@ -64,7 +64,7 @@ def prior_offsets(logs, prior):
 
     Parameters
     ----------
-    logs : ndarray of shape (n_samples, n_classes)
+    log_posteriors : ndarray of shape (n_samples, n_classes)
         Log-posteriors, up to a constant for each row.
 
     prior : ndarray of shape (n_classes,)
@@ -75,9 +75,9 @@ def prior_offsets(logs, prior):
     offsets : ndarray of shape (n_classes,)
         With mean 0.
     """
-    loss = _ShiftLoss(logs, prior)
+    loss = _ShiftLoss(log_posteriors, prior)
     # A start at which the frequencies of single-class rows would be right.
-    start = np.log(prior) - np.log(softmax(logs, axis=1).mean(axis=0) + _LEAST)
+    start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
     fit = minimize(
         loss,
         start - start.mean(),
@@ -122,7 +122,7 @@ def prior_shift_offsets(scores, frequencies):
     return (fit.x - fit.x.mean()) * removed
 
 
-def estimated_prior(logs, old):
+def estimated_prior(log_posteriors, old):
     r"""Return the class frequencies under which a target's rows are likeliest.
 
     The EM algorithm of Saerens, Latinne and Decaestecker (2002),
@@ -134,7 +134,7 @@ def estimated_prior(logs, old):
 
     Parameters
     ----------
-    logs : ndarray of shape (n_samples, n_classes)
+    log_posteriors : ndarray of shape (n_samples, n_classes)
         Log-posteriors, up to a constant for each row.
 
     old : ndarray of shape (n_classes,)
@@ -145,24 +145,24 @@ def estimated_prior(logs, old):
     prior : ndarray of shape (n_classes,)
         Positive, of sum 1.
     """
-    ratios = logs - np.log(old)
+    ratios = log_posteriors - np.log(old)
     likelihoods = np.exp(ratios - ratios.max(axis=1, keepdims=True))
     prior = old
     for _ in range(_MAX_STEPS):
-        new = prior * (likelihoods.T @ (1 / (likelihoods @ prior))) / len(logs)
+        new = prior * (likelihoods.T @ (1 / (likelihoods @ prior))) / len(log_posteriors)
         change = np.abs(new - prior).max()
-        prior = np.maximum(new / new.sum(), _LEAST)
+        prior = np.maximum(new / new.sum(), _MIN_PROBABILITY)
         if change < _TOLERANCE:
             break
     return prior
 
 
-def expected_offsets(logs, prior, old):
+def expected_offsets(log_posteriors, prior, old):
     """Return the offsets of log-posteriors for a prior.
 
     Parameters
     ----------
-    logs : ndarray of shape (n_samples, n_classes)
+    log_posteriors : ndarray of shape (n_samples, n_classes)
 
     prior : "source", "estimate" or ndarray of shape (n_classes,)
 
@@ -170,9 +170,9 @@ def expected_offsets(logs, prior, old):
         Class frequencies of the source.
     """
     if isinstance(prior, str) and prior == "estimate":
-        offsets = np.log(estimated_prior(logs, old)) - np.log(old)
+        offsets = np.log(estimated_prior(log_posteriors, old)) - np.log(old)
         return offsets - offsets.mean()
-    return prior_offsets(logs, old if isinstance(prior, str) else prior)
+    return prior_offsets(log_posteriors, old if isinstance(prior, str) else prior)
 
 
 def unlabelled_log_posteriors(result, task):
@@ -189,7 +189,7 @@ def unlabelled_log_posteriors(result, task):
     """
     if task.unlabelled.any():
         distributions = result.distributions[task.unlabelled]
-        return np.log(np.maximum(distributions, _LEAST, dtype=np.float64))
+        return np.log(np.maximum(distributions, _MIN_PROBABILITY, dtype=np.float64))
     return log_softmax(result.model.weighted_scores(task.X, np.ones(task.n_classes)), axis=1)
 
 
@@ -199,7 +199,7 @@ def with_prior(result, task, prior):
     Parameters
     ----------
     result : TransferResult
-        With a :class:`Model`.
+        With a :class:`TransferModel`.
 
     task : Task
 
@@ -208,13 +208,13 @@ def with_prior(result, task, prior):
     """
     if prior is None:
         return result
-    logs = unlabelled_log_posteriors(result, task)
-    offsets = expected_offsets(logs, prior, task.frequencies)
+    log_posteriors = unlabelled_log_posteriors(result, task)
+    offsets = expected_offsets(log_posteriors, prior, task.frequencies)
     model, hidden = result.model.with_offsets(offsets), task.unlabelled
     if not hidden.any():
         return replace(result, model=model)
     distributions, labels = result.distributions.copy(), result.labels.copy()
-    distributions[hidden] = softmax(logs + offsets, axis=1)
+    distributions[hidden] = softmax(log_posteriors + offsets, axis=1)
     labels[hidden] = distributions[hidden].argmax(axis=1)
     return replace(result, labels=labels, distributions=distributions, model=model)
 
@@ -300,15 +300,16 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
                 "a release that has moments."
             )
         return class_prior
-    named = isinstance(class_prior, Mapping)
-    prior = _of_mapping(class_prior, classes, what) if named else _of_array(class_prior, what)
+    if isinstance(class_prior, Mapping):
+        class_prior = _in_class_order(class_prior, classes, what)
+    prior = _as_numbers(class_prior, what)
     if prior.shape != (len(classes),):
         raise ValueError(
             f"{what} must have one probability for each of the classes {classes.tolist()}, in "
             f"their order, got shape {prior.shape}. A mapping of labels to probabilities needs no "
             "order."
         )
-    if not ((prior > 0).all() and abs(prior.sum() - 1) <= _ROUNDED):
+    if not ((prior > 0).all() and abs(prior.sum() - 1) <= _MAX_ROUNDING):
         raise ValueError(
             f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide frequencies "
             "by their sum, and give a class that hardly occurs a small one."
@@ -316,14 +317,15 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     return prior / prior.sum()
 
 
-def _of_array(values, what):
+def _as_numbers(values, what):
+    """Return values as float64; ``what`` names the parameter in the error."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must hold numbers, got {values!r:.200}.") from error
 
 
-def _of_mapping(mapping, classes, what):
+def _in_class_order(mapping, classes, what):
     """Return the values of a mapping in the order of the classes, which it must name."""
     labels = classes.tolist()
     if set(mapping) != set(labels):
@@ -331,7 +333,7 @@ def _of_mapping(mapping, classes, what):
             f"{what} names {list(mapping)!r:.200}, but the classes are {labels}. Give the "
             "probability of each of them, and of no other."
         )
-    return _of_array([mapping[label] for label in labels], what)
+    return [mapping[label] for label in labels]
 
 
 def check_class_weight(class_weight, classes):
@@ -365,7 +367,7 @@ def check_class_weight(class_weight, classes):
             f"{what} names {unknown!r:.200}, but the classes are {labels}. Spell them alike; "
             "those that are not named count 1."
         )
-    weights = _of_array([class_weight.get(label, 1.0) for label in labels], what)
+    weights = _as_numbers([class_weight.get(label, 1.0) for label in labels], what)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
             f"{what} must be positive and finite, got {weights.tolist()}. To leave a class out of "

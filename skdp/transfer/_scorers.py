@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 
 from skdp.release import ClassModel, Mixtures, Subspace, linear_discriminant
 from skdp.transfer._embedding import Embedding, map_to_source
-from skdp.transfer._evidence import agrees, has_indicators
+from skdp.transfer._evidence import agrees_with_source, has_indicators
 from skdp.transfer._strategy import N_DIRECTIONS
 
 # Share of a target direction's length that other features must span to be of use; rule of thumb.
@@ -19,7 +19,7 @@ _MIN_SHARED = 0.5
 # or less (Office) it gets 20-52 % right where one in 60 directions gets 31-77 %; rule of thumb.
 _ROWS_PER_COLUMN = 5
 # Target rows that class means may follow, at least; rule of thumb.
-_LEAST_ROWS = 10
+_MIN_ROWS = 10
 # Target rows of each class that mixtures are adapted to, at least: with 20 those of MNIST lose .1
 # points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
@@ -82,12 +82,12 @@ class Scorer:
         return scores if self.class_indices is None else scores[:, self.class_indices]
 
 
-def log_posteriors(scorer, X):
+def normalised_log_posteriors(scorer, X):
     """Return the scores of a scorer as log-posteriors, in float64."""
     return log_softmax(np.asarray(scorer.scores(X), dtype=np.float64), axis=1)
 
 
-def of_all_columns(task, scorer):
+def on_all_columns(task, scorer):
     """Return a scorer of the releases' columns as one of all columns of the target."""
     if task.n_shared is None:
         return scorer
@@ -122,13 +122,12 @@ def source_scorers(task):
         release, embedding = pair.release, Embedding.of_means(pair)
         if release.classifier is not None:
             score = partial(_classifier_scores, release)
-            found = Scorer(score, (embedding.rows,), pair.class_indices, "classifier")
-            scorers.append(found)
-        if _normals_see_most(release):
+            scorers.append(Scorer(score, (embedding.rows,), pair.class_indices, "classifier"))
+        if _normals_see_best(release):
             scorers.append(normals_in_target_directions(pair, embedding))
         if release.mixtures is not None:
             scorers.append(mixtures_on_target(pair, embedding))
-    return [of_all_columns(task, scorer) for scorer in scorers]
+    return [on_all_columns(task, scorer) for scorer in scorers]
 
 
 def _classifier_scores(release, rows):
@@ -140,7 +139,7 @@ def _classifier_scores(release, rows):
         return release.scores(rows)
 
 
-def _normals_see_most(release):
+def _normals_see_best(release):
     """Return whether noise, of rows or labels, left single normals the best view of classes.
 
     If not, they would add to scorers that see more, and err where the target errs.
@@ -219,8 +218,8 @@ def source_scorer(pair):
     linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
     if has_indicators(pair.X):
         return linear
-    found, named = (np.exp(log_posteriors(each, pair.X)) for each in (densities, linear))
-    return densities if agrees(found, named) else linear
+    posteriors = [np.exp(normalised_log_posteriors(each, pair.X)) for each in (densities, linear)]
+    return densities if agrees_with_source(*posteriors) else linear
 
 
 def calibrated_densities(pair):
@@ -268,10 +267,10 @@ def adapted_class_means(pair, labels=None):
     """
     carry = map_to_source(pair)
     rows = carry(pair.X)
-    if len(rows) < _LEAST_ROWS or tied_columns(rows).all():
+    if len(rows) < _MIN_ROWS or tied_columns(rows).all():
         return None
-    found = ClassMeans.adapt(rows, pair.moments, labels)
-    return Scorer(found.log_posteriors, (carry, found.subspace.project))
+    means = ClassMeans.adapt(rows, pair.moments, labels)
+    return Scorer(means.log_posteriors, (carry, means.subspace.project))
 
 
 @dataclass(frozen=True)
@@ -309,7 +308,8 @@ class ClassMeans:
 
         Columns of few values have no part in it. Where classes are well separated, rows of other
         people or devices are found again; where they overlap, means move to clusters that have
-        nothing to do with them, which ``agrees`` tells.
+        nothing to do with them, which
+        :func:`agrees_with_source` tells.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ def _leading_directions(X):
     X, tied = X.astype(np.float64), tied_columns(X)
     X[:, tied] = X[:, tied].mean(axis=0)
     n_directions = int(np.clip(len(X) // _ROWS_PER_DIRECTION, 1, _MAX_DIRECTIONS))
-    found = Subspace.of_rows(X, n_directions)
-    kept = found.variances > _MIN_VARIANCE * found.variances[0]
+    subspace = Subspace.of_rows(X, n_directions)
+    kept = subspace.variances > _MIN_VARIANCE * subspace.variances[0]
     kept[0] = True
-    return Subspace(found.mean, found.components[kept], found.variances[kept])
+    return Subspace(subspace.mean, subspace.components[kept], subspace.variances[kept])

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdp.membership import WideCDMMAClassifier
+from skdp.transfer._strategy import TransferResult
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
@@ -212,6 +213,7 @@ def _check_rising(name, values):
 
 
 def _rises(values, may_be_fractions):
+    """Return whether these are positive numbers of one kind, counts or fractions, in order."""
     if not values or not all(isinstance(value, Real) for value in values):
         return False
     kinds = {isinstance(value, Integral) for value in values}
@@ -234,11 +236,16 @@ class Step:
     certainty : float, default=nan
         Share of the entropy of classes that models which left rows out remove; NaN where scores
         are no log-posteriors.
+
+    log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
+        Of all rows, labelled ones included, by models that left them out; None where scores are
+        no such.
     """
 
     distributions: np.ndarray
     details: dict
     certainty: float = np.nan
+    log_posteriors: np.ndarray | None = None
 
 
 class Rounds(Protocol):
@@ -255,32 +262,20 @@ class Rounds(Protocol):
 
 
 @dataclass(frozen=True)
-class TransferResult:
-    """What was learned from all rows of a target.
+class SelfTrained(TransferResult):
+    """What self-training learned.
 
     Attributes
     ----------
-    labels : ndarray of shape (n_samples,)
-        Class index of each row, given or guessed.
-
-    distributions : ndarray of shape (n_samples, n_classes)
-        Class distribution of each row.
-
-    history : dict of list
-        One entry for each round of self-training, see :class:`DPTransferClassifier`.
-
-    model : object
-        What scores rows.
-
-    certainty : float, default=nan
+    certainty : float
         Of the first round, see :class:`Step`.
+
+    log_posteriors : ndarray of shape (n_samples, n_classes) or None
+        Of the last round, see :class:`Step`.
     """
 
-    labels: np.ndarray
-    distributions: np.ndarray
-    history: dict
-    model: Any
-    certainty: float = np.nan
+    certainty: float
+    log_posteriors: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -326,7 +321,7 @@ class SelfTraining:
         )
         return ReconstructionScorer(classifier.fit(rows, labels))
 
-    def run(self, strategy, labels, least_certainty=-np.inf):
+    def run(self, rounds, labels, min_certainty=-np.inf):
         """Label the unlabelled rows round by round.
 
         The labelled rows alone guess first, in round 0. When hardly a guess changes in a round,
@@ -334,18 +329,18 @@ class SelfTraining:
 
         Parameters
         ----------
-        strategy : Rounds
-            Turns the labels of one round into the class distributions of the next.
+        rounds : Rounds
+            Of a strategy. Turns the labels of one round into the class distributions of the next.
 
         labels : ndarray of shape (n_samples,)
             Class indices, −1 where unlabelled; not written to.
 
-        least_certainty : float, default=-inf
+        min_certainty : float, default=-inf
             Of the first round, below which there is no other.
 
         Returns
         -------
-        result : TransferResult or None
+        trained : SelfTrained or None
             None where the first round was less certain.
         """
         n_unlabelled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
@@ -353,29 +348,32 @@ class SelfTraining:
         k, certainty = last, None
         if n_unlabelled:
             k, settings = 1, first_round(labels[labels >= 0])
-            first = strategy.start(settings, labels)
+            first = rounds.start(settings, labels)
             labels = first.distributions.argmax(axis=1)
-            self._say(0, history.add(0, settings, n_unlabelled, first.details), start)
+            self._print_round(0, history.add(0, settings, n_unlabelled, first.details), start)
         while True:
             settings = self.rounds[k - 1]
-            step = strategy.step(settings, labels)
+            step = rounds.step(settings, labels)
             guesses = step.distributions.argmax(axis=1)
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
-            self._say(k, history.add(k, settings, changed, step.details), start)
+            self._print_round(k, history.add(k, settings, changed, step.details), start)
             if certainty is None:
                 certainty = step.certainty
-                if certainty < least_certainty:
+                if certainty < min_certainty:
                     if self.verbose:
                         print("[DPTransferClassifier] classes overlap: no further round")
                     return None
             if k == last:
                 break
             k = last if changed <= self.tol * n_unlabelled else k + 1
-        model = strategy.finish(self.rounds[-1], labels)
-        return TransferResult(labels, step.distributions, history.lists, model, certainty)
+        model = rounds.finish(self.rounds[-1], labels)
+        return SelfTrained(
+            labels, step.distributions, history.lists, model, certainty, step.log_posteriors
+        )
 
-    def _say(self, k, text, start):
+    def _print_round(self, k, text, start):
+        """Print a line of round k, if wanted; ``start`` is the time at which the first began."""
         if self.verbose:
             print(
                 f"[DPTransferClassifier] round {k} of {len(self.rounds)}: {text}, "
@@ -454,8 +452,9 @@ def out_of_fold_scores(fit, settings, rows, labels, trusted, folds):
     n_classes = labels.max() + 1
     scores = np.full((len(rows), n_classes), np.nan)
     for k in range(folds.max() + 1):
-        train, here = trusted & (folds != k), folds == k
-        scores[here] = scores_by(fit, settings, rows[train], labels[train], rows[here], n_classes)
+        train, held_out = trusted & (folds != k), folds == k
+        data = (rows[train], labels[train], rows[held_out])
+        scores[held_out] = scores_by(fit, settings, *data, n_classes)
     return scores
 
 
@@ -467,8 +466,8 @@ def scores_by(fit, settings, rows, labels, queries, n_classes):
     present = np.unique(labels)
     if len(present) < 2:
         return np.zeros((len(queries), n_classes))
-    found = fit(settings, rows, labels).scores(queries)
-    best, worst = found.max(axis=1, keepdims=True), found.min(axis=1, keepdims=True)
+    known = fit(settings, rows, labels).scores(queries)
+    best, worst = known.max(axis=1, keepdims=True), known.min(axis=1, keepdims=True)
     scores = np.repeat(2 * worst - best, n_classes, axis=1)
-    scores[:, present] = found
+    scores[:, present] = known
     return scores

@@ -140,7 +140,7 @@ class Matching:
         How many of the columns that are read, encoded, are the sources'; None for all, or where
         the target is in a space of its own.
 
-    own : TabularEncoder or None
+    extra_encoder : TabularEncoder or None
         Encodes the columns of a table that only the target has.
 
     is_raw : bool
@@ -150,7 +150,7 @@ class Matching:
     releases: list
     names: list | None = None
     n_shared: int | None = None
-    own: TabularEncoder | None = None
+    extra_encoder: TabularEncoder | None = None
     is_raw: bool = False
 
     def rows(self, estimator, X, *, reset=False):
@@ -197,9 +197,9 @@ class Matching:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         of_sources = list(self.releases[0].encoder.names)
         rows = self.releases[0].encode(X[of_sources])
-        if self.own is None:
+        if self.extra_encoder is None:
             return rows
-        others = self.own.transform(X[names[len(of_sources) :]])
+        others = self.extra_encoder.transform(X[names[len(of_sources) :]])
         return np.hstack([rows, np.asarray(others, dtype=rows.dtype)])
 
     def _fits_table(self, estimator, X):
@@ -265,7 +265,7 @@ def _check_unique(columns):
 def _match_table(releases, X, columns, strategy):
     """Return the matching of a table that the releases encode."""
     names = releases[0].encoder.names
-    shared, own = _split_columns(names, columns, strategy)
+    shared, extra = _split_columns(names, columns, strategy)
     if not shared and set(names) & set(columns):
         missing = [name for name in names if name not in columns]
         raise ValueError(
@@ -277,12 +277,10 @@ def _match_table(releases, X, columns, strategy):
             f"X has the columns {columns!r:.300} and none of those of the source, "
             f"{list(names)!r:.300}. Rename its columns as the source's are called."
         )
-    encoder, own = _own_encoder(X, own)
-    _warn_of_columns(names, shared, own)
-    if len(shared) < len(names):
-        releases = [release.restrict(shared) for release in releases]
-    n_shared = releases[0].n_features if own else None
-    return Matching(releases, shared + own, n_shared, encoder, is_raw=True)
+    encoder, extra = _extra_encoder(X, extra)
+    releases = _restrict(releases, names, shared, extra)
+    n_shared = releases[0].n_features if extra else None
+    return Matching(releases, shared + extra, n_shared, encoder, is_raw=True)
 
 
 def _match_numbers(releases, columns, strategy):
@@ -294,38 +292,36 @@ def _match_numbers(releases, columns, strategy):
     names = known[0]
     if any(each != names for each in known):  # in another order: their encoders are the same
         releases = [release.restrict(names) for release in releases]
-    shared, own = _split_columns(names, columns, strategy)
+    shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
     # A marginal needs moments, and one of a table is over columns before they are encoded.
     marginal = all(each.moments is not None and each.encoder is None for each in releases)
     if not shared or not (complete or marginal):
         return Matching(releases)
-    _warn_of_columns(names, shared, own)
-    if len(shared) < len(names):
-        releases = [release.restrict(shared) for release in releases]
-    return Matching(releases, shared + own, len(shared) if own else None)
+    releases = _restrict(releases, names, shared, extra)
+    return Matching(releases, shared + extra, len(shared) if extra else None)
 
 
 def _split_columns(names, columns, strategy):
     """Return the columns of the sources that a target has, and those that it has besides."""
     shared = [name for name in names if name in columns]
-    own = [name for name in columns if name not in names]
+    extra = [name for name in columns if name not in names]
     if not strategy.reconstructs_rows:
-        return shared, own
+        return shared, extra
     if len(shared) < len(names):
         return [], []
-    if own:
+    if extra:
         warn(
-            f"The columns {own!r:.300} of X are not the source's: strategy={strategy.name!r} "
+            f"The columns {extra!r:.300} of X are not the source's: strategy={strategy.name!r} "
             "leaves them out.",
         )
     return shared, []
 
 
-def _own_encoder(X, own):
+def _extra_encoder(X, extra):
     """Return an encoder of columns that only a target has, and those that it can encode."""
     columns = []
-    for name in own:
+    for name in extra:
         try:
             columns.append(schema_from(X[[name]], public=True).columns[0])
         except ValueError as error:
@@ -335,19 +331,20 @@ def _own_encoder(X, own):
     return fitted_encoder(Schema(tuple(columns))), [column.name for column in columns]
 
 
-def _warn_of_columns(names, shared, own):
-    """Warn of columns that one side alone has."""
+def _restrict(releases, names, shared, extra):
+    """Return releases of the shared columns, and warn of columns that one side alone has."""
     missing = [name for name in names if name not in shared]
     if missing:
         warn(
             f"X lacks the columns {missing!r:.300} of the source, whose release is restricted to "
             "the others.",
         )
-    if own:
+    if extra:
         warn(
-            f"The columns {own!r:.300} of X are not the source's: the target's own models learn "
+            f"The columns {extra!r:.300} of X are not the source's: the target's own models learn "
             "from them. Leave out of X what is no feature, such as the outcome.",
         )
+    return [release.restrict(shared) for release in releases] if missing else releases
 
 
 def _refuse_text(X, releases, error):

@@ -3,14 +3,16 @@
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
 from skdp.transfer._evidence import has_indicators
-from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule, TransferResult
+
+if TYPE_CHECKING:  # which imports results from here
+    from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule
 
 # Directions of the target's subspace, and of discriminants in its place; the source's default
 # subspace has as many. Rule of thumb.
@@ -85,19 +87,21 @@ class Task:
         return [PairedRelease(self, *source) for source in self.sources]
 
     @property
-    def is_calibrated(self):
-        """Whether a release has log-posteriors as they are: of noisy statistics, or of a table."""
-        return any(
-            release.linear is not None
-            or (release.moments is not None and release.moments.of_statistics)
-            for release, _ in self.sources
-        )
+    def labels_each_class(self):
+        """Whether each class has a labelled row."""
+        return len(np.unique(self.labels[~self.unlabelled])) == self.n_classes
 
     @property
     def frequencies(self):
         """Class frequencies as the sources have them, on average; None where they do not say."""
-        found = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
-        return np.mean(found, axis=0) if found else None
+        frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
+        return np.mean(frequencies, axis=0) if frequencies else None
+
+
+def is_calibrated(release):
+    """Return whether a release has log-posteriors as they are: of noisy statistics, or a table."""
+    moments = release.moments
+    return release.linear is not None or (moments is not None and moments.of_statistics)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ class PairedRelease:
         return self.release.n_features == self.X.shape[1]
 
 
-class Model:
+class TransferModel:
     """Log-posteriors of target rows. Strategies whose errors have another scale have others.
 
     A subclass has ``log_posteriors(X)``, up to a constant for each row, and the parts of these
@@ -151,7 +155,7 @@ class Model:
     source_weight : float
         How much the source counts, from 0 to 1.
 
-    least_source_weight : float
+    min_source_weight : float
         Below it the labels speak against the source.
 
     target_classifier : WideCDMMAClassifier or None
@@ -164,7 +168,7 @@ class Model:
     """
 
     source_weight: float
-    least_source_weight: float
+    min_source_weight: float
     target_classifier: Any
     contributions: list
     offsets: np.ndarray | None = None
@@ -181,8 +185,8 @@ class Model:
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
-        logs = self.log_posteriors(X)
-        return logs if self.offsets is None else (logs + self.offsets).astype(X.dtype)
+        scores = self.log_posteriors(X)
+        return scores if self.offsets is None else (scores + self.offsets).astype(X.dtype)
 
     def weighted_scores(self, X, class_weight):
         """Return log-posteriors plus the logarithms of weights: the largest is predicted."""
@@ -191,6 +195,31 @@ class Model:
     def probabilities(self, X):
         """Return the probability of each class."""
         return softmax(self.scores(X), axis=1)
+
+
+@dataclass(frozen=True)
+class TransferResult:
+    """What was learned from all rows of a target.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Class index of each row, given or guessed.
+
+    distributions : ndarray of shape (n_samples, n_classes)
+        Class distribution of each row.
+
+    history : dict of list
+        One entry for each round of self-training, see :class:`DPTransferClassifier`.
+
+    model : object
+        What scores rows.
+    """
+
+    labels: np.ndarray
+    distributions: np.ndarray
+    history: dict
+    model: Any
 
 
 class Strategy(Protocol):
@@ -202,7 +231,7 @@ class Strategy(Protocol):
         As the parameter of :class:`~skdp.DPTransferClassifier` has it.
 
     has_probabilities : bool
-        Whether its models are a :class:`Model`, with probabilities that a prior can move.
+        Whether its models are a :class:`TransferModel`, with probabilities that a prior can move.
 
     reconstructs_rows : bool
         Whether it needs a release that reconstructs whole rows: then a single one, all of its
@@ -215,7 +244,7 @@ class Strategy(Protocol):
     name: str
     has_probabilities: bool
     reconstructs_rows: bool
-    schedule: SelfTrainingSchedule
+    schedule: "SelfTrainingSchedule"
 
-    def learn(self, task: Task, training: SelfTraining) -> TransferResult:
+    def learn(self, task: Task, training: "SelfTraining") -> TransferResult:
         """Learn a task; ``training`` is how a target may train itself."""

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skdp.transfer import _evidence
 from skdp.transfer._evidence import (
-    agrees,
+    agrees_with_source,
     candidate_weights,
     certainty,
     entropy,
@@ -32,25 +32,25 @@ def calibrated(rng):
 
 def test_the_true_classes_agree_with_a_calibrated_source(calibrated):
     reference, truth = calibrated
-    assert agrees(0.99 * truth + 0.0025, reference)
+    assert agrees_with_source(0.99 * truth + 0.0025, reference)
 
 
 def test_other_clusters_do_not(rng, calibrated):
     reference, truth = calibrated
-    assert not agrees(np.eye(4)[rng.randint(0, 4, 4000)], reference)
+    assert not agrees_with_source(np.eye(4)[rng.randint(0, 4, 4000)], reference)
     # Two thirds of the classes mixed up are enough to be seen.
     mixed = truth.copy()
     mixed[:2700] = truth[rng.permutation(4000)[:2700]]
-    assert not agrees(mixed, reference)
+    assert not agrees_with_source(mixed, reference)
     # Two classes that changed their names are no classes of the source.
-    assert not agrees(truth[:, [1, 0, 2, 3]], reference)
+    assert not agrees_with_source(truth[:, [1, 0, 2, 3]], reference)
 
 
 def test_classes_that_overlap_or_have_collapsed_do_not(calibrated):
     reference, truth = calibrated
-    assert not agrees(reference, reference)
-    assert not agrees(np.tile([1.0, 0, 0, 0], (4000, 1)), reference)
-    assert not agrees(truth, np.full((4000, 4), 0.25))
+    assert not agrees_with_source(reference, reference)
+    assert not agrees_with_source(np.tile([1.0, 0, 0, 0], (4000, 1)), reference)
+    assert not agrees_with_source(truth, np.full((4000, 4), 0.25))
 
 
 def test_entropies_are_those_of_distributions():

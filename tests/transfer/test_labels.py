@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from skdp import DPSource, DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
-from skdp.transfer._labels import encode_labels
 from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._target_classes import encode_labels
 
 
 def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):

@@ -19,7 +19,12 @@ from skdp import (
 )
 from skdp.datasets import hide_labels
 from skdp.transfer._candidates import EvidenceAverage
-from skdp.transfer._noise_aware import NoiseAware, held_out_log_posteriors, neighbour_graph, spread
+from skdp.transfer._noise_aware import (
+    NoiseAware,
+    held_out_log_posteriors,
+    neighbour_graph,
+    spread_labels,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -308,6 +313,6 @@ def test_spreading_solves_its_equation(rng):
     graph, posteriors = neighbour_graph(Z, None), rng.dirichlet(np.ones(3), 80)
     known = np.zeros(80, dtype=bool)
     exact = np.linalg.solve(np.eye(80) - 0.8 * graph.toarray(), 0.2 * posteriors)
-    assert_allclose(spread(graph, posteriors, known), exact, atol=0.8**30)
+    assert_allclose(spread_labels(graph, posteriors, known), exact, atol=0.8**30)
     known[:5] = True
-    assert_array_equal(spread(graph, posteriors, known)[:5], posteriors[:5])
+    assert_array_equal(spread_labels(graph, posteriors, known)[:5], posteriors[:5])

@@ -14,11 +14,10 @@ from skdp.transfer._priors_and_costs import (
     unlabelled_log_posteriors,
     with_prior,
 )
-from skdp.transfer._self_training import TransferResult
-from skdp.transfer._strategy import Model
+from skdp.transfer._strategy import TransferModel, TransferResult
 
 
-class Rows(Model):
+class Rows(TransferModel):
     """Log-posteriors that are the rows themselves."""
 
     def log_posteriors(self, X):

@@ -13,7 +13,7 @@ from scipy.stats import ttest_rel
 
 from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 from skdp.datasets import hide_labels
-from skdp.transfer._inspection import of_candidates, of_scorers, side_of
+from skdp.transfer._inspection import candidate_contributions, scorer_contributions, side_of
 from skdp.transfer._scorers import Scorer
 
 pytestmark = [
@@ -184,7 +184,7 @@ def candidate(name, log_odds, held_out, source_weight=1.0):
 def test_candidates_are_compared_to_the_first(rng):
     first, second = rng.uniform(0.1, 1, (2, 30))
     parts = [candidate("source", -2.0, first), candidate("both", 1.0, second, 0.4)]
-    a, b = of_candidates(parts, np.array([0.25, 0.75]))
+    a, b = candidate_contributions(parts, np.array([0.25, 0.75]))
     assert (a.name, a.side, a.weight, a.log_odds) == ("source", "source", 0.25, 0.0)
     assert (a.difference, a.standard_error) == (0, 0)
     assert (b.side, b.weight, b.log_odds) == ("both", 0.75, 3.0)
@@ -194,16 +194,16 @@ def test_candidates_are_compared_to_the_first(rng):
 
 
 def test_without_labels_or_with_one_no_error_is_known():
-    [none] = of_candidates([candidate("source", 0.0, None)], np.ones(1))
+    [none] = candidate_contributions([candidate("source", 0.0, None)], np.ones(1))
     assert np.isnan([none.log_loss, none.difference, none.standard_error]).all()
-    [one] = of_candidates([candidate("source", 0.0, np.zeros(1))], np.ones(1))
+    [one] = candidate_contributions([candidate("source", 0.0, np.zeros(1))], np.ones(1))
     assert np.isfinite(one.log_loss)
     assert np.isnan(one.standard_error)
 
 
 def test_scorers_have_names_and_shares():
     scorers = [Scorer(len, name="classifier"), Scorer(len)]
-    parts = of_scorers(scorers, np.array([1.0, 1.0, 2.0]))
+    parts = scorer_contributions(scorers, np.array([1.0, 1.0, 2.0]))
     assert [(p.name, p.side, p.weight) for p in parts[:2]] == [
         ("classifier", "source", 0.25),
         ("source", "source", 0.25),

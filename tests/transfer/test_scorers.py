@@ -17,7 +17,7 @@ from skdp.transfer._scorers import (
     Scorer,
     discriminant,
     fit_mixtures,
-    log_posteriors,
+    normalised_log_posteriors,
     source_scorers,
     tied_columns,
 )
@@ -138,7 +138,9 @@ def test_without_noise_it_is_the_quadratic_discriminant(rng):
     moments = Moments.measure(rows, np.eye(2)[labels], np.zeros(6))
     expected = QuadraticDiscriminantAnalysis().fit(rows, labels).predict_proba(rows[:500])
     assert_allclose(
-        np.exp(log_posteriors(discriminant_of(moments), rows[:500])), expected, atol=0.04
+        np.exp(normalised_log_posteriors(discriminant_of(moments), rows[:500])),
+        expected,
+        atol=0.04,
     )
 
 
@@ -152,7 +154,7 @@ def test_noise_makes_it_unsure_but_not_wrong(rng):
         found = [exact.class_counts, exact.effective_sizes, means, pooled, np.zeros(20)]
         for noise in (0.3, 0.0):
             moments = Moments(*found, np.full((2, 20), noise), np.full((1, 20), 0.01))
-            logs = log_posteriors(discriminant_of(moments), rows)
+            logs = normalised_log_posteriors(discriminant_of(moments), rows)
             losses.append(-logs[np.arange(4000), labels].mean())
     aware, blind = np.mean(np.reshape(losses, (20, 2)), axis=0)
     # Frequencies alone have 0.61.

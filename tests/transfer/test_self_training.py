@@ -54,9 +54,9 @@ def resolved(strategy, rows_per_class, *, n_jobs=None, random_state=None, **sett
     return SelfTrainingSchedule(**settings).resolve(defaults[strategy], rows_per_class, **given)
 
 
-def run(strategy, labels, rounds=SETTINGS, *, tol=0.0, least_certainty=-np.inf):
+def run(strategy, labels, rounds=SETTINGS, *, tol=0.0, min_certainty=-np.inf):
     training = replace(resolved("alignment", 60.0, tol=tol), rounds=rounds)
-    return training.run(strategy, labels, least_certainty)
+    return training.run(strategy, labels, min_certainty)
 
 
 def test_the_loop_writes_to_nothing_of_the_caller_s(labels):
@@ -317,7 +317,7 @@ def test_a_first_round_that_is_not_certain_is_the_last(labels, least, goes_on):
             return replace(step, certainty=0.3 if len(self.seen) == 2 else 0.0)
 
     strategy = Unsure(labels)
-    result = run(strategy, labels, least_certainty=least)
+    result = run(strategy, labels, min_certainty=least)
     assert (result is not None) == goes_on
     assert len(strategy.seen) == (4 if goes_on else 2)
     if goes_on:

@@ -120,6 +120,7 @@ class LeastErrorRounds:
         return self._step(labels, np.maximum(target, source))
 
     def _target_scores(self, settings, labels):
+        """Return scores of the unlabelled rows, by a model of all rows or of other folds."""
         if not self._out_of_fold:
             return self._target.scores(self._rows[self._unlabelled])
         n_unlabelled = np.count_nonzero(self._unlabelled)
@@ -128,11 +129,14 @@ class LeastErrorRounds:
         # Depth is for the model that remains.
         settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
         data = (self._rows, labels, everyone, self._folds)
-        found = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
-        return found[self._unlabelled]
+        scores = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
+        return scores[self._unlabelled]
 
     def _step(self, labels, scores):
-        """Return distributions that are certain, for errors have no common scale."""
+        """Return distributions that are certain, for errors have no common scale.
+
+        Scores are those of the unlabelled rows; None where there are none.
+        """
         if scores is not None:
             labels = labels.copy()
             labels[self._unlabelled] = scores.argmax(axis=1)
@@ -167,7 +171,7 @@ class LeastErrorModel:
     """
 
     # A share of rows says nothing of whether the source is right about them.
-    least_source_weight = 0.0
+    min_source_weight = 0.0
 
     def __init__(self, side, target_scorer, source_share, *, alone):
         self._side, self._target_scorer = side, target_scorer

@@ -1,0 +1,151 @@
+"""The classes of a target: those that its labels name, and their places among a source's."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from skdp.transfer._strategy import is_calibrated
+from skdp.utils._labels import natural_labels, unlabelled_rows
+from skdp.utils._warnings import warn
+
+# What NumPy makes of marks in a list of text.
+_MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
+_AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
+# What numbers instead of classes may mean; for an error.
+_RECODED = (
+    "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, BaggingClassifier and "
+    "CalibratedClassifierCV(ensemble=False) number the labels 0, 1, ..., and count marks of "
+    "unlabelled rows as labels. DPTransferClassifier takes many classes itself; fit it first, and "
+    "give FrozenEstimator(fitted) and labelled rows to those that can do with a fitted one."
+)
+
+
+def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
+    """Return the classes of a target, and the class index of each row, −1 where unlabelled.
+
+    What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
+    The classes are sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or None
+        None where no row is labelled.
+
+    n_samples : int
+
+    releases : list of Release
+
+    unlabeled : "auto" or label
+
+    strategy : Strategy
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+
+    labels : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        When labels are none that can be learned from.
+    """
+    y = np.full(n_samples, None) if y is None else column_or_1d(y, warn=True)
+    check_consistent_length(np.empty(n_samples), y)
+    known = [label for release in releases for label in release.classes.tolist()]
+    unlabelled = unlabelled_rows(y, unlabeled, known if releases else None)
+    given = natural_labels(y[~unlabelled])
+    _refuse_misread(given, unlabelled, releases)
+    named, codes = np.unique(given, return_inverse=True)
+    classes = named
+    if releases and _unlabelled_classes_stay(releases, len(named), strategy):
+        classes = np.sort(releases[0].classes)
+        codes = np.array(match_classes(named, classes), dtype=int)[codes]
+    elif len(named) < 2:
+        raise ValueError(
+            "The 'y' parameter of DPTransferClassifier.fit must name at least two classes, got "
+            f"{len(named)} class{'es'[: 2 - 2 * len(named)]} {named.tolist()} and "
+            f"{unlabelled.sum()} unlabelled rows (unlabeled={unlabeled!r}). Label at least one "
+            "row of each class."
+        )
+    labels = np.full(n_samples, -1)
+    labels[~unlabelled] = codes
+    return classes, labels
+
+
+def _refuse_misread(given, unlabelled, releases):
+    """Raise, or warn, where labels may be something else than what they look like."""
+    if given.size:
+        check_classification_targets(given)
+    if not releases:
+        _warn_of_marks_as_text(given)
+    elif not unlabelled.any():
+        _refuse_binary_codes(given, releases[0].classes)
+
+
+def _unlabelled_classes_stay(releases, n_named, strategy):
+    """Return whether the classes are those of the releases, with a label or without.
+
+    They are where all releases have log-posteriors of the same classes (statistics and tables),
+    and with any moments where one class or none is labelled.
+
+    Raises
+    ------
+    ValueError
+        When releases differ in their classes, of which none is named.
+    """
+    lists = [release.classes.tolist() for release in releases]
+    same = all(set(classes) == set(lists[0]) for classes in lists)
+    if not n_named and not same:
+        raise ValueError(
+            f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
+            "labelled: label one row of each class that the target has, and that all sources have."
+        )
+    if strategy.reconstructs_rows or not same or any(each.moments is None for each in releases):
+        return False
+    return all(map(is_calibrated, releases)) or n_named < 2
+
+
+def _warn_of_marks_as_text(labels):
+    """Warn where labels of text name what NumPy makes of marks: they may be classes."""
+    texts = {label for label in labels.tolist() if isinstance(label, str)}
+    marks = sorted(texts & _MARKS_AS_TEXT)
+    if marks and not all(text.lstrip("-").isdigit() for text in texts):
+        warn(f"The labels {marks} in y count as classes. {_AS_OBJECTS}")
+
+
+def _refuse_binary_codes(labels, source_classes):
+    """Raise ValueError where a meta-estimator made two classes, 0 and 1, of those of a source."""
+    known = source_classes.tolist()
+    if len(known) > 2 and {0, 1} <= set(known) and set(labels.tolist()) == {0, 1}:
+        raise ValueError(
+            f"All rows in y are labelled 0 or 1, while the source has the classes {known}: these "
+            f"may be no classes, but what a meta-estimator made of them. {_RECODED} If the target "
+            "has the classes 0 and 1 alone, leave a row without a label (None)."
+        )
+
+
+def match_classes(classes, source_classes):
+    """Return the index of each class among those of the source.
+
+    Raises
+    ------
+    ValueError
+        When the source lacks one. Classes that only the source has are no error.
+    """
+    known, labels = source_classes.tolist(), classes.tolist()
+    unknown = [label for label in labels if label not in known]
+    if unknown:
+        remedy = (
+            "Mark unlabelled rows by -1 or None (or say which value marks them with the "
+            "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
+            "classes that it does not have."
+        )
+        if len(labels) > 1 and labels == list(range(len(labels))):
+            remedy += f" {_RECODED}"
+        if set(unknown) & _MARKS_AS_TEXT:
+            remedy = _AS_OBJECTS
+        raise ValueError(
+            f"The labels {unknown} in y are not among the classes of the source: {known}. {remedy}"
+        )
+    return [known.index(label) for label in labels]
