@@ -219,18 +219,13 @@ class Candidates:
                 scorer = adapted(pair)
                 if scorer is None:
                     continue
-                scorer = on_all_columns(self._task, scorer)
                 log_posteriors = normalised_log_posteriors(scorer, self._task.X)
                 if agrees_with_source(np.exp(log_posteriors), self.reference):
                     candidate = Candidate(name, scorer, log_odds)
                     if follows_labels and self._known.any():
-                        candidate.adapt = partial(self._adapt_again, adapted, pair)
+                        candidate.adapt = partial(adapted, pair)
                     self._candidates.append(candidate)
                     self._log_posteriors.append(log_posteriors)
-
-    def _adapt_again(self, adapted, pair, labels):
-        """Return a scorer that follows labels of all rows, −1 where unlabelled."""
-        return on_all_columns(self._task, adapted(pair, labels))
 
     def _add_target_alone(self):
         """Add the target alone: offset regressions around the frequencies of its classes."""

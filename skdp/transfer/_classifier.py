@@ -418,8 +418,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Its part of the log-posteriors ("noise_aware"), before ``class_prior`` moves them, or
             minus its squared errors.
         """
-        X = self._validated(X)
-        return self.model_.source_scores(X)
+        return self.model_.source_scores(self._validated(X))
 
     def target_scores(self, X):
         """Return what the target classifier says of each class.
@@ -434,8 +433,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes)
             As in :meth:`source_scores`.
         """
-        X = self._validated(X)
-        return self.model_.target_scores(X)
+        return self.model_.target_scores(self._validated(X))
 
     def decision_function(self, X):
         """Return the score of each class, the larger the likelier.
@@ -451,8 +449,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Log-posteriors up to a constant ("noise_aware"), or minus the lesser squared error;
             with two classes, those of ``classes_[1]`` less those of ``classes_[0]``.
         """
-        X = self._validated(X)
-        scores = self.model_.scores(X)
+        scores = self.model_.scores(self._validated(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -487,8 +484,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        X = self._validated(X)
-        return self.model_.probabilities(X)
+        return self.model_.probabilities(self._validated(X))
 
     def report(self):
         """Return what each part that was considered counts for, and what labels say of it.

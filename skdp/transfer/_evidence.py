@@ -238,9 +238,8 @@ def scorer_weights(scores, labels):
     sets = [list(s) for n in scorers for s in combinations(scorers, n + 1)]
     fits = [_fit_slope(scores[chosen].mean(axis=0), labels) for chosen in sets]
     weights = np.zeros(len(scores))
-    for probability, chosen, fit in zip(
-        softmax([-fit.fun for fit in fits]), sets, fits, strict=True
-    ):
+    probabilities = softmax([-fit.fun for fit in fits])
+    for probability, chosen, fit in zip(probabilities, sets, fits, strict=True):
         weights[chosen] += probability * fit.x / len(chosen)
     weights[-1] = max(weights[-1], _MIN_LAST_WEIGHT)
     return weights

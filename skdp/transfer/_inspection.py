@@ -98,7 +98,6 @@ def scorer_contributions(scorers, weights):
     weights : ndarray of shape (n_scorers + 1,)
     """
     shares = (weights / weights.sum()).tolist()
-    extra = matching.extra_encoder
     parts = [
         Contribution(scorer.name, "source", share)
         for scorer, share in zip(scorers, shares[:-1], strict=True)

@@ -176,9 +176,10 @@ class OffsetLogisticRegression:
 
     def apply(self, scores, Z):
         """Return corrected log-posteriors."""
-        if self.coefficients is not None:
-            scores = self.slope * scores + self.intercepts + Z @ self.coefficients
-        return log_softmax(scores, axis=1)
+        u = self.coefficients
+        if u is None:
+            u = np.zeros((Z.shape[1], scores.shape[1]))
+        return log_softmax(self.slope * scores + self.intercepts + Z @ u, axis=1)
 
 
 def coefficient_variance(scores, n_columns):

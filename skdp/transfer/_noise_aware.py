@@ -208,9 +208,7 @@ class NoiseAwareRounds:
             self._graph = neighbour_graph(self._codes, task.n_jobs)
         scores = [scorer.scores(task.X) for scorer in self._scorers]
         self._source_units = [mean_margin(each) for each in scores]
-        self._source_scores = [
-            each / unit for each, unit in zip(scores, self._source_units, strict=True)
-        ]
+        self._source_scores = _in_units(scores, self._source_units)
         self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
         self._combination = None
 
@@ -260,7 +258,7 @@ class NoiseAwareRounds:
         ``scores`` has one array (n_samples, n_classes) for each target model.
         """
         target_units = [mean_margin(each) for each in scores]
-        target = _mean_in_units(scores, target_units)
+        target = np.mean(_in_units(scores, target_units), axis=0)
         unit = mean_margin(target)
         stacked = np.stack([*self._source_scores, target / unit])
         weights = scorer_weights(stacked[:, self._known], self._true)
@@ -283,7 +281,7 @@ class NoiseAwareRounds:
         return Step(posteriors, details, certainty(np.exp(log_posteriors)), log_posteriors)
 
     def _offsets(self, scores):
-        """Return the prior-shift correction of all rows' scores, 0 without frequencies or guesses."""
+        """Return the prior-shift correction; 0 where no frequencies or no guesses are known."""
         frequencies = self._task.frequencies
         if frequencies is None or self._known.all():
             return np.zeros(scores.shape[1])
@@ -329,7 +327,7 @@ class ScorerAverage(TransferModel):
         """Return what the target's models add to the log-posteriors."""
         codes = self._subspace.encode(X)
         scores = [scorer.scores(codes) for scorer in self._target_scorers]
-        mean = _mean_in_units(scores, self._combination.target_units)
+        mean = np.mean(_in_units(scores, self._combination.target_units), axis=0)
         return self._combination.weighted(mean, -1).astype(X.dtype)
 
     def log_posteriors(self, X):
@@ -340,9 +338,9 @@ class ScorerAverage(TransferModel):
         return (scores + self._combination.offsets).astype(X.dtype)
 
 
-def _mean_in_units(scores, units):
-    """Return the mean over scorers of arrays (n_samples, n_classes), each in its unit."""
-    return np.mean([each / unit for each, unit in zip(scores, units, strict=True)], axis=0)
+def _in_units(scores, units):
+    """Return arrays of scores, each divided by its unit."""
+    return [each / unit for each, unit in zip(scores, units, strict=True)]
 
 
 def neighbour_graph(Z, n_jobs):

@@ -78,14 +78,9 @@ def prior_offsets(log_posteriors, prior):
     loss = _ShiftLoss(log_posteriors, prior)
     # A start at which the frequencies of single-class rows would be right.
     start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
-    fit = minimize(
-        loss,
-        start - start.mean(),
-        jac=True,
-        hess=loss.curvature,
-        method="trust-exact",
-        options={"gtol": _TOLERANCE},
-    )
+    start -= start.mean()
+    settings = {"method": "trust-exact", "options": {"gtol": _TOLERANCE}}
+    fit = minimize(loss, start, jac=True, hess=loss.curvature, **settings)
     return fit.x - fit.x.mean()
 
 

@@ -249,7 +249,7 @@ def discriminant(moments):
 
 
 def adapted_mixtures(pair, labels=None):
-    """Return the mixtures of a release, adapted to the target; labels have no part in it.
+    """Return the mixtures of a release, adapted to all columns of the target; labels have no part.
 
     None where it has no such ones, or the target too few rows.
     """
@@ -257,7 +257,7 @@ def adapted_mixtures(pair, labels=None):
     few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
     if mixtures is None or few or not (release.moments.of_statistics or mixtures.is_multimodal):
         return None
-    return mixtures_on_target(pair, Embedding.of_means(pair))
+    return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
 
 
 def adapted_class_means(pair, labels=None):
@@ -270,7 +270,8 @@ def adapted_class_means(pair, labels=None):
     if len(rows) < _MIN_ROWS or tied_columns(rows).all():
         return None
     means = ClassMeans.adapt(rows, pair.moments, labels)
-    return Scorer(means.log_posteriors, (carry, means.subspace.project))
+    scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
+    return on_all_columns(pair.task, scorer)
 
 
 @dataclass(frozen=True)
