@@ -82,6 +82,7 @@ class NoiseAware:
             )
         can_train = task.labels_each_class and not task.has_indicators
         if task.unlabelled.all() or any(is_calibrated(release) for release, _ in task.sources):
+            # Calibrated.
             candidates = Candidates(task).learn()
             # Class means that agree have followed the target's rows already.
             means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
@@ -92,11 +93,14 @@ class NoiseAware:
         trained = None
         if can_train:
             trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
-        if trained is None:  # overlapping
+        if trained is None:
+            # Overlapping.
             return Candidates(task).learn().average()
         if trained.certainty >= _SEPARATED:
+            # Separated.
             return trained
-        log_posteriors = held_out_log_posteriors(task, training)  # in between
+        # In between.
+        log_posteriors = held_out_log_posteriors(task, training)
         candidates = Candidates(task).learn()
         if log_posteriors is not None:
             candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
