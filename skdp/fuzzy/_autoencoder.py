@@ -154,8 +154,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         check_magnitude(X, "X")
-        n_components = min(self.n_components, X.shape[1])
-        V = principal_directions(X.astype(np.float64, copy=False), n_components, centre=False)
+        V = principal_directions(X, self.n_components, centre=False)
         layers, fitted = fit_layers(
             X @ V.T,
             X,

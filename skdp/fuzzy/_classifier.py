@@ -19,6 +19,7 @@ from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
     ReconstructionClassifier,
+    check_shared_scales,
     fit_autoencoders,
     fit_error_scales,
     group_errors,
@@ -524,7 +525,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             "own", for which the file has no place.
         """
         check_is_fitted(self)
-        _check_shared_scales(self, "a saved model")
+        check_shared_scales(self, "a saved model")
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
@@ -574,11 +575,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             name: guarantee and PrivacyGuarantee(**guarantee)
             for name, guarantee in header["guarantees"]
         }
-        for guarantee in guarantees.values():
-            if guarantee is not None:
-                require(guarantee.epsilon > 0, "guarantees")
-                require(guarantee.unit in {"element", "record"}, "guarantees")
-                require(guarantee.n_features == model.n_features_in_, "guarantees")
+        for guarantee in filter(None, guarantees.values()):
+            require(guarantee.epsilon > 0, "guarantees")
+            require(guarantee.unit in {"element", "record"}, "guarantees")
+            require(guarantee.n_features == model.n_features_in_, "guarantees")
         require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
         model.classes_ = np.unique(stored_labels([rule.label for rule in rules]))
         restore_feature_names(model, header["feature_names"])
@@ -607,7 +607,7 @@ def _check_mergeable(models):
                 f"{type(model).__name__}. Take the classifier out of its pipeline first."
             )
         check_is_fitted(model)
-        _check_shared_scales(model, f"models[{position}]")
+        check_shared_scales(model, f"models[{position}]")
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(
                 f"models[{position}] has {model.n_features_in_} features, models[0] has "
@@ -632,13 +632,3 @@ def _check_mergeable(models):
                 "groups; what one participant learned twice spends its privacy twice."
             )
         seen |= own
-
-
-def _check_shared_scales(model, which):
-    """Raise ValueError if a model has scales of errors that were learned for its own rules."""
-    if model.error_scale != "shared":
-        raise ValueError(
-            f"The 'error_scale' parameter of {which} must be 'shared', got "
-            f"{model.error_scale!r}: its scales hold for its own rows and rules alone. Call "
-            "set_params(error_scale='shared') first."
-        )

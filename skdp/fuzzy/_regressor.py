@@ -160,7 +160,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_magnitude(X, "X")
         check_magnitude(y, "y")
         Y = y.reshape(len(y), -1).astype(np.float64)
-        V = principal_directions(Y, min(self.n_components, Y.shape[1]), centre=False)
+        V = principal_directions(Y, self.n_components, centre=False)
         layers, _ = fit_layers(
             X.astype(np.float64, copy=False),
             Y,

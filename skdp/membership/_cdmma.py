@@ -223,18 +223,13 @@ class CDMMA(_DeepAutoencoder):
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         check_magnitude(X, "X")
         random_state = check_random_state(self.random_state)
-        P = principal_directions(
-            X.astype(np.float64, copy=False), min(self.n_components, X.shape[1])
-        )
-        n_inducing = resolve_count(self.n_inducing, len(X))
-
+        P = principal_directions(X, self.n_components)
+        gamma = self.inference == "gamma"
         layers = []
 
-        def outputs():
-            nonlocal n_inducing
+        def outputs(n_inducing):
             x = X @ P.T
             for depth in range(self.n_layers):
-                gamma = self.inference == "gamma"
                 layer, output = fit_layer(
                     x[:, : max(len(P) - depth, 1)],
                     X,
@@ -249,7 +244,7 @@ class CDMMA(_DeepAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        fitted = nearest(outputs(), X, take_output)[1]
+        fitted = nearest(outputs(resolve_count(self.n_inducing, len(X))), X, take_output)[1]
         self.training_error_sums_ = error_sums(X, fitted)
         return self._assemble(P, layers, X.dtype)
 

@@ -137,8 +137,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
         """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self._scores(X).argmax(axis=1)]
 
     def predict_proba(self, X):
         """Return class probabilities.

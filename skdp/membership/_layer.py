@@ -10,7 +10,7 @@ of the precision β. In the generalised eigenbasis of (Φ, K) every quantity tha
 iteration needs is a sum of M terms, so a step costs O(M) instead of a factorisation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma
@@ -205,13 +205,11 @@ class Layer:
 
     def astype(self, dtype):
         """Return the layer with its arrays in another floating dtype."""
-        return Layer(
-            self.inducing_points.astype(dtype, copy=False),
-            self.weights.astype(dtype, copy=False),
-            self.coef.astype(dtype, copy=False),
-            self.scale,
-            self.precision,
-            self.n_iter,
+        return replace(
+            self,
+            inducing_points=self.inducing_points.astype(dtype, copy=False),
+            weights=self.weights.astype(dtype, copy=False),
+            coef=self.coef.astype(dtype, copy=False),
         )
 
 
