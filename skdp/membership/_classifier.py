@@ -137,7 +137,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
         """
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        best = self._scores(X).argmax(axis=1)  # which refuses what is not fitted
+        return self.classes_[best]
 
     def predict_proba(self, X):
         """Return class probabilities.

@@ -84,6 +84,12 @@ def checked_subset(caller, names, known):
     return chosen
 
 
+def listed(names, shown=10, show="{!r:.100}".format):
+    """Return names as text, the first ones of many."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(map(show, names[:shown])) + more
+
+
 def inline(text):
     r"""Return untrusted text as one line without control characters.
 
