@@ -1,6 +1,7 @@
 """Rules of the layout that no reader should have to check by hand."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,32 @@ def test_lines_of_code_are_counted_without_documents():
     tree = ast.parse(text)
     assert code_lines(tree, text) == 2
     assert code_lines(tree.body[1], text) == 2
+
+
+def documented_names():
+    """Return the public names of each package by the reference, those of skdp in both."""
+    page = (ROOT.parent / "doc" / "api.rst").read_text()
+    names = {}
+    for full in re.findall(r"^   (skdp\.[\w.]+)$", page, flags=re.M):
+        package, name = full.rsplit(".", 1)
+        names.setdefault(package, set()).add(name)
+    for name in names["skdp"]:
+        home = getattr(skdp, name).__module__.split("._")[0]
+        names.setdefault(home, set()).add(name)
+    return names
+
+
+def public_names(path):
+    """Return the package of an ``__init__.py`` and what its ``__all__`` lists."""
+    package = ".".join(["skdp", *path.relative_to(ROOT).parts[:-1]])
+    for node in TREES[path].body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return package, ast.literal_eval(node.value)
+    return package, []
+
+
+@pytest.mark.parametrize("path", [p for p in TREES if p.name == "__init__.py"], ids=str)
+def test_what_is_public_is_what_the_reference_documents(path):
+    package, names = public_names(path)
+    assert len(names) == len(set(names))
+    assert set(names) == documented_names().get(package, set())

@@ -4,5 +4,3 @@ The top layer: it calls the package's public names, and nothing calls it.
 """
 
 from skdp.commands._main import main
-
-__all__ = ["main"]

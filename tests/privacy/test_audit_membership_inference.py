@@ -486,6 +486,8 @@ def test_plot_has_a_curve_for_each_attack(data):
     labels = [line.get_label() for line in ax.get_lines()]
     assert labels == [*DEFAULT, "guessing", "most that the claim allows"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    widths = [line.get_linewidth() for line in ax.get_lines()[: len(DEFAULT)]]
+    assert np.all(np.diff(widths) < 0)  # equal curves hide none
     plt.close(ax.figure)
 
 

@@ -154,8 +154,11 @@ class MembershipReport(AuditReport):
         if ax is None:
             _, ax = plt.subplots()
         least = 0.5 / self.table["n_others"].max()
-        for attack, (fpr, tpr) in self.curves.items():
-            ax.plot(np.maximum(fpr, least), np.maximum(tpr, least), label=attack)
+        # Each thinner than the one before, so that equal curves hide none.
+        widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))
+        for (attack, (fpr, tpr)), width in zip(self.curves.items(), widths, strict=True):
+            points = np.maximum(fpr, least), np.maximum(tpr, least)
+            ax.plot(*points, label=attack, linewidth=width)
         rates = np.geomspace(least, 1, 200)
         ax.plot(rates, rates, "k:", label="guessing")
         if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
