@@ -574,9 +574,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
         model.classes_ = np.unique(stored_labels([rule.label for rule in rules]))
         restore_feature_names(model, header["feature_names"])
-        model._assemble(rules, autoencoders, guarantees)
-        require(np.isfinite(model.temperature_) and model.temperature_ > 0, "error_sums")
-        return model
+        return model._assemble(rules, autoencoders, guarantees)
 
     def __getstate__(self):
         # Whoever gets a pickle of a fitted model must not get what made its noise.
