@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
+from skdp.utils._validation import validate_queries
 
 
 def nearest(candidates, Y, keep=None):
@@ -169,8 +169,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._map_rows(lambda Y: nearest(self.candidates(Y), Y, keep)[1], X)
 
     def _map_rows(self, compute, X, extra=0):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         return map_rows(
             compute,
             X,

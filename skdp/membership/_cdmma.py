@@ -19,7 +19,7 @@ from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import validate_training_data
 
 # Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
 # Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).
@@ -220,8 +220,7 @@ class CDMMA(_DeepAutoencoder):
         self : object
             The fitted autoencoder.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        check_magnitude(X, "X")
+        X = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
         P = principal_directions(X, self.n_components)
         gamma = self.inference == "gamma"
