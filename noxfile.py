@@ -1,6 +1,7 @@
 """The project's checks; plain ``nox`` runs them all, each in an environment of its own."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nox
 
@@ -52,23 +53,21 @@ def sdist(session):
     ``nox -s sdist -- all`` runs everything.
     """
     session.install("build")
-    folder = Path(session.create_tmp()).resolve()
-    session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
-    [archive] = folder.glob("*.tar.gz")
-    session.run("tar", "-xzf", str(archive), "-C", str(folder), external=True)
-    archive.unlink()
-    [root] = folder.glob("skdp-*")
-    session.install("-e", f"{root}[test]")
-    with session.chdir(root):
-        one = {"OMP_NUM_THREADS": "1"}
-        if "all" not in session.posargs:
-            session.run("pytest", "-q", "--collect-only", "-qq", env=one, silent=True)
-            files = ["readme", "architecture", "bibliography", "benchmarks"]
-            files = [f"tests/test_{name}.py" for name in files]
-            session.run("pytest", "-q", *files, "tests/release", env=one)
-        else:
-            session.run("pytest", "-q", "-n", "2", env=one)
-    session.run("rm", "-r", str(root), external=True)
+    one = {"OMP_NUM_THREADS": "1"}
+    with TemporaryDirectory() as folder:  # outside the checkout, and nothing of it on the path
+        session.run("python", "-m", "build", "--sdist", "--outdir", folder)
+        [archive] = Path(folder).glob("*.tar.gz")
+        session.run("tar", "-xzf", str(archive), "-C", folder, external=True)
+        [root] = Path(folder).glob("skdp-*/")
+        session.install("-e", f"{root}[test]")
+        with session.chdir(root):
+            if "all" in session.posargs:
+                session.run("pytest", "-q", "-n", "2", env=one)
+                return
+            session.run("pytest", "--collect-only", "-qq", env=one, silent=True)
+            names = ["test_readme", "test_architecture", "test_bibliography", "test_benchmarks"]
+            files = [f"tests/{name}.py" for name in [*names, "release/test_golden"]]
+            session.run("pytest", "-q", *files, env=one)
 
 
 @nox.session

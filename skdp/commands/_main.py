@@ -102,6 +102,10 @@ def _write(text, stream):
 class _Parser(argparse.ArgumentParser):
     """A parser with what the commands' arguments have in common."""
 
+    def __init__(self, **settings):
+        layout = argparse.RawDescriptionHelpFormatter
+        super().__init__(formatter_class=layout, allow_abbrev=False, **settings)
+
     def add_output(self, what, ending):
         """Add where to write, and whether over a file that is there."""
         text = f"{what} ({ending})"
@@ -114,13 +118,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser():
-    parser = _Parser(
-        prog="skdp",
-        description=_ABOUT,
-        epilog=_EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = _Parser(prog="skdp", description=_ABOUT, epilog=_EXIT_CODES)
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -131,8 +129,6 @@ def _parser():
             help=about.splitlines()[0],
             description=about,
             epilog=example,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from skdp.tabular import canonical, missing_values, numbers
 from skdp.utils._files import PRIVATE, write_whole
+from skdp.utils._validation import listed
 
 TABLES = (".csv", ".parquet")
 # With what text begins that spreadsheets take for a formula, which may run anything.
@@ -42,7 +43,7 @@ def read_table(path):
         When it cannot be read.
     """
     check_ending(path)
-    frame = _read_parquet(path) if Path(path).suffix.lower() == ".parquet" else _read_csv(path)
+    frame = _read_parquet(path) if _is_parquet(path) else _read_csv(path)
     if not len(frame):
         raise ValueError(f"{path!r} holds no rows below the names of its columns.")
     return frame
@@ -50,13 +51,12 @@ def read_table(path):
 
 def check_ending(path):
     """Raise ValueError unless a name is that of a table that can be read and written here."""
-    ending = Path(path).suffix.lower()
-    if ending not in TABLES:
+    if Path(path).suffix.lower() not in TABLES:
         raise ValueError(
             f"{str(path)!r} is no table by its name. Save it as CSV or Parquet, with a name that "
             f"ends in {' or '.join(TABLES)}."
         )
-    if ending == ".parquet":
+    if _is_parquet(path):
         try:
             importlib.import_module("pyarrow.parquet")
         except ImportError:
@@ -84,7 +84,7 @@ def write_table(frame, path, *, overwrite):
         Whether text of a CSV file got an apostrophe in front, as it began like a formula.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
-        if path.suffix.lower() == ".parquet":
+        if _is_parquet(path):
             frame.to_parquet(file, engine="pyarrow", index=False)
             return False
         escaped = frame.rename(columns=_escaped).map(_escaped)
@@ -161,15 +161,16 @@ def check_columns(frame, names, path, where):
         What asks for the columns, for the error.
     """
     given = list(frame.columns)
+    alone = " It has one column only: are its cells separated by commas?" * (len(given) == 1)
     lacking = [name for name in names if name not in given]
     if lacking:
         raise ValueError(
-            f"{path!r} lacks {_listed(lacking)} of {where}. Spell names as in the first line of "
-            f"the table, upper and lower case included.{_hint(frame)}"
+            f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
+            f"the table, upper and lower case included.{alone}"
         )
     twice = [name for name in names if given.count(name) > 1]
     if twice:
-        raise ValueError(f"{path!r} has {_listed(twice)} more than once. Leave one of each.")
+        raise ValueError(f"{path!r} has {_named(twice)} more than once. Leave one of each.")
 
 
 def inferred(frame):
@@ -200,13 +201,8 @@ def _inferred(values):
     present = values.notna()
     # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
     found = pd.Series(numbers(values), index=values.index).convert_dtypes()
-    if not present.any() or found[present].isna().any() or _are_truths(values[present]):
-        return values
-    return found
-
-
-def _are_truths(values):
-    return values.astype(str).str.lower().isin(["true", "false"]).any()
+    truths = values[present].astype(str).str.lower().isin(["true", "false"])
+    return values if truths.any() or found[present].isna().any() or not present.any() else found
 
 
 def _read_csv(path):
@@ -247,13 +243,9 @@ def _read_parquet(path):
     return frame.astype(dict.fromkeys(text, object))
 
 
-def _hint(frame):
-    """Return what explains that a table has a single column."""
-    alone = " It has one column only: are its cells separated by commas?"
-    return alone if frame.shape[1] == 1 else ""
+def _is_parquet(path):
+    return Path(path).suffix.lower() == ".parquet"
 
 
-def _listed(names, shown=10):
-    plural = "s" if len(names) > 1 else ""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return f"the column{plural} {', '.join(f'{name!r:.100}' for name in names[:shown])}{more}"
+def _named(names):
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"

@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.fuzzy._model import FuzzyLayer, fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
@@ -11,7 +11,7 @@ from skdp.utils._kernel_regression import check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
 from skdp.utils._storage import require, stored_array
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import validate_training_data
 
 
 class DeepFuzzyAutoencoder(BaseAutoencoder):
@@ -152,10 +152,8 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self : object
             The fitted autoencoder.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        check_magnitude(X, "X")
-        n_components = min(self.n_components, X.shape[1])
-        V = principal_directions(X.astype(np.float64, copy=False), n_components, centre=False)
+        X = validate_training_data(self, X)
+        V = principal_directions(X, self.n_components, centre=False)
         layers, fitted = fit_layers(
             X @ V.T,
             X,

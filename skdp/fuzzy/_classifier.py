@@ -7,18 +7,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
     ReconstructionClassifier,
+    check_shared_scales,
     fit_autoencoders,
     fit_error_scales,
     group_errors,
@@ -39,6 +35,7 @@ from skdp.utils._storage import (
     stored_labels,
     well_formed,
 )
+from skdp.utils._validation import validate_queries
 
 # What the file says that it holds.
 _KIND = "DeepFuzzyClassifier"
@@ -309,10 +306,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         groups : list of list of DeepFuzzyAutoencoder
             In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
         """
-        by_class: dict = {label: [] for label in self.classes_.tolist()}
-        for rule, autoencoders in zip(self.rules_, self.autoencoders_, strict=True):
-            by_class[rule.label].extend(autoencoders)
-        return list(by_class.values())
+        by_class = self._rules_by_class()
+        return [[a for rule in rules for a in self.autoencoders_[rule]] for rules in by_class]
+
+    def _rules_by_class(self):
+        """Return the numbers of the rules of each class, in one list for each."""
+        labels = [rule.label for rule in self.rules_]
+        return [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
     def reconstruction_errors(self, X):
         """Return the squared reconstruction error of each class, by its strongest rules.
@@ -327,19 +327,17 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X; the mean over the ``n_voters`` strongest rules.
         """
-        check_is_fitted(self)
-        labels = [rule.label for rule in self.rules_]
-        rules_of = [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
         def reduce(errors):
-            voters = [np.sort(errors[:, rules], axis=1)[:, : self.n_voters] for rules in rules_of]
+            of_class = [np.sort(errors[:, rules], axis=1) for rules in self._rules_by_class()]
+            voters = [errors[:, : self.n_voters] for errors in of_class]
             return np.stack([errors.mean(axis=1) for errors in voters], axis=1)
 
         return self._rule_errors(X, reduce)
 
     def _rule_errors(self, X, reduce=None):
         """Return the squared reconstruction error of each rule, or what is made of them."""
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         return group_errors(
             self.autoencoders_, X, dtype=self.dtype_, n_jobs=self.n_jobs, reduce=reduce
         )
@@ -357,7 +355,6 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         memberships : ndarray of shape (n_samples, n_rules)
             Between 0 and 1; columns are in the order of ``rules_``.
         """
-        check_is_fitted(self)
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
     def explain(self, x, schema=None, *, n_columns=5, n_rules=5):
@@ -412,9 +409,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'
         """
-        check_is_fitted(self)
-        x = x if hasattr(x, "columns") else np.reshape(x, (1, -1))
-        X = validate_data(self, x, dtype="numeric", reset=False)
+        X = validate_queries(self, x if hasattr(x, "columns") else np.reshape(x, (1, -1)))
         if len(X) > 1:
             raise ValueError(f"The 'x' parameter of explain must be one row, got {len(X)} rows.")
         names = getattr(self, "feature_names_in_", None)
@@ -451,12 +446,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     def _class_residuals(self, by_rule):
         """Return the mean over the strongest rules of each class, (n_classes, p)."""
-        strongest_first = np.argsort(by_rule.sum(axis=1), kind="stable")
-        by_class = []
-        for label in self.classes_.tolist():
-            own = [rule for rule in strongest_first if self.rules_[rule].label == label]
-            by_class.append(by_rule[own[: self.n_voters]].mean(axis=0))
-        return by_class
+        errors = by_rule.sum(axis=1)
+        by_class = map(np.array, self._rules_by_class())
+        ordered = [rules[np.argsort(errors[rules], kind="stable")] for rules in by_class]
+        return [by_rule[rules[: self.n_voters]].mean(axis=0) for rules in ordered]
 
     def _fired_rules(self, errors, n_rules):
         """Return the rules that a row fires, the strongest first, by their squared errors."""
@@ -524,7 +517,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             "own", for which the file has no place.
         """
         check_is_fitted(self)
-        _check_shared_scales(self, "a saved model")
+        check_shared_scales(self, "a saved model")
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
@@ -574,17 +567,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             name: guarantee and PrivacyGuarantee(**guarantee)
             for name, guarantee in header["guarantees"]
         }
-        for guarantee in guarantees.values():
-            if guarantee is not None:
-                require(guarantee.epsilon > 0, "guarantees")
-                require(guarantee.unit in {"element", "record"}, "guarantees")
-                require(guarantee.n_features == model.n_features_in_, "guarantees")
+        for guarantee in filter(None, guarantees.values()):
+            require(guarantee.epsilon > 0, "guarantees")
+            require(guarantee.unit in {"element", "record"}, "guarantees")
+            require(guarantee.n_features == model.n_features_in_, "guarantees")
         require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
         model.classes_ = np.unique(stored_labels([rule.label for rule in rules]))
         restore_feature_names(model, header["feature_names"])
-        model._assemble(rules, autoencoders, guarantees)
-        require(np.isfinite(model.temperature_) and model.temperature_ > 0, "error_sums")
-        return model
+        return model._assemble(rules, autoencoders, guarantees)
 
     def __getstate__(self):
         # Whoever gets a pickle of a fitted model must not get what made its noise.
@@ -607,7 +597,7 @@ def _check_mergeable(models):
                 f"{type(model).__name__}. Take the classifier out of its pipeline first."
             )
         check_is_fitted(model)
-        _check_shared_scales(model, f"models[{position}]")
+        check_shared_scales(model, f"models[{position}]")
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(
                 f"models[{position}] has {model.n_features_in_} features, models[0] has "
@@ -632,13 +622,3 @@ def _check_mergeable(models):
                 "groups; what one participant learned twice spends its privacy twice."
             )
         seen |= own
-
-
-def _check_shared_scales(model, which):
-    """Raise ValueError if a model has scales of errors that were learned for its own rules."""
-    if model.error_scale != "shared":
-        raise ValueError(
-            f"The 'error_scale' parameter of {which} must be 'shared', got "
-            f"{model.error_scale!r}: its scales hold for its own rows and rules alone. Call "
-            "set_params(error_scale='shared') first."
-        )

@@ -60,24 +60,8 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
 def mean_field_precision(regression, *, tol, max_iter):
     """Iterate SERUMS D3.1 (2019), (2.150)–(2.154), to their fixed point, in O(M) a step.
 
-    Parameters
-    ----------
-    regression : DiagonalRegression
-        The layer, diagonal in the eigenbasis of KᵀK.
-
-    tol : float
-        Relative change of β̂ at which to stop.
-
-    max_iter : int
-        Most iterations.
-
-    Returns
-    -------
-    precision : float
-        β̂, the mean precision of the disturbance.
-
-    n_iter : int
-        Iterations done.
+    The regression is diagonal in the eigenbasis of KᵀK. Iterations end where β̂, the mean precision
+    of the disturbance, changes by less than the fraction ``tol``; returned are β̂ and their number.
     """
     n_outputs = regression.targets.shape[1]
     shape = _GAMMA_PRIOR + 0.5 * regression.n_values

@@ -5,14 +5,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.fuzzy._model import fit_layers, propagate
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import validate_queries, validate_training_data
 
 FUZZY_CONSTRAINTS: dict = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -154,13 +153,9 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
         """
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
-        )
-        check_magnitude(X, "X")
-        check_magnitude(y, "y")
+        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = y.reshape(len(y), -1).astype(np.float64)
-        V = principal_directions(Y, min(self.n_components, Y.shape[1]), centre=False)
+        V = principal_directions(Y, self.n_components, centre=False)
         layers, _ = fit_layers(
             X.astype(np.float64, copy=False),
             Y,
@@ -203,8 +198,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         std : ndarray of the shape of y
             Returned when ``return_std`` is true. The same for each output of a row.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         n_rules, n_outputs = self._layers[-1].coef.shape
 
         def compute(x):

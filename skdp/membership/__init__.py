@@ -40,6 +40,7 @@ from skdp.membership._errors import (
     stored_error_sums,
 )
 from skdp.membership._storage import (
+    check_shared_scales,
     frozen_classifier,
     pack_classifier,
     pack_model,

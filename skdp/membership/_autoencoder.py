@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
+from skdp.utils._validation import validate_queries
 
 
 def nearest(candidates, Y, keep=None):
@@ -44,13 +44,9 @@ def nearest(candidates, Y, keep=None):
         errors[wins] = distances[wins]
         if keep is not None:
             value = keep(code, reconstruction)
-            kept = value if kept is None else np.where(_column(wins, value), value, kept)
+            kept = value.copy() if kept is None else kept
+            kept[wins] = value[wins]
     return errors, kept
-
-
-def _column(flags, like):
-    """Reshape one flag a row so that it broadcasts over the other axes of an array."""
-    return flags.reshape(-1, *[1] * (like.ndim - 1))
 
 
 def take_output(code, reconstruction):
@@ -168,15 +164,12 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
 
         def keep(code, output):
-            padded = np.zeros((len(code), self._n_features_out), dtype=code.dtype)
-            padded[:, : code.shape[1]] = code
-            return padded
+            return np.pad(code, [(0, 0), (0, self._n_features_out - code.shape[1])])
 
         return self._map_rows(lambda Y: nearest(self.candidates(Y), Y, keep)[1], X)
 
     def _map_rows(self, compute, X, extra=0):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         return map_rows(
             compute,
             X,
@@ -205,10 +198,6 @@ def kmeans_partition(X, n_subsets, random_state):
     labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
     subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
     return [rows for rows in subsets if rows.size]
-
-
-def _fit(autoencoder, Y):
-    return autoencoder.fit(Y)
 
 
 def fit_autoencoders(estimator, kind, sets):
@@ -257,7 +246,7 @@ def fit_autoencoders(estimator, kind, sets):
     jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))
     fitted = run_tasks(
-        _fit,
+        kind.fit,
         (
             (with_parameters_of(estimator, kind, seed), sets[k][rows])
             for (k, rows), seed in zip(jobs, seeds, strict=True)

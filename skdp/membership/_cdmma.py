@@ -19,7 +19,7 @@ from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import validate_training_data
 
 # Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
 # Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).
@@ -220,21 +220,15 @@ class CDMMA(_DeepAutoencoder):
         self : object
             The fitted autoencoder.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        check_magnitude(X, "X")
+        X = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
-        P = principal_directions(
-            X.astype(np.float64, copy=False), min(self.n_components, X.shape[1])
-        )
-        n_inducing = resolve_count(self.n_inducing, len(X))
-
+        P = principal_directions(X, self.n_components)
+        gamma = self.inference == "gamma"
         layers = []
 
-        def outputs():
-            nonlocal n_inducing
+        def outputs(n_inducing):
             x = X @ P.T
             for depth in range(self.n_layers):
-                gamma = self.inference == "gamma"
                 layer, output = fit_layer(
                     x[:, : max(len(P) - depth, 1)],
                     X,
@@ -249,7 +243,7 @@ class CDMMA(_DeepAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        fitted = nearest(outputs(), X, take_output)[1]
+        fitted = nearest(outputs(resolve_count(self.n_inducing, len(X))), X, take_output)[1]
         self.training_error_sums_ = error_sums(X, fitted)
         return self._assemble(P, layers, X.dtype)
 

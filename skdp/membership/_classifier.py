@@ -12,6 +12,7 @@ from skdp.membership._cdmma import CDMMA, WideCDMMA
 from skdp.membership._errors import fit_error_scales, group_errors, group_temperature
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._validation import validate_queries
 
 _NO_SCALES = (
     "This %(name)s was fitted with error_scale='shared' and has no scales of each class; call "
@@ -101,8 +102,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X, summed over features.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         return group_errors(self.autoencoders_by_class(), X, dtype=self.dtype_, n_jobs=self.n_jobs)
 
     def decision_function(self, X):
@@ -137,7 +137,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
         """
-        best = self._scores(X).argmax(axis=1)
+        best = self._scores(X).argmax(axis=1)  # which refuses what is not fitted
         return self.classes_[best]
 
     def predict_proba(self, X):

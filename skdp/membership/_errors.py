@@ -120,7 +120,9 @@ def group_temperature(groups):
     True
     """
     sums = [np.sum([a.training_error_sums_ for a in group], axis=0) for group in groups]
-    return error_temperature(sums, groups[0][0].n_features_in_)
+    temperature = error_temperature(sums, groups[0][0].n_features_in_)
+    require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of a stranger's file
+    return temperature
 
 
 def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):

@@ -10,7 +10,7 @@ of the precision β. In the generalised eigenbasis of (Φ, K) every quantity tha
 iteration needs is a sum of M terms, so a step costs O(M) instead of a factorisation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma
@@ -81,27 +81,8 @@ def averaged_products(x, centres, weights, variance):
 def gamma_precision(regression, tau, *, tol, max_iter):
     """Iterate Kumar and Moser, equations (67)–(77), to their fixed point.
 
-    Parameters
-    ----------
-    regression : DiagonalRegression
-        The layer.
-
-    tau : float
-        Smoothing τ.
-
-    tol : float
-        Relative change of β at which to stop.
-
-    max_iter : int
-        Most iterations.
-
-    Returns
-    -------
-    precision : float
-        β.
-
-    n_iter : int
-        Iterations done.
+    ``tau`` is the smoothing τ. Iterations end where β changes by less than the fraction ``tol``;
+    returned are β and their number.
     """
     half = 0.5 * regression.n_values
     ratio_tau = ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
@@ -127,33 +108,10 @@ def gamma_precision(regression, tau, *, tol, max_iter):
 def empirical_precision(regression, tau, scale, *, tol, max_iter):
     """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58), to their fixed point.
 
-    β is the inverse of the mean squared residual.
-
-    Parameters
-    ----------
-    regression : DiagonalRegression
-        The layer, with a kernel of unit variance.
-
-    tau : float
-        Smoothing τ(M, 1).
-
-    scale : float
-        Kernel variance σ². Scaling K and Ψ by σ² and Φ by σ⁴ is the same as dividing 1/β
-        by σ², so it enters here and nowhere else.
-
-    tol : float
-        Relative change of β at which to stop.
-
-    max_iter : int
-        Most iterations.
-
-    Returns
-    -------
-    precision : float
-        β.
-
-    n_iter : int
-        Iterations done.
+    β is the inverse of the mean squared residual. ``tau`` is the smoothing τ(M, 1) of a kernel of
+    unit variance, ``scale`` that of the kernel, σ²: scaling K and Ψ by σ² and Φ by σ⁴ is the
+    same as dividing 1/β by σ², so it enters here and nowhere else. Returns as
+    :func:`gamma_precision`.
     """
     precision = 1.0
     n_iter, change = 0, np.inf
@@ -205,13 +163,11 @@ class Layer:
 
     def astype(self, dtype):
         """Return the layer with its arrays in another floating dtype."""
-        return Layer(
-            self.inducing_points.astype(dtype, copy=False),
-            self.weights.astype(dtype, copy=False),
-            self.coef.astype(dtype, copy=False),
-            self.scale,
-            self.precision,
-            self.n_iter,
+        return replace(
+            self,
+            inducing_points=self.inducing_points.astype(dtype, copy=False),
+            weights=self.weights.astype(dtype, copy=False),
+            coef=self.coef.astype(dtype, copy=False),
         )
 
 

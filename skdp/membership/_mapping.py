@@ -6,13 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._layer import fit_layer
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import check_magnitude
+from skdp.utils._validation import validate_queries, validate_training_data
 from skdp.utils._warnings import warn
 
 
@@ -161,11 +160,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
         """
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32]
-        )
-        check_magnitude(X, "X")
-        check_magnitude(y, "y")
+        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         if self.inference == "empirical" and np.isinf(self.nu):
             raise ValueError(
                 "The 'nu' parameter of MembershipMapping must be finite with "
@@ -211,8 +206,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mapping's output, in the floating dtype of the training inputs.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="numeric", reset=False)
+        X = validate_queries(self, X)
         y = map_rows(
             self.predict_block,
             X,

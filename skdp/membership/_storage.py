@@ -12,6 +12,16 @@ from skdp.utils._storage import require, stored_labels
 _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
 
 
+def check_shared_scales(classifier, which):
+    """Raise ValueError if a classifier has scales of errors, which hold for its own rows alone."""
+    if classifier.error_scale != "shared":
+        raise ValueError(
+            f"The 'error_scale' parameter of {which} must be 'shared', got "
+            f"{classifier.error_scale!r}: scales of each class hold for its own rows alone, and "
+            "are not kept. Call set_params(error_scale='shared') first."
+        )
+
+
 def pack_model(model, saved, groups, prefix=""):
     """Return a fitted model of groups of autoencoders as a JSON header and arrays.
 
@@ -144,12 +154,7 @@ def pack_classifier(classifier, prefix=""):
     (5, 64)
     """
     check_is_fitted(classifier)
-    if classifier.error_scale != "shared":
-        raise ValueError(
-            f"The 'error_scale' parameter of a {type(classifier).__name__} in a release or file "
-            f"must be 'shared', got {classifier.error_scale!r}: scales of each class are not kept "
-            "there. Call set_params(error_scale='shared') first."
-        )
+    check_shared_scales(classifier, f"a {type(classifier).__name__} in a release or file")
     groups = classifier.autoencoders_by_class()
     header, arrays = pack_model(classifier, _SAVED, groups, prefix)
     header["classes"] = classifier.classes_.tolist()
@@ -207,8 +212,6 @@ def unpack_classifier(header, arrays, prefix=""):
         classifier._assemble(groups)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"no working WideCDMMAClassifier ({error!r})") from error
-    temperature = classifier.temperature_
-    require(np.isfinite(temperature) and temperature > 0, "error_sums")
     return classifier
 
 

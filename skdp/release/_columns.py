@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.tabular import NumericColumn, missing_values
+from skdp.tabular import NumericColumn, missing_values, numbers
 from skdp.utils._warnings import warn
 
 # How far beyond its public bounds a value must lie to count, in widths of these, and of how many
@@ -47,7 +47,7 @@ def numeric_columns(schema, X):
     """Yield names, values that are there and bounds of the numeric columns of a table."""
     for column in schema.columns:
         if isinstance(column, NumericColumn):
-            values = column.numbers(X[column.name])
+            values = numbers(X[column.name])
             yield column.name, values[~np.isnan(values)], column.low, column.high
 
 

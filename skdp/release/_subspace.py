@@ -51,7 +51,7 @@ class Subspace(Part):
         """Return the leading principal directions of rows as they are."""
         X = X.astype(np.float64, copy=False)
         mean = X.mean(axis=0)
-        components = principal_directions(X, min(n_directions, X.shape[1]))
+        components = principal_directions(X, n_directions)
         variances = ((X - mean) @ components.T).var(axis=0)
         return cls(mean, components, np.maximum(variances, np.finfo(np.float64).tiny))
 
@@ -162,7 +162,7 @@ class Alignment(Part):
     def measure(cls, rows, labels, n_classes):
         """Return directions, medians and mean of labelled rows, in the dtype of the rows."""
         n_directions = -(-rows.shape[1] // 2)
-        components = principal_directions(rows.astype(np.float64, copy=False), n_directions)
+        components = principal_directions(rows, n_directions)
         medians = class_medians(rows @ components.T, labels, n_classes)
         return cls(
             components.astype(rows.dtype, copy=False),

@@ -31,7 +31,7 @@ from skdp.tabular import (
 )
 from skdp.utils._labels import natural_labels
 from skdp.utils._linalg import as_slice
-from skdp.utils._private_data import as_elements, check_table, validate_private_data
+from skdp.utils._private_data import as_elements, validate_private_data
 from skdp.utils._warnings import warn
 
 MODELS: dict[str, Model] = {
@@ -579,7 +579,6 @@ def read_rows(columns, X):
 
 def read_numbers(estimator, X, **settings):
     """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
-    check_table(X, settings.get("ensure_min_samples", 1))
     try:
         return validate_private_data(estimator, X, **settings)
     except (TypeError, ValueError) as error:

@@ -95,27 +95,6 @@ class NumericColumn:
         """float: largest sum of squares of its encoded elements; a missing value is 0.5 and 1."""
         return 1.25 if self.missing else 1.0
 
-    def numbers(self, values):
-        """Return values as floats, as they are read before they are clipped.
-
-        Parameters
-        ----------
-        values : array-like of shape (n_samples,)
-            What is no number, truth value, or text that is one, counts as missing.
-
-        Returns
-        -------
-        numbers : ndarray of shape (n_samples,)
-            In the column's own unit, NaN where missing.
-
-        Examples
-        --------
-        >>> from skdp.tabular import NumericColumn
-        >>> NumericColumn("age", 0, 110).numbers(["64", "64 years", 130])
-        array([ 64.,  nan, 130.])
-        """
-        return numbers(values)
-
     def positions(self, values):
         """Return values as positions on the scale.
 
@@ -129,8 +108,7 @@ class NumericColumn:
         positions : ndarray of shape (n_samples,)
             In [0, 1], or NaN where missing.
         """
-        numbers = self.numbers(values)
-        clipped = np.clip(numbers, self.low, self.high)
+        clipped = np.clip(numbers(values), self.low, self.high)
         if not self.log:
             return np.clip((clipped - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.low > 0:

@@ -14,6 +14,7 @@ from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
 from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
+from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 
 
@@ -175,17 +176,15 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         index = X.index if hasattr(X, "iloc") else None
-        X, values, start = check_array(X), {}, 0
+        X = check_array(X)
         n_encoded = len(self.column_kinds_)
         if X.shape[1] != n_encoded:
             raise ValueError(
                 f"X has {X.shape[1]} columns, but {n_encoded} encoded ones are expected; pass "
                 "rows in the columns of get_feature_names_out()."
             )
-        for column in self.schema_.columns:
-            stop = start + len(column.kinds)
-            values[column.name] = column.decode(X[:, start:stop])
-            start = stop
+        places = zip(self.schema_.columns, self.schema_.encoded_slices, strict=True)
+        values = {column.name: column.decode(X[:, place]) for column, place in places}
         return pd.DataFrame(values, index=index)
 
     def get_feature_names_out(self, input_features=None):
@@ -272,53 +271,50 @@ def _encoded(columns, schema):
     """Return columns, in the order of a schema, as it encodes them."""
     # Filled column by column.
     encoded = np.empty((len(columns[0]), len(schema.encoded_names)), order="F")
-    start = 0
-    for column, values in zip(schema.columns, columns, strict=True):
-        stop = start + len(column.kinds)
-        encoded[:, start:stop] = column.encode(values)
-        start = stop
+    for column, place, values in zip(schema.columns, schema.encoded_slices, columns, strict=True):
+        encoded[:, place] = column.encode(values)
     return encoded
 
 
 def _columns(X, schema):
     """Return the columns of the schema, in its order, with the types that they have."""
-    if not hasattr(X, "columns"):
-        return _named(X, schema)
-    given = list(X.columns)
-    lacking = [name for name in schema.names if name not in given]
-    if lacking:
+    columns = _by_name(X, schema) if hasattr(X, "columns") else _by_position(X, schema)
+    pairs = zip(schema.names, columns, strict=True)
+    others = [name for name, values in pairs if _is_other(values)]
+    if others:
         raise ValueError(
-            f"X lacks the columns {_listed(lacking)} of the schema. Add or rename them, or leave "
-            "them out of the schema."
+            f"X has dates, durations or complex numbers in the columns {listed(others)}. Turn "
+            "them into real numbers, as days since a public date."
         )
-    twice = [name for name in schema.names if given.count(name) > 1]
-    if twice:
-        raise ValueError(f"X has the columns {_listed(twice)} more than once. Leave one of each.")
-    extra = [name for name in given if name not in set(schema.names)]
-    if extra:
-        warn(f"X has columns that the schema does not describe, {_listed(extra)}; left out.")
-    # By no method of pandas alone, so that a frame of polars or any other library serves.
-    columns = [X[name] for name in schema.names]
-    _refuse_others(n for n, values in zip(schema.names, columns, strict=True) if _is_other(values))
     return columns
 
 
 def _is_other(column):
     """Return whether a column holds dates, durations or complex numbers, by its type alone."""
-    kinds = {getattr(column.dtype, "kind", "O"), column[:0].to_numpy().dtype.kind}
+    kinds = {getattr(column.dtype, "kind", "O"), np.asarray(column[:0]).dtype.kind}
     return bool(kinds & set("cmM"))
 
 
-def _refuse_others(columns):
-    names = list(columns)
-    if names:
+def _by_name(X, schema):
+    """Return the columns of a frame that the schema names."""
+    given = list(X.columns)
+    lacking = [name for name in schema.names if name not in given]
+    if lacking:
         raise ValueError(
-            f"X has dates, durations or complex numbers in the columns {_listed(names)}. Turn "
-            "them into real numbers, as days since a public date."
+            f"X lacks the columns {listed(lacking)} of the schema. Add or rename them, or leave "
+            "them out of the schema."
         )
+    twice = [name for name in schema.names if given.count(name) > 1]
+    if twice:
+        raise ValueError(f"X has the columns {listed(twice)} more than once. Leave one of each.")
+    extra = [name for name in given if name not in set(schema.names)]
+    if extra:
+        warn(f"X has columns that the schema does not describe, {listed(extra)}; left out.")
+    # By no method of pandas alone, so that a frame of polars or any other library serves.
+    return [X[name] for name in schema.names]
 
 
-def _named(X, schema):
+def _by_position(X, schema):
     """Return the columns of an array, which are those of the schema."""
     if not all(isinstance(column, NumericColumn) for column in schema.columns):
         raise ValueError(
@@ -336,7 +332,6 @@ def _named(X, schema):
             f"X has {X.shape[1]} features, but TabularEncoder is expecting "
             f"{len(schema.columns)} features as input. Pass the columns of the schema."
         )
-    _refuse_others(schema.names if X.dtype.kind in "mM" else ())
     return list(X.T)
 
 
@@ -352,9 +347,3 @@ def _validated(encoder, X, reset=True):
         "Input X holds text that is no number, and TabularEncoder no schema. Describe the columns "
         "in the 'schema' parameter."
     )
-
-
-def _listed(names, shown=10):
-    """Return names as text, the first ones of many."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(f"{name!r:.100}" for name in names[:shown]) + more

@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from skdp.tabular._columns import CategoryColumn
 from skdp.tabular._schema import as_schema
-from skdp.utils._validation import inline
+from skdp.utils._validation import inline, listed
 
 # Positions on a scale at which a number is tried: a rule of thumb. What happens between two of
 # them only is not seen.
@@ -194,8 +194,12 @@ class Explanation:
             "with the other columns as they are, this holds for "
             f"{self.precision:.0%} of the rows that meet it",
         ]
-        lines += [f"one of these alone could change it as well: {_first_of(able)}"] * bool(able)
-        lines += [f"none of these alone could change it: {_first_of(idle)}"] * bool(idle)
+        if able:
+            lines.append(
+                f"one of these alone could change it as well: {listed(able, show=inline)}"
+            )
+        if idle:
+            lines.append(f"none of these alone could change it: {listed(idle, show=inline)}")
         return "\n".join(lines)
 
 
@@ -207,11 +211,6 @@ def _number(value):
 def _any_of(values):
     texts = ["missing" if value is None else f"{value!r}" for value in values]
     return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
-
-
-def _first_of(names, shown=10):
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(map(inline, names[:shown])) + more
 
 
 def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns=5):
@@ -308,8 +307,7 @@ class _MovableColumn:
     """What a column may be: positions on a scale, and other encoded values with their labels."""
 
     name: str
-    start: int
-    width: int
+    place: slice
     positions: np.ndarray
     others: np.ndarray
     labels: tuple
@@ -317,7 +315,7 @@ class _MovableColumn:
 
     def encoded(self, positions):
         """Return positions as blocks of encoded columns, (n_positions, width)."""
-        blocks = np.zeros((len(positions), self.width))
+        blocks = np.zeros((len(positions), self.place.stop - self.place.start))
         blocks[:, 0] = positions
         return blocks
 
@@ -329,7 +327,7 @@ class _MovableColumn:
     def rows(self, x, blocks):
         """Return the row with each of the blocks in its place, (n_blocks, n_encoded)."""
         rows = np.repeat(x[np.newaxis], len(blocks), axis=0)
-        rows[:, self.start : self.start + self.width] = blocks
+        rows[:, self.place] = blocks
         return rows
 
 
@@ -369,7 +367,7 @@ class _Decision:
         n = len(column.positions)
         mean = margins[:n].mean() if n else margins.mean()
         changed = set(winners.tolist()) - {int(self.winner)}
-        own = self.x[column.start : column.start + column.width]
+        own = self.x[column.place]
         stays = winners == self.winner
         part, region = (self._range if n else _categories)(column, own, stays)
         effect = ColumnEffect(
@@ -430,8 +428,7 @@ class _Decision:
         shares = qmc.Halton(len(regions), scramble=False).random(_N_ROWS)
         rows = np.repeat(self.x[np.newaxis], _N_ROWS, axis=0)
         for region, share in zip(regions, shares.T, strict=True):
-            column = region.column
-            rows[:, column.start : column.start + column.width] = region.blocks_at(share)
+            rows[:, region.column.place] = region.blocks_at(share)
         return float(np.mean(self._outcomes(rows)[0] == self.winner))
 
 
@@ -472,29 +469,24 @@ def _columns(x, schema, names):
             f"The 'schema' parameter has {len(expected)} encoded columns, the row has {len(x)}"
             f"{other}. Pass the schema by which the model's rows were encoded."
         )
-    starts = np.cumsum([0, *(len(column.kinds) for column in schema.columns)]).tolist()
-    return [
-        _schema_column(column, start)
-        for column, start in zip(schema.columns, starts[:-1], strict=True)
-    ]
+    return list(map(_schema_column, schema.columns, schema.encoded_slices))
 
 
-def _number_column(name, start, value):
+def _number_column(name, j, value):
     """Return a column without a schema: numbers in [0, 1], or up to the value beyond."""
     positions = np.linspace(min(0.0, value), max(1.0, value), _N_POSITIONS)
-    return _MovableColumn(name, start, 1, positions, np.empty((0, 1)), (), lambda u: u)
+    return _MovableColumn(name, slice(j, j + 1), positions, np.empty((0, 1)), (), lambda u: u)
 
 
-def _schema_column(column, start):
+def _schema_column(column, place):
     """Return a column of the schema, encoded as :class:`~skdp.TabularEncoder` does."""
     number = not isinstance(column, CategoryColumn)
     labels = () if number else column.categories
     labels += (None,) if column.missing else ()
-    width = len(column.kinds)
     others = column.encode(list(labels))
     positions = np.linspace(0.0, 1.0, _N_POSITIONS) if number else np.empty(0)
 
     def decode(u):
         return column.decode(np.column_stack([u, np.zeros(len(u))]))
 
-    return _MovableColumn(column.name, start, width, positions, others, labels, decode)
+    return _MovableColumn(column.name, place, positions, others, labels, decode)

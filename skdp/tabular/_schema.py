@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,12 @@ class Schema:
     def encoded_names(self):
         """Tuple of str: names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.encoded_names)
+
+    @property
+    def encoded_slices(self):
+        """Tuple of slice: where the encoded columns of each column are."""
+        edges = accumulate((len(column.kinds) for column in self.columns), initial=0)
+        return tuple(slice(*pair) for pair in pairwise(edges))
 
     def is_encoded(self, names):
         """Return whether a table of these columns is one that was encoded by this schema.

@@ -177,19 +177,9 @@ class Vocabulary:
         -------
         codes : ndarray of shape (n_samples,)
         """
-        if not _is_numeric(values):
-            return _mapped(
-                values, lambda value: self._codes.get(canonical(value), other), np.int64, other
-            )
-        listed = sorted((form, c) for form, c in self._codes.items() if isinstance(form, float))
-        # What follows all numbers stands for what is not listed.
-        forms = np.array([*(form for form, _ in listed), np.nan])
-        codes = np.array([*(code for _, code in listed), other])
-        found = numbers(values)
-        with np.errstate(over="ignore"):
-            found = np.where(found == np.rint(found), found, found.astype(np.float32))
-        at = np.searchsorted(forms[:-1], found)
-        return np.where(forms[at] == found, codes[at], other)
+        return _mapped(
+            values, lambda value: self._codes.get(canonical(value), other), np.int64, other
+        )
 
 
 def ambiguity(values):

@@ -40,8 +40,7 @@ def paired_subspaces(pair):
     V_sr = alignment.components
     if pair.same_columns:
         return V_sr, V_sr
-    n = min(len(V_sr), X.shape[1])
-    V_tg = principal_directions(X.astype(np.float64, copy=False), n)
+    V_tg = principal_directions(X, len(V_sr))
     medians = class_medians(X @ V_tg.T, pair.task.labels, pair.task.n_classes)
     wanted = alignment.class_medians[pair.class_indices][:, : len(V_tg)]
     covariance = ((medians - medians.mean(axis=0)) * (wanted - wanted.mean(axis=0))).sum(axis=0)

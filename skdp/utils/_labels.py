@@ -36,11 +36,12 @@ def unlabelled_rows(y, marker="auto", classes=None):
     values = column_or_1d(y).tolist()
     auto = isinstance(marker, str) and marker == "auto"
     missing = np.array([is_missing(value) for value in values], dtype=bool)
+    if is_missing(marker):
+        return missing
+    mark = -1 if auto else marker
+    marked = np.array([not is_missing(v) and v == mark for v in values], dtype=bool)
     if not auto:
-        if is_missing(marker):
-            return missing
-        return np.array([not is_missing(v) and v == marker for v in values], dtype=bool)
-    marked = np.array([not is_missing(v) and v == -1 for v in values], dtype=bool)
+        return marked
     if classes is None:
         others = {v for v, no in zip(values, missing | marked, strict=True) if not no}
         is_class = len(others) == 1 and bool(marked.any())

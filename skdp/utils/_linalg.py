@@ -7,10 +7,11 @@ from scipy.linalg import eigh
 def principal_directions(Y, n_components, centre=True):
     """Return the leading eigenvectors of the second moment of Y, as rows.
 
-    Of the sample covariance, that is; or of the uncentred second moment without centring.
+    In double precision, of the sample covariance, or of the uncentred moment without centring.
     At most n_components of them, and no more than the numerical rank of the (centred) data
     (but at least one): a direction without variance would only add noise to the kernel.
     """
+    Y = Y.astype(np.float64, copy=False)
     centred = Y - Y.mean(axis=0) if centre else Y
     n_samples, n_features = Y.shape
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.

@@ -162,6 +162,7 @@ def validate_private_data(estimator, X, *y, **settings):
     >>> np.diff(validate_private_data(BaseEstimator(), X), axis=0).item()
     0.0
     """
+    check_table(X, settings.get("ensure_min_samples", 1))
     exact = True if sparse.issparse(X) else _is_exact(X)  # scikit-learn refuses sparse rows
     if any(getattr(np.asarray(labels).dtype, "kind", "O") == "c" for labels in y):
         raise ValueError("Complex data not supported: labels must be real numbers or text.")
@@ -183,7 +184,7 @@ def validate_private_data(estimator, X, *y, **settings):
 
 def _is_exact(X):
     """Tell whether X, or each column of it, can become float64 without any rounding."""
-    if hasattr(X, "iloc") and hasattr(X, "dtypes") and X.ndim == 2:
+    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         columns = [X.iloc[:, i] for i in range(X.shape[1])]
         return np.array([_type_is_exact(column.dtype, column) for column in columns], dtype=bool)
     try:
@@ -192,12 +193,6 @@ def _is_exact(X):
         array = None
     if array is None:
         raise ValueError("Input X cannot be read as an array. Pass an array, or a DataFrame.")
-    if array.ndim != 2:
-        kind = "scalar" if array.ndim == 0 else f"{array.ndim}D"
-        raise ValueError(
-            f"Expected 2D array, got {kind} array instead. Reshape your data: one row for each "
-            "sample, one column for each feature."
-        )
     return _type_is_exact(array.dtype, array) and (
         isinstance(X, np.ndarray) or array.dtype.kind != "f"
     )
@@ -205,8 +200,6 @@ def _is_exact(X):
 
 def _type_is_exact(dtype, values):
     kind, size = getattr(dtype, "kind", "O"), getattr(dtype, "itemsize", _FLOAT_BYTES)
-    if kind == "c":
-        raise ValueError("Complex data not supported: input X must hold real numbers.")
     if kind == "O":
         types = set(map(type, np.asarray(values, dtype=object).ravel().tolist()))
         wrong = sorted(t.__name__ for t in types if not issubclass(t, _SCALARS))

@@ -19,15 +19,3 @@ try:  # scikit-learn >= 1.8
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 except ImportError:
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
-
-__all__ = [
-    "HasMethods",
-    "Interval",
-    "InvalidParameterError",
-    "RealNotInt",
-    "StrOptions",
-    "VisualBlock",
-    "check_feature_names_in",
-    "fit_context",
-    "validate_params",
-]

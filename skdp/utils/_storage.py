@@ -12,6 +12,7 @@ is no signature, and can be rewritten with the file.
 """
 
 import json
+import math
 import os
 import struct
 import zipfile
@@ -111,15 +112,13 @@ def load_arrays(path, kind, mmap_mode=None):
             allowed = _HEADER_BYTES + os.fstat(file.fileno()).st_size // _HEADER_FRACTION
             require(text.nbytes <= allowed, "header")
             header = json.loads(text.tobytes())
-            intact = header.get("format") == _FORMAT
+            require(header.get("format") == _FORMAT, "format")
             version, found = int(header["version"]), header["kind"]
             sound = header.pop("sha256") == checksum(header, arrays)
         except (
             Exception
         ) as error:  # a file that nobody vouches for can make parsers raise anything
             raise ValueError(foreign) from error
-    if not intact:
-        raise ValueError(foreign)
     if version != _VERSION:
         raise ValueError(
             f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. Update skdp."
@@ -331,18 +330,16 @@ def _read_array(file, start, end, mmap_mode):
     shape, fortran_order, dtype = _HEADER_READERS[version](file)
     if dtype.kind not in "biufcU":
         raise ValueError(f"an array of {dtype} holds no numbers and no text")
-    n_bytes, count = dtype.itemsize, 1
+    count = math.prod(shape)
     order: Literal["C", "F"] = "F" if fortran_order else "C"
-    for length in shape:
-        count *= int(length)
     offset = file.tell()
-    if min(shape, default=0) < 0 or n_bytes * count != end - offset:
+    if min(shape, default=0) < 0 or dtype.itemsize * count != end - offset:
         raise ValueError("an array does not fill its member")
     if mmap_mode is not None and count:
         return np.memmap(file, dtype, mmap_mode, offset, shape, order)
     # Not fromfile, which reads files in a file system alone and at a position of its own.
     flat = np.empty(count, dtype)
-    if file.readinto(flat.view(np.uint8).data) != n_bytes * count:
+    if file.readinto(flat.view(np.uint8).data) != flat.nbytes:
         raise ValueError("the file ends early")
     array = flat.reshape(shape, order=order)
     array.flags.writeable = False

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
@@ -22,6 +23,21 @@ def check_magnitude(values, name):
             f"Input {name} must have its largest magnitude between {SMALLEST:g} and "
             f"{LARGEST:g}, got {largest:g}. Scale it to about unit range."
         )
+
+
+def validate_training_data(estimator, X, *y, **settings):
+    """Return training rows, and outputs of a regression, that are validated and of use."""
+    settings["dtype"] = [np.float64, np.float32]
+    validated = validate_data(estimator, X, *y, **settings)
+    for values, name in zip(validated if y else (validated,), "Xy", strict=False):
+        check_magnitude(values, name)
+    return validated
+
+
+def validate_queries(estimator, X):
+    """Return rows that a fitted estimator is asked about, validated."""
+    check_is_fitted(estimator)
+    return validate_data(estimator, X, dtype="numeric", reset=False)
 
 
 def forget_fit(estimator):
@@ -82,6 +98,12 @@ def checked_subset(caller, names, known):
             "Name each column once."
         )
     return chosen
+
+
+def listed(names, shown=10, show="{!r:.100}".format):
+    """Return names as text, the first ones of many."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(map(show, names[:shown])) + more
 
 
 def inline(text):

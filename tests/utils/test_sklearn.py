@@ -3,12 +3,7 @@ from numbers import Integral
 import pytest
 from sklearn.base import BaseEstimator
 
-from skdp.utils import _sklearn
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-
-
-def test_every_name_is_there():
-    assert all(hasattr(_sklearn, name) for name in _sklearn.__all__)
 
 
 def test_fit_checks_parameters():
