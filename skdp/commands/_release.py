@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skdp.commands._tables import check_columns, check_output, read_table
 from skdp.privacy import PrivacyLedger
-from skdp.release import results
+from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema, missing_values
 
@@ -110,7 +110,7 @@ def run(arguments, note):
 
 def _result(release, target):
     """Return what to say of a release."""
-    lines = [f"Wrote {str(target)!r}: {release!r}.", *results(release)]
+    lines = [f"Wrote {str(target)!r}: {release!r}.", *result_lines(release)]
     if release.linear is not None and not release.linear.tells_classes_apart:
         lines.append(
             "Warning: this release does not tell the classes apart, so it helps nobody. Do not "

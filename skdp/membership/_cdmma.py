@@ -14,7 +14,7 @@ from skdp.membership._autoencoder import (
     take_output,
 )
 from skdp.membership._errors import error_sums, stored_error_sums
-from skdp.membership._layer import Layer, fit_layer
+from skdp.membership._mapping_inference import Layer, fit_layer
 from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from skdp.membership._layer import fit_layer
+from skdp.membership._mapping_inference import fit_layer
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context

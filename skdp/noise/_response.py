@@ -116,6 +116,10 @@ class RandomizedResponse(PrivateRandomness):
         return self
 
     def _calibrate(self, y):
+        """Fix the classes, the table that is drawn from, and the guarantee; draw nothing.
+
+        ``_random_state`` is withheld from pickles by its name, as ``random_state`` is.
+        """
         self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing is fitted
         self._validate_params()  # whatever scikit-learn is configured to skip
         y = _as_labels(y)
@@ -130,7 +134,7 @@ class RandomizedResponse(PrivateRandomness):
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
-        # Odds 1 : e^−ε : … : e^−ε.
+        # Odds 1 : e^−ε : … : e^−ε; rounding them to the table costs PRECISION of ε at most.
         spent = min(epsilon - PRECISION, _GREATEST_EPSILON)
         others = np.exp(-spent) if np.isfinite(epsilon) else 0.0
         self.keep_probability_ = float(1 / (1 + (k - 1) * others))

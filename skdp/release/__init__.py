@@ -17,7 +17,7 @@ from skdp.release._mixtures import denoised_codes
 from skdp.release._noisy_statistics import NoisyStatistics, measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
 from skdp.release._subspace import class_medians
-from skdp.release._summary import results, statements, success
+from skdp.release._summary import result_lines, statements, success
 
 __all__ = [
     "Alignment",

@@ -143,7 +143,7 @@ class LinearScores(Part):
         """Return what these are, in a few words."""
         return "linear scores of the classes"
 
-    def results(self, release):
+    def result_lines(self, release):
         """Return lines about how well two classes are told apart, where that is known."""
         if self.d_primes is None:
             return []

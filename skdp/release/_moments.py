@@ -303,8 +303,8 @@ class Moments(Part):
         """Return what these are, in a few words."""
         return "counts, means and covariances of the classes"
 
-    def results(self, release):
-        """Return a line with the rows of each class, as the release has them."""
+    def result_lines(self, release):
+        """Return one line of the summary: how many rows, or people, each class has."""
         own = ", ".join(
             f"{label} {round(float(count)):,}"
             for label, count in zip(class_names(release), self.class_counts, strict=True)

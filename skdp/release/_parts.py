@@ -94,7 +94,7 @@ class Part:
         """Return what this is, in a few words of the summary."""
         raise NotImplementedError
 
-    def results(self, release):
+    def result_lines(self, release):
         """Return lines of the summary about what came out: noisy, and free to be shown."""
         return []
 
@@ -152,7 +152,7 @@ class SourceClassifier:
         return f"{len(subsets)} autoencoders (depth {len(subsets[0].precisions_)}) of {rows} rows"
 
     @staticmethod
-    def results(classifier, release):
+    def result_lines(classifier, release):
         """Return nothing: what it tells apart is not known without rows."""
         return []
 

@@ -62,16 +62,18 @@ def statements(release):
             "nothing."
         ),
         "Columns": "\n".join(_columns(release)),
-        "What came out": "\n".join(results(release)) or "nothing that can be summed up",
+        "What came out": "\n".join(result_lines(release)) or "nothing that can be summed up",
         "For experts": "\n".join(map(inline, str(guarantee).split("\n"))),
     }
     return {question: answer for question, answer in answers.items() if answer}
 
 
-def results(release):
+def result_lines(release):
     """Return lines about what came out, by the release's own numbers; these may be shown."""
     return [
-        line for kind, part in release.parts().values() for line in kind.results(part, release)
+        line
+        for kind, part in release.parts().values()
+        for line in kind.result_lines(part, release)
     ]
 
 

@@ -377,7 +377,10 @@ def _client(session, secret_key):
 
 
 def _read_keys(message, kind, session):
-    """Return the keys in a message, and their id."""
+    """Return the keys in a message, and their id.
+
+    ``read_message`` refuses what is not signed, for this session, by whoever may send this kind.
+    """
     sender, parts, _, key_id = read_message(message, kind, session)
     if len(parts) != 1:
         raise ValueError(

@@ -26,7 +26,7 @@ _FREQUENCY_STEPS = 2**14
 _ROUNDING = 1 + 1e-12
 
 
-class Model(ABC):
+class StatisticsModel(ABC):
     """What a source learns of rows, by queries that share one budget.
 
     Attributes
@@ -72,7 +72,7 @@ class Model(ABC):
         """
 
 
-class LinearModel(Model):
+class LinearModel(StatisticsModel):
     """Moments, and linear scores of public basis functions of the columns, in one pass."""
 
     one_pass = True
@@ -82,6 +82,7 @@ class LinearModel(Model):
 
     def grid(self, columns, radius):
         basis = columns.basis(COSINE_ORDERS if is_narrow(columns) else ())
+        # Variances guessed from public bounds and categories; measured ones would tell of rows.
         expected = np.sqrt(basis.variances.sum())
         if radius is None:
             radius = self._RADIUS * expected

@@ -21,7 +21,7 @@ from skdp.source._integers import (
     weighted,
     weighted_roots,
 )
-from skdp.source._linear_model import Model, perturb_sums, shares_of_sums
+from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_sums
 
 # Fraction of the rows within the radius; the others are brought to it. Rule of thumb.
 _QUANTILE = 0.95
@@ -35,7 +35,7 @@ _BINS_PER_OCTAVE = 4
 _SHORTEST, _LONGEST = 0.25, 8.0
 
 
-class PrincipalModel(Model):
+class PrincipalModel(StatisticsModel):
     """Moments about a noisy mean, and the principal directions that they tell.
 
     A subclass says what is learned there.

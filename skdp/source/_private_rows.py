@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.privacy import PrivacyLeakWarning
 from skdp.release import BasisFunctions
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
-from skdp.source._linear_model import LinearModel, Model, is_narrow
+from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._mixtures_model import MixturesModel
 from skdp.source._private_fit import default_settings, sealed
 from skdp.source._regression_model import RegressionModel
@@ -34,7 +34,7 @@ from skdp.utils._linalg import as_slice
 from skdp.utils._private_data import as_elements, validate_private_data
 from skdp.utils._warnings import warn
 
-MODELS: dict[str, Model] = {
+MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
     "mixtures": MixturesModel(),
     "regression": RegressionModel(),
@@ -285,7 +285,7 @@ class SummationPlan:
     by_group : bool
         Whether persons are protected, not rows.
 
-    model : Model
+    model : StatisticsModel
         What is learned of the sums.
     """
 
@@ -293,7 +293,7 @@ class SummationPlan:
     classes: np.ndarray
     grid: RowGrid
     by_group: bool
-    model: Model
+    model: StatisticsModel
 
     def sums(self, X, y, groups=None):
         """Return exact sums over rows, **without noise**.

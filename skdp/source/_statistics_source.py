@@ -378,7 +378,18 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
     def _release(self, plan, rows):
-        """Charge the ledger, learn by noisy queries, and make the release."""
+        """Charge the ledger, learn by noisy queries, and make the release.
+
+        All that can be refused is refused before ``spend``, and nothing is behind it, where an
+        error would cost the budget, or tell of rows; hence the order of the lines.
+
+        Parameters
+        ----------
+        plan : SummationPlan
+            What is public about the rows; its model's ``learn`` names fields of Release.
+
+        rows : PrivateRows or SummedRows
+        """
         columns, queries = plan.columns, self._queries(plan)
         ledger, guarantee = opened_ledger(self.ledger), self._guarantee(plan, queries)
         warn_of_no_noise(self, self.epsilon)

@@ -268,6 +268,10 @@ def _as_iso(text):
 
 
 def _person_id(value):
+    """Return the id in a text, and any other value as it is: ids are whole numbers or text.
+
+    Unlike :func:`canonical`, which compares floats, it tells large whole numbers apart.
+    """
     if isinstance(value, str):
         text = value.strip()
         if _HEXADECIMAL.fullmatch(text):

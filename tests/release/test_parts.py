@@ -31,7 +31,7 @@ class Weights(Part):
     def contents(self, name, release):
         return "weights of the features"
 
-    def results(self, release):
+    def result_lines(self, release):
         return [f"largest weight: {self.of_features.max():g}"]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skdp.membership._layer import (
+from skdp.membership._mapping_inference import (
     averaged_products,
     averaged_scale,
     averaged_weights,
