@@ -12,7 +12,7 @@ from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._base import TOLERANCE, PrivateNetworkClassifier
 from skdp.neural._network import Network, relevances
 from skdp.neural._training import (
-    GRID,
+    NOISE_STEP,
     Perturbation,
     Progress,
     calibrate,
@@ -514,4 +514,4 @@ def budget_shares(network, rows, epsilon, random_state):
     scale = 2 * d / (n * epsilon)
     noisy = perturb_rows(mean, np.full(d, scale), random_state).abs().numpy()[0]
     shares = np.maximum(noisy / noisy.mean(), _LEAST_SHARE) if noisy.any() else np.ones(d)
-    return shares / shares.mean(), epsilon / 2 + d * GRID
+    return shares / shares.mean(), epsilon / 2 + d * NOISE_STEP

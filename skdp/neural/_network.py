@@ -239,7 +239,10 @@ class Network(torch.nn.Module):
 
 
 def _hidden_normalization(n_hidden, normalization):
-    """Yield the layers that follow the last hidden one, and bound its units."""
+    """Yield what follows the last hidden layer: a rectifier, or what scales units to [0, 1].
+
+    With "batch" the scaled units are centered as well, as those of the layers before are.
+    """
     if normalization == "none":
         yield torch.nn.ReLU()
         return

@@ -12,7 +12,7 @@ from skdp.utils._parallel import draw_seeds
 
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
-GRID = 2.0**-24
+NOISE_STEP = 2.0**-24
 # Largest scale of noise: beyond, single precision overflows in a network (rule of thumb).
 _LARGEST_SCALE = 1e30
 # Weight of the logistic function beside the probabilities that the loss estimates, which orders
@@ -109,7 +109,7 @@ class Perturbation:
         if not (self.per_row and self.label_scale and self.input_scales.all()):
             return np.inf
         moves = (1 / self.input_scales).sum() + 2 / self.label_scale
-        return float(moves + (len(self.input_scales) + 2) * GRID)
+        return float(moves + (len(self.input_scales) + 2) * NOISE_STEP)
 
     def perturb(self, rows, coefficients, random_state):
         """Return a function that gives training the perturbed rows of a batch.

@@ -23,7 +23,7 @@ _INDICATOR_SCALE = 0.7
 # Variance of a column that is uniform over its bounds, in units of their squared difference.
 _UNIFORM_VARIANCE = 1 / 12
 # Values of a column between its bounds at which its functions are tabulated (rule of thumb).
-GRID = (np.arange(256) + 0.5) / 256
+PLACES = (np.arange(256) + 0.5) / 256
 # Largest order of a cosine that a release may have.
 _LARGEST_ORDER = 1000
 
@@ -178,12 +178,12 @@ class BasisFunctions(Part):
     def numeric_tables(self):
         """Yield indices of the functions of each numeric column, the linear first, and a table.
 
-        The table has the values of these functions at the places ``GRID`` between the bounds.
+        The table has the values of these functions at the places ``PLACES`` between the bounds.
         """
         order = np.lexsort((self.order, self.column))
         starts = np.flatnonzero(np.diff(self.column[order], prepend=-1))
         low, high = self.low[order[starts]], self.high[order[starts]]
-        table = self.encode(low + GRID[:, None] * (high - low))
+        table = self.encode(low + PLACES[:, None] * (high - low))
         single = set(self.two_valued.tolist())
         for at in np.split(order, starts[1:]):
             if at[0] not in single:

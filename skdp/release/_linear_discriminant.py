@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
 from scipy.stats import beta, gamma, norm
 
-from skdp.release._basis import GRID
+from skdp.release._basis import PLACES
 from skdp.release._linear_scores import LinearScores
 from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
 
@@ -541,7 +541,7 @@ def _density(values, mean, variance):
     largest = _MOST_COLUMN_VARIANCE * most
     variance = np.clip(variance / (high - low) ** 2, _LEAST_COLUMN_VARIANCE, largest)
     size = most / variance - 1
-    density = beta.pdf(GRID, mean * size, (1 - mean) * size)
+    density = beta.pdf(PLACES, mean * size, (1 - mean) * size)
     return density / density.sum()
 
 

@@ -101,8 +101,8 @@ def squared_norms(rows):
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def clipped(rows, radius):
-    """Return integer rows in units of radius/2¹⁶, with squared norms of at most 4¹⁶.
+def rescaled(rows, radius):
+    """Return rows as whole numbers of radius/2¹⁶, clipped to a squared norm of at most 4¹⁶.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ def clipped(rows, radius):
 
     Returns
     -------
-    clipped : ndarray of shape (n_samples, n_directions), dtype int32
+    rescaled : ndarray of shape (n_samples, n_directions), dtype int32
 
     Examples
     --------
     >>> import numpy as np
-    >>> clipped(np.array([[300.0, 400.0], [30.0, -40.0]]), 100.0).tolist()
+    >>> rescaled(np.array([[300.0, 400.0], [30.0, -40.0]]), 100.0).tolist()
     [[39321, 52428], [19660, -26214]]
     """
     norms = np.sqrt(squared_norms(rows))

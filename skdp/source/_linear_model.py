@@ -101,6 +101,8 @@ class LinearModel(StatisticsModel):
 
     def learn(self, rows, grid, queries):
         statistics = perturb_sums(rows.sums(grid), grid, queries)
+        # By how much clipping shrank rows: moments are in units of the columns, and are stretched;
+        # scores are of clipped rows and allow for that themselves, as they do for variances.
         shrinkage, _ = clipping_effect(statistics, grid.basis, statistics.row_counts.sum())
         return {
             "moments": measure_moments(statistics, grid, shrinkage),

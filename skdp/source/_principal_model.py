@@ -14,9 +14,9 @@ from skdp.source._integers import (
     WEIGHT_GRID,
     IntegerMap,
     RowGrid,
-    clipped,
     divided,
     integer_weights,
+    rescaled,
     squared_norms,
     weighted,
     weighted_roots,
@@ -184,6 +184,8 @@ class WhitenedRows:
         edges = length_edges(len(subspace.variances))
         codes, class_indices, weights = [], [], []
         histogram = np.zeros(len(edges), dtype=np.int64)
+        # Rows Q of the grid are whole numbers of steps of radius/2¹⁶, so that Z is in multiples of
+        # 2⁻¹⁶ standard deviations; of a person there are ``sizes`` rows.
         for Q, classes, sizes in rows.chunks(grid):
             for here in _slices(len(Q)):
                 Z = project(Q[here])
@@ -194,7 +196,7 @@ class WhitenedRows:
             class_indices.append(classes)
         radius = noisy_radius(histogram, edges, quantile, queries, "lengths")
         for Z in codes:
-            Z[:] = clipped(Z.astype(np.float64), radius)
+            Z[:] = rescaled(Z.astype(np.float64), radius)
         n_directions = len(subspace.variances)
         return cls(
             np.concatenate([np.zeros((0, n_directions), np.int32), *codes]),

@@ -6,8 +6,8 @@ from skdp.source._integers import (
     GRID,
     WEIGHT_GRID,
     IntegerMap,
-    clipped,
     integer_weights,
+    rescaled,
     squared_norms,
     weighted,
     weighted_roots,
@@ -16,7 +16,7 @@ from skdp.source._integers import (
 
 @pytest.fixture
 def rows(rng):
-    return np.trunc(clipped(np.trunc(rng.standard_cauchy((500, 40)).clip(-1, 1) * 2e6), 1e6))
+    return np.trunc(rescaled(np.trunc(rng.standard_cauchy((500, 40)).clip(-1, 1) * 2e6), 1e6))
 
 
 def test_a_map_gives_each_row_the_same_bits_whatever_stands_beside_it(rng, rows):
@@ -46,7 +46,7 @@ def test_a_map_is_near_the_real_one(rng, rows):
 def test_clipping_never_lifts_a_norm_above_the_bound(rng):
     rows = np.trunc(rng.standard_cauchy((5000, 30)) * 1e4).clip(-(2**21), 2**21)
     for radius in (1.0, 1e3, 54321.9):
-        codes = clipped(rows, radius).astype(np.int64)
+        codes = rescaled(rows, radius).astype(np.int64)
         assert (codes**2).sum(axis=1).max() <= GRID**2
         norms = np.maximum(np.linalg.norm(rows, axis=1), radius)
         assert_allclose(codes, rows / norms[:, np.newaxis] * GRID, atol=1.0)
@@ -58,7 +58,7 @@ def test_the_rows_of_a_person_count_as_one(rng, k):
     weights = integer_weights(np.full(k, k), k)
     assert weights.sum() <= WEIGHT_GRID
     assert weights.sum() > WEIGHT_GRID - k
-    rows = clipped(np.tile(np.trunc(1e4 * rng.randn(1, 5)), (k, 1)), 1.0).astype(np.float64)
+    rows = rescaled(np.tile(np.trunc(1e4 * rng.randn(1, 5)), (k, 1)), 1.0).astype(np.float64)
     total = weighted(rows, weights).sum(axis=0)
     assert (total**2).sum() <= GRID**2
     roots = weighted_roots(rows, weights)
@@ -73,7 +73,7 @@ def test_rows_without_weights_stay_as_they_are(rows):
 
 
 def test_a_row_of_its_own_is_weighed_alike_beside_any_other(rng):
-    rows = clipped(np.trunc(1e4 * rng.randn(5, 4)), 1.0).astype(np.float64)
+    rows = rescaled(np.trunc(1e4 * rng.randn(5, 4)), 1.0).astype(np.float64)
     alone, beside = np.full(5, WEIGHT_GRID), np.array([WEIGHT_GRID] * 4 + [WEIGHT_GRID // 2])
     for weigh in (weighted, weighted_roots):
         assert_array_equal(weigh(rows, alone), rows)
