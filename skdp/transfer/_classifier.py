@@ -418,7 +418,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Its part of the log-posteriors ("noise_aware"), before ``class_prior`` moves them, or
             minus its squared errors.
         """
-        return self.model_.source_scores(self._validated(X))
+        X = self._validated(X)
+        return self.model_.source_scores(X)
 
     def target_scores(self, X):
         """Return what the target classifier says of each class.
@@ -433,7 +434,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes)
             As in :meth:`source_scores`.
         """
-        return self.model_.target_scores(self._validated(X))
+        X = self._validated(X)
+        return self.model_.target_scores(X)
 
     def decision_function(self, X):
         """Return the score of each class, the larger the likelier.
@@ -449,7 +451,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             Log-posteriors up to a constant ("noise_aware"), or minus the lesser squared error;
             with two classes, those of ``classes_[1]`` less those of ``classes_[0]``.
         """
-        scores = self.model_.scores(self._validated(X))
+        X = self._validated(X)
+        scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
@@ -484,7 +487,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self.model_.probabilities(self._validated(X))
+        X = self._validated(X)
+        return self.model_.probabilities(X)
 
     def report(self):
         """Return what each part that was considered counts for, and what labels say of it.
