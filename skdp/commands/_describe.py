@@ -1,9 +1,9 @@
 """``skdp describe``: what a release guarantees, for whoever has to answer for it."""
 
 import json
-from dataclasses import asdict
 from math import isinf
 
+from skdp.privacy import pack_guarantee
 from skdp.release import Release, statements, success
 
 NAME = "describe"
@@ -54,7 +54,7 @@ def _guarantee(guarantee):
     """Return a guarantee as a mapping; an infinite number as text, which JSON lacks."""
     if guarantee is None:
         return None
-    fields = {k: v for k, v in asdict(guarantee).items() if k != "mechanisms"}
+    fields = {k: v for k, v in pack_guarantee(guarantee).items() if k != "mechanisms"}
     fields |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
     fields |= {"neighbours": guarantee.neighbours, "guessed_right_at_most": success(guarantee)}
     infinite = {k: "infinite" for k, v in fields.items() if isinstance(v, float) and isinf(v)}

@@ -1,6 +1,5 @@
 """A classifier of fuzzy rules, which participants learn apart and merge without their data."""
 
-from dataclasses import asdict
 from numbers import Integral
 
 import numpy as np
@@ -24,7 +23,7 @@ from skdp.membership import (
     validate_training,
 )
 from skdp.noise import perturb_training_rows
-from skdp.privacy import PrivacyGuarantee, joint_guarantee
+from skdp.privacy import joint_guarantee, pack_guarantee, unpack_guarantee
 from skdp.tabular import as_schema, explain_prediction
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 from skdp.utils._storage import (
@@ -528,7 +527,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         header |= {
             "rules": [[rule.participant, rule.label] for rule in self.rules_],
             "guarantees": [
-                [name, guarantee and asdict(guarantee)]
+                [name, guarantee and pack_guarantee(guarantee)]
                 for name, guarantee in self.guarantees_.items()
             ],
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
@@ -564,7 +563,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         rules = [FuzzyRule(name, label) for name, label in header["rules"]]
         require(len(rules) == len(set(rules)) == len(autoencoders), "rules and n_parts")
         guarantees = {
-            name: guarantee and PrivacyGuarantee(**guarantee)
+            name: None if guarantee is None else unpack_guarantee(guarantee)
             for name, guarantee in header["guarantees"]
         }
         for guarantee in filter(None, guarantees.values()):

@@ -17,7 +17,12 @@ from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
 from skdp.neural._training import find_device
 from skdp.noise import Bounds, PrivateRandomness, check_bounds
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.privacy import (
+    PrivacyGuarantee,
+    PrivacyLeakWarning,
+    pack_guarantee,
+    unpack_guarantee,
+)
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -320,7 +325,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             "classes": self.classes_.tolist(),
             "n_features": int(self.n_features_in_),
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
-            "guarantee": asdict(self.guarantee_),
+            "guarantee": pack_guarantee(self.guarantee_),
             "accounts": [asdict(account) for account in self.accounts_],
         }
         state = self.network_.state_dict()
@@ -376,7 +381,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         }
         network = self._make_network(architecture).double()
         network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
-        self.guarantee_ = PrivacyGuarantee(**header["guarantee"])
+        self.guarantee_ = unpack_guarantee(header["guarantee"])
         self.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
         self.network_, self.bounds_ = network.eval(), np.array(bounds)
         self.classes_ = classes

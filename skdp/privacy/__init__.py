@@ -10,6 +10,10 @@ from skdp.privacy._guarantee import (
 from skdp.privacy._ledger import BudgetExceededError, PrivacyLedger
 from skdp.privacy._mechanisms import Mechanism
 
+# isort: split
+# Shared within skdp, undocumented.
+from skdp.privacy._guarantee import pack_guarantee, unpack_guarantee
+
 __all__ = [
     "BudgetExceededError",
     "Mechanism",

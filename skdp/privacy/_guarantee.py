@@ -15,6 +15,28 @@ from skdp.privacy._mechanisms import (
     check_text,
 )
 
+# Key in files of each attribute. Files of these keys exist: none may be changed.
+_FILE_KEYS = {
+    "mechanism": "mechanism",
+    "mechanisms": "mechanisms",
+    "sensitivity": "sensitivity",
+    "n_features": "n_features",
+    "covers": "covers",
+    "excludes": "excludes",
+    "unit": "unit",
+    "relation": "relation",
+}
+# The same of each of its mechanisms.
+_MECHANISM_FILE_KEYS = {
+    "kind": "kind",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "count": "count",
+    "n_elements": "n_elements",
+    "squared_distance": "squared_distance",
+    "slack": "slack",
+    "cut": "cut",
+}
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
 UNITS = ("element", "value", "record", "label", "labelled record", "group")
@@ -104,7 +126,6 @@ class PrivacyGuarantee:
     ValueError
         When it is no guarantee that a mechanism could have: one that amounts to more than it
         states, an unknown unit, no text where a text belongs, elements that are added or removed.
-        A file is checked in the same way; mechanisms may be dicts of their fields, as it has them.
 
     Examples
     --------
@@ -483,32 +504,59 @@ def _is_number(value):
 
 
 def _as_mechanisms(given):
-    """Return mechanisms; a file brings dicts. Gaussian ones alone are one."""
-    if not isinstance(given, list | tuple) or not given:
+    """Return mechanisms as a tuple. Gaussian ones alone are one."""
+    listed = isinstance(given, list | tuple) and len(given) > 0
+    if not listed or not all(isinstance(each, Mechanism) for each in given):
         raise ValueError(
             "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, at least one, "
             f"got a {type(given).__name__}."
         )
-    mechanisms = tuple(map(_as_mechanism, given))
+    mechanisms = tuple(given)
     if all(each.kind == "gaussian" for each in mechanisms):
         mechanisms = (reduce(Mechanism.merge, mechanisms),)
     return mechanisms
 
 
-def _as_mechanism(given):
-    if isinstance(given, Mechanism):
-        return given
-    try:
-        return Mechanism(**given)
-    except TypeError as error:
-        raise ValueError(
-            "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, or of dicts of "
-            f"its fields, got a {type(given).__name__} ({error})."
-        ) from error
-
-
 def _join(first, second, separator):
     return first if first == second else f"{first}{separator}{second}"
+
+
+def pack_guarantee(guarantee):
+    """Return what a file says of a guarantee, a JSON-serialisable dict."""
+    stored = {key: getattr(guarantee, own) for own, key in _FILE_KEYS.items()}
+    stored[_FILE_KEYS["mechanisms"]] = [
+        {key: getattr(each, own) for own, key in _MECHANISM_FILE_KEYS.items()}
+        for each in guarantee.mechanisms
+    ]
+    return stored
+
+
+def unpack_guarantee(stored):
+    """Return the guarantee of which a file says this.
+
+    Raises
+    ------
+    ValueError
+        When keys are missing or unknown, or it is no guarantee that a mechanism could have.
+    """
+    fields = _fields_of("PrivacyGuarantee", stored, _FILE_KEYS)
+    if isinstance(fields["mechanisms"], list):
+        fields["mechanisms"] = [
+            Mechanism(**_fields_of("Mechanism", each, _MECHANISM_FILE_KEYS))
+            for each in fields["mechanisms"]
+        ]
+    return PrivacyGuarantee(**fields)
+
+
+def _fields_of(owner, stored, keys):
+    known = set(keys.values())
+    if not isinstance(stored, dict) or set(stored) != known:
+        got = sorted(map(str, stored)) if isinstance(stored, dict) else type(stored).__name__
+        raise ValueError(
+            f"The {owner} of a file must have the keys {sorted(known)}, got {got!r:.200}. Ask "
+            "for a file that skdp wrote."
+        )
+    return {own: stored[key] for own, key in keys.items()}
 
 
 def joint_guarantee(guarantees):

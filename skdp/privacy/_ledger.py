@@ -5,13 +5,12 @@ import os
 import threading
 import time
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict
 from numbers import Real
 from pathlib import Path
 
 import pandas as pd
 
-from skdp.privacy._guarantee import PrivacyGuarantee
+from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.utils._files import PRIVATE, checksum, write_whole
 from skdp.utils._warnings import warn
 
@@ -234,7 +233,7 @@ class PrivacyLedger:
                 f"such as noise.guarantee_, got a {type(guarantee).__name__}."
             )
         # Made anew: even a frozen object can be forced, and a subclass can add up to anything.
-        guarantee = PrivacyGuarantee(**asdict(guarantee))
+        guarantee = unpack_guarantee(pack_guarantee(guarantee))
         with self._account():
             entries = [*self._entries, (str(name), guarantee)]
             total = _sum(guarantee for _, guarantee in entries)
@@ -550,7 +549,7 @@ class _LedgerFile:
             "format": _FORMAT,
             "version": _VERSION,
             "limits": limits,
-            "entries": [(name, asdict(guarantee)) for name, guarantee in entries],
+            "entries": [(name, pack_guarantee(guarantee)) for name, guarantee in entries],
         }
         content["sha256"] = checksum(content)
         with self._named(), write_whole(self.path, mode=PRIVATE) as file:
@@ -592,5 +591,5 @@ def _parse(text):
     limits = {name: content["limits"][name] for name in _LIMITS}
     for name, limit in limits.items():
         _check_limit(name, limit)
-    entries = [(str(name), PrivacyGuarantee(**fields)) for name, fields in content["entries"]]
+    entries = [(str(name), unpack_guarantee(stored)) for name, stored in content["entries"]]
     return limits, entries

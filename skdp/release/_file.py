@@ -1,10 +1,8 @@
 """The release as a file: arrays and a JSON header, with keys that no renaming can change."""
 
-from dataclasses import asdict
-
 import numpy as np
 
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import pack_guarantee, unpack_guarantee
 from skdp.release._parts import LARGEST, largest_magnitude
 from skdp.tabular import Schema
 from skdp.utils._storage import require, stored_labels
@@ -38,8 +36,8 @@ def pack(release, kinds):
         "classes": release.classes.tolist(),
         "n_features": int(release.n_features),
         "dtype": release.dtype.str,
-        "guarantee": asdict(release.guarantee),
-        "label_guarantee": release.label_guarantee and asdict(release.label_guarantee),
+        "guarantee": pack_guarantee(release.guarantee),
+        "label_guarantee": release.label_guarantee and pack_guarantee(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
         # As a text: keys of the header are sorted, and the order of columns must not be.
         "encoder": release.encoder and release.encoder.to_json(),
@@ -64,8 +62,8 @@ def unpack(header, arrays, kinds):
         "classes": stored_labels(header["classes"]),
         "n_features": header["n_features"],
         "dtype": header["dtype"],
-        "guarantee": PrivacyGuarantee(**header["guarantee"]),
-        "label_guarantee": None if labels is None else PrivacyGuarantee(**labels),
+        "guarantee": unpack_guarantee(header["guarantee"]),
+        "label_guarantee": None if labels is None else unpack_guarantee(labels),
         "feature_names": None if names is None else np.array(names, dtype=object),
         "bounds": arrays.get("bounds"),
         "encoder": None if schema is None else Schema.from_json(schema),

@@ -8,10 +8,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
 
-from skdp.release._moments import Moments, normal_root
+from skdp.release._moments import normal_root
 from skdp.release._parts import Part, check_shape, require
-from skdp.release._subspace import Subspace
-from skdp.utils._labels import stratified_folds
 from skdp.utils._linalg import positive_definite_floor
 
 # Steps of expectation maximisation where nothing is noisy; rule of thumb.
@@ -39,8 +37,6 @@ _PRIOR_ROWS = 0.5
 _MIN_WITHIN = 0.05
 # Share of the common covariance that a class has in any direction, at least; rule of thumb.
 _MIN_OF_COMMON = 0.25
-# One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
-_FOLDS = 10
 # Ratio of variances of a component of fewer columns below which floating point does not tell
 # them from none.
 _MARGINAL_PRECISION = 1e-9
@@ -86,6 +82,32 @@ class Mixtures(Part):
         """Return one normal distribution for each class."""
         n_classes = len(means)
         return cls(np.arange(n_classes), np.ones(n_classes), means, covariances)
+
+    @classmethod
+    def of_moments(cls, moments, subspace):
+        """Return a normal distribution for each class, by empirical Bayes.
+
+        Of columns of noisy rows that remain they do better than marginals of mixtures of all
+        columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4
+        for each element (one draw) AUC is .867, .651 and .661 against .843, .606 and .603; with
+        40 of 64 pixels of digits 93.0 % are right against 94.3 %.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        subspace : Subspace
+            Of their columns, and centred at the mean of all rows as they are.
+
+        Returns
+        -------
+        mixtures : Mixtures
+            One component for each class, see :meth:`ClassModel.of_moments`.
+        """
+        directions = subspace.components * subspace.scale
+        variances = subspace.variances * subspace.scale**2
+        model = ClassModel.of_moments(moments, directions, variances)
+        return cls.single(model.means, model.covariances)
 
     @property
     def is_multimodal(self):
@@ -325,7 +347,7 @@ class Mixtures(Part):
         .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
 
         Mixtures that were learned from noisy rows owe too much to columns that are gone, and are
-        not used, see :func:`normals_of_moments`. Where all columns remain, in another order,
+        not used, see :meth:`of_moments`. Where all columns remain, in another order,
         nothing changes.
         """
         subspace, moments = release.subspace, release.moments
@@ -334,7 +356,7 @@ class Mixtures(Part):
             return self
         new = subspace.restrict(columns, release)
         if moments.noise.any():
-            return normals_of_moments(moments, columns, new)
+            return Mixtures.of_moments(moments.restrict(columns), new)
         inside = new.components @ V[:, columns].T
         outside = -inside @ V
         outside[:, columns] += new.components
@@ -572,37 +594,6 @@ class ClassModel:
         return Mixtures.single(self.means, self.covariances + spread)
 
 
-def normals_of_moments(moments, columns, subspace):
-    """Return a normal distribution of some columns for each class, by empirical Bayes.
-
-    Of columns of noisy rows that remain they do better than marginals of mixtures of all
-    columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4 for
-    each element (one draw) AUC is .867, .651 and .661 against .843, .606 and .603; with 40 of 64
-    pixels of digits 93.0 % are right against 94.3 %.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of all columns.
-
-    columns : ndarray of shape (n_remaining,)
-        Numbers of those that remain, each once, in their new order.
-
-    subspace : Subspace
-        Of these columns, by :meth:`Subspace.of_columns`.
-
-    Returns
-    -------
-    mixtures : Mixtures
-        One component for each class, see :meth:`ClassModel.of_moments`.
-    """
-    directions = subspace.components * subspace.scale
-    variances = subspace.variances * subspace.scale**2
-    # Both are centred at the mean of all rows.
-    model = ClassModel.of_moments(moments.restrict(columns), directions, variances)
-    return Mixtures.single(model.means, model.covariances)
-
-
 def _credible_means(moments, directions):
     """Return class means in few directions, as far from that of all rows as is credible there."""
     apart = (moments.means - moments.mean) @ directions.T
@@ -616,73 +607,3 @@ def _definite(covariance):
     symmetric = (covariance + covariance.T) / 2
     definite = positive_definite_floor(symmetric, _MARGINAL_PRECISION, _MARGINAL_PRECISION)
     return (definite + definite.T) / 2
-
-
-def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels_exact):
-    """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
-
-    Parameters
-    ----------
-    noisy : ndarray of shape (n_samples, n_features)
-        The noisy copy.
-
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    moments : Moments
-        Of the noisy copy.
-
-    n_directions : int
-        Of the subspace.
-
-    random_state : RandomState
-        Seeds k-means, and chooses held-out rows.
-
-    labels_exact : bool
-        Whether labels are as they were. If not, every class is one normal distribution: a
-        mixture would find the rows that are in the class by mistake, and keep them.
-
-    Returns
-    -------
-    subspace : Subspace
-
-    mixtures : Mixtures
-        Of the classes, in units of the subspace.
-
-    codes : ndarray of shape (n_samples, n_directions)
-        In units of the subspace and the dtype of the copy.
-    """
-    subspace = Subspace.of_moments(moments, n_directions)
-    codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
-    variances = subspace.variances * subspace.scale**2
-    mixtures = None
-    if labels_exact:
-        mixtures = _likely_mixtures(codes, labels, noise, variances, random_state)
-    if mixtures is None:
-        # From the moments of all features, whose noise is known without correlations.
-        mixtures = _normals(moments, subspace.components * subspace.scale, variances)
-    return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
-
-
-def _normals(moments, directions, variances, centre=0.0):
-    """Return one normal distribution for each class, by empirical Bayes."""
-    means, covariances, noise = moments.project(directions)
-    model = ClassModel.shrink(means, covariances, noise, moments.effective_sizes, variances)
-    return Mixtures.single(model.means + centre, model.covariances)
-
-
-def _likely_mixtures(codes, labels, noise, variances, random_state):
-    """Return mixtures if they explain held-out noisy rows better than one normal each."""
-    held = stratified_folds(labels, _FOLDS, random_state) == 0
-    held &= np.bincount(labels)[labels] > 1
-    if not held.any():
-        return None
-    kept, rows = ~held, np.arange(held.sum())
-    moments = Moments.measure(codes[kept], np.eye(labels.max() + 1)[labels[kept]], noise)
-    normals = _normals(moments, np.eye(len(noise)), variances, moments.mean)
-    mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
-    likelihoods = [
-        model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
-        for model in (normals, mixtures)
-    ]
-    return mixtures if likelihoods[1] > likelihoods[0] else None

@@ -29,7 +29,7 @@ from skdp.release._guarantees import (
     elements_per_record,
 )
 from skdp.release._linear_scores import LinearScores
-from skdp.release._mixtures import Mixtures, normals_of_moments
+from skdp.release._mixtures import Mixtures
 from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import (
     LARGEST,
@@ -431,7 +431,7 @@ class Release:
         subspace = self.subspace
         if self.mixtures is None or subspace is None:
             return rows
-        inside = (rows - subspace.mean) @ subspace.components.T
+        inside = subspace.project(rows)
         codes = self.mixtures.select([c]).sample(len(rows), random_state) / subspace.scale
         return rows + (codes - inside) @ subspace.components
 
@@ -501,7 +501,7 @@ class Release:
         if self.classifier is not None and all(parts[name] is None for name in scorers):
             subspace = Subspace.of_columns(moments, columns, len(columns))
             parts["subspace"] = subspace
-            parts["mixtures"] = normals_of_moments(moments, columns, subspace)
+            parts["mixtures"] = Mixtures.of_moments(moments.restrict(columns), subspace)
         return replace(
             self,
             n_features=len(columns),

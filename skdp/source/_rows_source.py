@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from numbers import Integral, Real
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
@@ -12,9 +13,11 @@ from skdp.noise import RandomizedResponse
 from skdp.privacy import PrivacyLedger, record_guarantee
 from skdp.release import (
     Alignment,
+    ClassModel,
+    Mixtures,
     Moments,
     Release,
-    denoised_codes,
+    Subspace,
     elements_per_record,
     linear_discriminant,
     value_guarantee,
@@ -46,6 +49,7 @@ from skdp.source._private_rows import (
 )
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
+from skdp.utils._labels import stratified_folds
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
@@ -53,6 +57,8 @@ from skdp.utils._validation import check_magnitude, forget_fit
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
 # codes of 20, as many as the target's subspace has.
 _DIRECTIONS_PER_COMPONENT = 3
+# One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
+_FOLDS = 10
 
 
 class DPSource(PrivateParametersMixin, BaseEstimator):
@@ -515,3 +521,67 @@ def _guarantee_before(noise, response, X, y, schema):
         return value_guarantee(guarantee, schema)
     n_elements = elements_per_record(schema, guarantee.n_features)
     return record_guarantee(guarantee, response.guarantee_for(y), n_elements)
+
+
+def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels_exact):
+    """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (n_samples, n_features)
+        The noisy copy.
+
+    labels : ndarray of shape (n_samples,)
+        Class indices.
+
+    moments : Moments
+        Of the noisy copy.
+
+    n_directions : int
+        Of the subspace.
+
+    random_state : RandomState
+        Seeds k-means, and chooses held-out rows.
+
+    labels_exact : bool
+        Whether labels are as they were. If not, every class is one normal distribution: a
+        mixture would find the rows that are in the class by mistake, and keep them.
+
+    Returns
+    -------
+    subspace : Subspace
+
+    mixtures : Mixtures
+        Of the classes, in units of the subspace.
+
+    codes : ndarray of shape (n_samples, n_directions)
+        In units of the subspace and the dtype of the copy.
+    """
+    subspace = Subspace.of_moments(moments, n_directions)
+    codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
+    mixtures = None
+    if labels_exact:
+        variances = subspace.variances * subspace.scale**2
+        mixtures = _likely_mixtures(codes, labels, noise, variances, random_state)
+    if mixtures is None:
+        # From the moments of all features, whose noise is known without correlations.
+        mixtures = Mixtures.of_moments(moments, subspace)
+    return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
+
+
+def _likely_mixtures(codes, labels, noise, variances, random_state):
+    """Return mixtures if they explain held-out noisy rows better than one normal each."""
+    held = stratified_folds(labels, _FOLDS, random_state) == 0
+    held &= np.bincount(labels)[labels] > 1
+    if not held.any():
+        return None
+    kept, rows = ~held, np.arange(held.sum())
+    moments = Moments.measure(codes[kept], np.eye(labels.max() + 1)[labels[kept]], noise)
+    model = ClassModel.of_moments(moments, np.eye(len(noise)), variances)
+    normals = Mixtures.single(model.means + moments.mean, model.covariances)
+    mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
+    likelihoods = [
+        model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
+        for model in (normals, mixtures)
+    ]
+    return mixtures if likelihoods[1] > likelihoods[0] else None

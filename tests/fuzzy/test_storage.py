@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise, PrivacyLeakWarning
+from skdp.privacy import pack_guarantee
 from skdp.utils._storage import load_arrays, save_arrays
 
 
@@ -109,7 +110,8 @@ def test_a_pickle_of_a_fitted_model_does_not_hold_its_noise(split):
     assert pickle.loads(pickle.dumps(DeepFuzzyClassifier(noise=noise))).noise is not None
 
 
-NO_NOISE = {"mechanisms": [{"kind": "laplace", "epsilon": 0.0}]}
+NO_NOISE = {"mechanisms": pack_guarantee(OptimalDPNoise().fit([[0.0]]).guarantee_)["mechanisms"]}
+NO_NOISE["mechanisms"][0]["epsilon"] = 0.0
 LABELS = {"unit": "label"}
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import resource
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from skdp import DeepFuzzyClassifier
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
+from skdp.privacy import Mechanism, pack_guarantee
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -200,7 +202,8 @@ def test_a_file_cannot_turn_no_guarantee_into_one(settings, some_digits, small, 
     network = AdaptiveLaplaceClassifier(**{**small, **settings}).fit(*some_digits)
 
     def claim(header, arrays):
-        header["guarantee"].update(mechanisms=[{"kind": "any", "epsilon": 1.0}])
+        stated = replace(network.guarantee_, mechanisms=[Mechanism("any", 1.0)])
+        header["guarantee"] = pack_guarantee(stated)
         header["accounts"][-1].update(epsilon=1.0)
 
     path = rewritten(network, tmp_path / "network", claim)

@@ -1,5 +1,5 @@
 import json
-from dataclasses import FrozenInstanceError, asdict, replace
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,9 @@ from skdp.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     joint_guarantee,
+    pack_guarantee,
     record_guarantee,
+    unpack_guarantee,
 )
 
 
@@ -91,8 +93,11 @@ def test_what_no_mechanism_guarantees_is_refused(X, name, value):
     guarantee = OptimalDPNoise().fit(X).guarantee_
     with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
         replace(guarantee, **{name: value})
-    with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be"):
-        PrivacyGuarantee(**{**asdict(guarantee), name: value})  # as a file brings it
+    in_file = (
+        f"The '{name}' of PrivacyGuarantee must be|The Mechanism of a file must have the keys"
+    )
+    with pytest.raises(ValueError, match=in_file):
+        unpack_guarantee({**pack_guarantee(guarantee), name: value})
 
 
 NO_MECHANISM = {
@@ -114,10 +119,10 @@ def test_what_is_no_mechanism_is_refused(X, name, value):
     guarantee = OptimalDPNoise().fit(X).guarantee_
     with pytest.raises(ValueError, match=f"The '{name}' of Mechanism must be"):
         replace(guarantee.mechanisms[0], **{name: value})
-    fields = asdict(guarantee)
-    fields["mechanisms"][0][name] = value
+    stored = pack_guarantee(guarantee)
+    stored["mechanisms"][0][name] = value
     with pytest.raises(ValueError, match=f"The '{name}' of Mechanism must be"):
-        PrivacyGuarantee(**fields)  # as a file brings it
+        unpack_guarantee(stored)
 
 
 def test_numbers_of_any_kind_become_floats(X):
@@ -203,7 +208,7 @@ def test_gaussian_distances_below_the_statement_compose_as_stated(X, distance):
     for together in (fake.to_record(), fake + fake, fake + honest, honest + fake):
         assert together.epsilon >= 10.0
         assert together.delta >= 1e-6
-    assert PrivacyGuarantee(**asdict(fake)) == fake
+    assert unpack_guarantee(pack_guarantee(fake)) == fake
 
 
 @pytest.mark.parametrize("delta", [1e-300, 5e-324])
@@ -224,8 +229,8 @@ def test_a_file_brings_a_raised_distance_of_a_sampler_back(p):
     # At the larger δ the first needs far less than it states.
     total = first + second.to_record()
     assert total.epsilon == 5.0
-    assert PrivacyGuarantee(**asdict(total)) == total
-    assert PrivacyGuarantee(**asdict(total.compose(10))) == total.compose(10)
+    assert unpack_guarantee(pack_guarantee(total)) == total
+    assert unpack_guarantee(pack_guarantee(total.compose(10))) == total.compose(10)
 
 
 def test_nothing_that_is_added_lowers_a_sum(X):
@@ -321,16 +326,40 @@ def test_what_is_added_or_removed_is_named(unit, more):
     assert replaced.to_replace_one() is replaced
 
 
-def test_plain_fields_bring_a_guarantee_back(X):
+def test_a_file_brings_a_guarantee_back(X):
     noises = [
         OptimalDPNoise(2.0, 0.1, privacy_unit="record"),
         GaussianDPNoise(privacy_unit="record"),
     ]
     for guarantee in (*(noise.fit(X).guarantee_ for noise in noises), statistics_guarantee()):
         for same in (guarantee, guarantee.compose(3), guarantee + guarantee):
-            fields = json.loads(json.dumps(asdict(same)))
-            assert PrivacyGuarantee(**fields) == same
-            assert PrivacyGuarantee(**fields).epsilon == same.epsilon
+            again = unpack_guarantee(json.loads(json.dumps(pack_guarantee(same))))
+            assert again == same
+            assert again.epsilon == same.epsilon
+
+
+def test_the_keys_of_a_file_are_those_of_version_1(X):
+    stored = pack_guarantee(OptimalDPNoise(2.0, 0.1, privacy_unit="record").fit(X).guarantee_)
+    keys = "mechanism mechanisms sensitivity n_features covers excludes unit relation"
+    assert sorted(stored) == sorted(keys.split())
+    keys = "kind epsilon delta count n_elements squared_distance slack cut"
+    assert sorted(stored["mechanisms"][0]) == sorted(keys.split())
+
+
+def test_a_file_that_lacks_a_key_or_has_another_one_is_refused(X):
+    guarantee = OptimalDPNoise().fit(X).guarantee_
+    for owner in ("PrivacyGuarantee", "Mechanism"):
+        keys = pack_guarantee(guarantee)
+        keys = keys if owner == "PrivacyGuarantee" else keys["mechanisms"][0]
+        for key in [*keys, "more"]:
+            stored = pack_guarantee(guarantee)
+            part = stored if owner == "PrivacyGuarantee" else stored["mechanisms"][0]
+            part.pop(key, None) if key != "more" else part.update(more=1)
+            with pytest.raises(ValueError, match=f"The {owner} of a file must have the keys"):
+                unpack_guarantee(stored)
+    for nothing in (None, [], "{}"):
+        with pytest.raises(ValueError, match=r"must have the keys .*, got '(NoneType|list|str)'"):
+            unpack_guarantee(nothing)
 
 
 @pytest.mark.parametrize("unit", ["element", "record", "label"])

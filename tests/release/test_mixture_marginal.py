@@ -10,7 +10,6 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from skdp.release import Mixtures, Moments, Subspace
-from skdp.release._mixtures import normals_of_moments
 
 CLASSES = np.array([0, 0, 1])
 WEIGHTS = np.array([0.3, 0.7, 1.0])
@@ -155,7 +154,7 @@ def test_normal_distributions_are_those_of_the_moments(rng):
     X = 0.7 * rng.randn(3, 4)[y] + np.einsum("nij,nj->ni", mixing[y], rng.randn(60_000, 4))
     moments = Moments.measure(X, np.eye(3)[y], np.zeros(4))
     subspace = Subspace.of_columns(moments, np.arange(4), 4)
-    normals = normals_of_moments(moments, np.arange(4), subspace)
+    normals = Mixtures.of_moments(moments, subspace)
     back = normals.means / subspace.scale @ subspace.components + subspace.mean
     assert_allclose(back, moments.means, atol=0.05)
     V = subspace.components / subspace.scale
@@ -171,7 +170,7 @@ def test_mixtures_of_noisy_rows_give_way_to_normal_distributions(known):
     columns = np.array([1, 3])
     new, found = restrict(subspace, mixtures, moments, columns)
     other = Subspace.of_columns(moments, columns, 2)
-    expected = normals_of_moments(moments, columns, other)
+    expected = Mixtures.of_moments(moments.restrict(columns), other)
     assert_array_equal(found.means, expected.means)
     assert_array_equal(new.components, other.components)
     assert len(found.weights) == 2

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp.release import Mixtures, Moments, denoised_codes
-from skdp.release._mixtures import _likely_mixtures
+from skdp.release import Mixtures, Moments
+from skdp.source._rows_source import _likely_mixtures, denoised_codes
 from skdp.utils._labels import stratified_folds
 
 
