@@ -66,7 +66,8 @@ def sdist(session):
                 return
             session.run("pytest", "--collect-only", "-qq", env=one, silent=True)
             names = ["test_readme", "test_architecture", "test_bibliography", "test_benchmarks"]
-            files = [f"tests/{name}.py" for name in [*names, "release/test_golden"]]
+            names += ["release/test_golden", "datasets/test_tables"]
+            files = [f"tests/{name}.py" for name in names]
             session.run("pytest", "-q", *files, env=one)
 
 

@@ -21,6 +21,8 @@ NEEDS = {
     "bench_tables_peers.py": "the six tables; interpret-core, diffprivlib, torch and opacus",
     "bench_statistics.py tables": "the six tables",
     "bench_records.py": "the six tables",
+    "bench_shift.py": "the six tables",
+    "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
@@ -39,7 +41,7 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "secure", "neural",
+    "statistics_scale", "records", "records_columns", "shift", "calibration", "secure", "neural",
 )  # fmt: skip
 
 TEXT = """\

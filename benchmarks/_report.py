@@ -9,12 +9,12 @@ from _store import RESULTS, circumstances, locked, write
 _START = time.perf_counter()
 
 
-def save(name, settings, rows):
+def save(name, settings, rows, folder=RESULTS):
     """Write one small JSON file that says how it was made, and how long that took so far."""
-    path = RESULTS / f"{name}.json"
+    path = folder / f"{name}.json"
     seconds = time.perf_counter() - _START
     record = {**circumstances(), "settings": settings, "seconds": seconds, "rows": rows}
-    with locked(RESULTS):
+    with locked(folder):
         write(path, record)
     print(f"wrote {path}")
 

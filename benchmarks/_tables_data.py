@@ -5,11 +5,16 @@ import functools
 import numpy as np
 from _tables_peers import Rows
 from scipy.special import expit
-from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
 from skdp import TabularEncoder
 from skdp.datasets import load_table
 from skdp.release import BasisFunctions
+
+# Least difference from 0 or 1 of a probability whose logarithm is taken.
+LEAST = 1e-12
+# Bins of rows, in which probabilities are compared with frequencies.
+N_BINS = 10
 
 
 @functools.lru_cache(maxsize=2)
@@ -71,3 +76,23 @@ def qualities(y, log_odds):
         "brier": brier_score_loss(y, probabilities),
         "accuracy": 100 * np.mean((log_odds > 0) == y),
     }
+
+
+def probability_qualities(truth, probabilities):
+    """Return what probabilities of the last class are worth."""
+    return {
+        "auc": roc_auc_score(truth, probabilities),
+        "log_loss": log_loss(truth, np.clip(probabilities, LEAST, 1 - LEAST)),
+        "calibration": calibration_error(truth, probabilities),
+        "brier": brier_score_loss(truth, probabilities),
+        "balanced_accuracy": balanced_accuracy_score(truth, probabilities > 0.5),
+        # As class_weight="balanced" decides: a rare class counts as much as a frequent one.
+        "balanced_decision": balanced_accuracy_score(truth, probabilities > probabilities.mean()),
+    }
+
+
+def calibration_error(truth, probabilities):
+    """Return the mean difference of probability and frequency, over ten bins by quantiles."""
+    edges = np.quantile(probabilities, np.arange(1, N_BINS) / N_BINS)
+    differences = np.bincount(np.searchsorted(edges, probabilities), probabilities - truth)
+    return np.abs(differences).sum() / len(truth)

@@ -25,9 +25,9 @@ import warnings
 import numpy as np
 from _report import Timer
 from _store import Results
+from _tables_data import probability_qualities
 from _tables_peers import TABLES
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, TabularEncoder
@@ -41,8 +41,6 @@ NONE = "-"
 LABELS = (0, 10)
 # The target's own models, and how many labels each has; None: those of all its rows.
 OWN = {"target": LABELS[-1], "self-training": LABELS[-1], "all labels": None}
-# Least difference from 0 or 1 of a probability whose logarithm is taken.
-LEAST = 1e-12
 # Columns that the target lacks, and those that the source lacks; the target has one of noise too.
 LACKING = {"adult": ("hours-per-week", "race"), "flchain": ("kappa", "creatinine")}
 EXTRA = {"adult": ("capital-loss", "workclass"), "flchain": ("sample.yr", "flc.grp")}
@@ -64,18 +62,6 @@ def labelled(data, n_labels):
     return np.concatenate([rows[:n_labels] for rows in of_class])
 
 
-def qualities(truth, probabilities):
-    """Return what probabilities of the last class are worth."""
-    return {
-        "auc": roc_auc_score(truth, probabilities),
-        "log_loss": log_loss(truth, np.clip(probabilities, LEAST, 1 - LEAST)),
-        "brier": brier_score_loss(truth, probabilities),
-        "balanced_accuracy": balanced_accuracy_score(truth, probabilities > 0.5),
-        # As class_weight="balanced" decides: a rare class counts as much as a frequent one.
-        "balanced_decision": balanced_accuracy_score(truth, probabilities > probabilities.mean()),
-    }
-
-
 def own_row(data, cell):
     """Return what a model is worth that knows no source."""
     Z = TabularEncoder(data.schema).fit_transform(data.data)
@@ -87,7 +73,7 @@ def own_row(data, cell):
         model, rows = SelfTrainingClassifier(model), data.learning
     with Timer() as fit:
         model.fit(Z[rows], known[rows])
-    found = qualities(y[data.test], model.predict_proba(Z[data.test])[:, 1])
+    found = probability_qualities(y[data.test], model.predict_proba(Z[data.test])[:, 1])
     return {**cell, **found, "fit_seconds": fit.seconds, "settings": {"C": 1.0}}
 
 
@@ -120,7 +106,7 @@ class Pair:
             classes, seconds = model.classes_, fit.seconds
         last = data.schema["classes"][-1]
         probabilities = model.predict_proba(frame.iloc[data.test])[:, classes.tolist().index(last)]
-        found = qualities(data.target[data.test] == last, probabilities)
+        found = probability_qualities(data.target[data.test] == last, probabilities)
         return {**cell, **found, "fit_seconds": seconds, "settings": self.settings}
 
     def _known(self, n_labels):

@@ -4,12 +4,14 @@ python benchmarks/tables.py
 """
 
 import _audit_tables as audits
+import _calibration_tables as calibration
 import _front
 import _howto
 import _model_tables as models
 import _neural_tables as networks
 import _records_tables as records
 import _secure_tables as secure
+import _shift_tables as shift
 import _statistics_tables as statistics
 import _transfer_tables as transfers
 import _variant_tables as variants
@@ -131,6 +133,8 @@ SECTIONS = [
         ),
     ),
     ("Records of six tables, with few labels or none", "records", records.tables),
+    ("Targets that differ from their source", "shift", shift.tables),
+    ("What releases claim, and what is so", "calibration", calibration.tables),
     ("Records with other columns at the target", "records_columns", records.columns),
     (
         "Whole records of human activity, ten people to twenty",
@@ -146,6 +150,11 @@ SECTIONS = [
             "mnist",
             "Clean test digits; the transfer has 200 of them, of which 10 are labelled; δ = 1e-5.",
         ),
+    ),
+    (
+        "What unlabelled rows and few labels add to a release of images or sensors",
+        "adaptation",
+        statistics.adaptation,
     ),
     ("Private networks on all of MNIST", "neural", networks.neural),
     ("Local models combined under encryption", "secure", secure.combination),

@@ -13,7 +13,7 @@ from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import Release
 from skdp.source import DPSource, DPStatisticsSource
 from skdp.tabular import Schema, TabularEncoder, schema_from
-from skdp.transfer import DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
+from skdp.transfer import DPTransferClassifier, LabeledScorer, LabeledSplit, SelfTrainingSchedule
 
 __version__ = "0.1.0.dev0"
 
@@ -27,6 +27,7 @@ __all__ = [
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",
     "GaussianDPNoise",
+    "LabeledScorer",
     "LabeledSplit",
     "MembershipMapping",
     "OptimalDPNoise",

@@ -363,13 +363,16 @@ def test_target_s_columns_and_labels(load, monkeypatch):
 
 
 def test_qualities_of_probabilities(load):
-    found = load("bench_records").qualities(
+    found = load("_tables_data").probability_qualities(
         np.array([False, True, True, True]), np.array([1 / 4, 3 / 4, 3 / 4, 1 / 4])
     )
     assert found["auc"] == pytest.approx((1 + 1 + 0.5) / 3)
     assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
     assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
     assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
+    assert found["calibration"] == pytest.approx((abs(1 / 2 - 1) + abs(3 / 2 - 2)) / 4)
+    constant = load("_tables_data").calibration_error(np.arange(100) % 4 == 0, np.full(100, 0.3))
+    assert constant == pytest.approx(0.05)  # one bin
 
 
 def _records_rows():
@@ -431,6 +434,120 @@ def test_qualities_of_log_odds(load):
     assert found["accuracy"] == 75
     assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
     assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
+
+
+def test_shift_draws_labels_and_halves(load):
+    data = load("_shift_data")
+    rows = data.scenario("Zurich-Basel", 0)
+    assert sorted(rows.sources) == ["Budapest", "Cleveland", "Long Beach"]
+    assert (len(rows.y), len(rows.y_test)) == (62, 61)
+    assert len(rows.X) == len(rows.y)
+    assert [len(y) for _, y in rows.sources.values()] == [303, 294, 200]
+    assert rows.y.sum() + rows.y_test.sum() == 115  # each patient once
+    drawn = rows.known(10, "random", 3)
+    shown = np.array([label is not None for label in drawn])
+    assert shown.sum() == 10
+    np.testing.assert_array_equal(drawn[shown], rows.y[shown])
+    few = (rows.y == 0).sum()  # fewer than half of 30
+    half = [label for label in rows.known(30, "stratified", 3) if label is not None]
+    assert (half.count(0), half.count(1)) == (few, 15)
+    np.testing.assert_array_equal(rows.known(None, "-", 3), rows.y)
+    assert set(sum(data.TARGETS.values(), ())) == {*data.HOSPITALS, *data.SPLITS, *data.ADULT}
+
+
+def test_shift_measures_one_release_again_from_its_file(load, monkeypatch, tmp_path):
+    bench = load("bench_shift")
+    monkeypatch.setattr(bench, "LABELS", ((0, "-"), (10, "random")))
+    monkeypatch.setattr(bench, "EPSILONS", (4.0,))
+    transfer = bench.by_transfer
+    by_release = lambda releases, rows, *_: bench.by_release(releases, rows)  # noqa: E731
+    monkeypatch.setattr(bench, "by_transfer", by_release)
+    first, again = (bench.measure("Zurich-Basel", 0, tmp_path) for _ in range(2))
+    assert first == again  # the noise of a new release would differ
+    assert len(first) == 2 + 4 * 5
+    assert {row["source"] for row in first} == {"-", "all", "Cleveland", "Budapest", "Long Beach"}
+    rows = load("_shift_data").scenario("Zurich-Basel", 0)
+    release = bench.kept_release(tmp_path / "file", rows, "Long Beach", 4.0)
+    given = transfer([release], rows, None, "-", {0: 0.9, 1: 0.1})
+    assert len(given) == len(rows.y_test)
+    assert given.mean() < transfer([release], rows, None, "-").mean()
+
+
+def test_labels_of_one_class_give_its_smoothed_frequency(load):
+    bench = load("bench_shift")
+    rows = load("_shift_data").scenario("Zurich-Basel", 0)
+    known = np.where((rows.y == 1) & (np.cumsum(rows.y) <= 4), 1, None)
+    for model in bench.ALONE:
+        np.testing.assert_allclose(bench.alone(model, rows, known), 5 / 6)
+    assert bench.logistic_regression(np.array([0, 1, 1])).C == bench.FIXED_STRENGTH
+    assert bench.logistic_regression(np.array([0, 1, 1, 0])).cv.n_splits == 2
+
+
+def test_several_releases_alone_are_the_mean_of_their_log_probabilities(load):
+    class Fixed:
+        def __init__(self, odds):
+            self.odds = odds
+
+        def predict_proba(self, X):
+            return np.array([[1, self.odds]]) / (1 + self.odds)
+
+    rows = type("Rows", (), {"X_test": None})
+    found = load("bench_shift").by_release([Fixed(1), Fixed(4)], rows)
+    np.testing.assert_allclose(found, 2 / 3)
+
+
+def _shift_rows():
+    """Two draws of a hospital, from one of two others and from all; all labels, or ten."""
+    for draw in (0, 1):
+        head = {"task": "heart", "case": "A", "draw": draw}
+        values = [("-", "-", "labels", 10, 0.5), ("-", "-", "boosting", 10, 0.4)]
+        values += [("-", "-", "labels", None, 0.3), ("-", "-", "boosting", None, 0.3)]
+        for source, shift in (("B", -0.1), ("C", 0.1), ("all", 0.0)):
+            for model, labels, value in (
+                ("release", 0, 0.45),
+                ("transfer", 0, 0.455 + draw / 50),  # a tie, by its standard error
+                ("transfer", 10, 0.4 + draw / 100),
+                ("transfer", None, 0.315),
+                ("class prior", 0, 0.35),
+                ("class prior", 10, 0.405 + draw / 100),
+                ("class prior", None, 0.305),
+            ):
+                values.append(("record 4", source, model, labels, value + shift))
+        for level, source, model, labels, value in values:
+            key = {"level": level, "source": source, "model": model, "labels": labels}
+            how = "random" if labels == 10 else "-"
+            measures = dict.fromkeys(("log_loss", "auc", "calibration"), value)
+            yield {**head, **key, "variant": how, **measures, "balanced_accuracy": 1 - value}
+
+
+def test_shift_is_judged_against_the_better_side(load, monkeypatch):
+    tables, rows = load("_shift_tables"), [*_shift_rows()]
+    found = tables.cells(rows, "log_loss")
+    assert [(cell.sources, cell.shown) for cell in found] == [
+        (sources, labels) for sources in ("one", "three") for labels in ("0", "10, random", "all")
+    ]
+    none, few, everything = found[:3]
+    assert none.values["release"] == pytest.approx({0: 0.45, 1: 0.45})  # the mean of B and C
+    assert (none.better, few.better, everything.better) == ("release", "release", "labels")
+    assert none.gain("release").mean == pytest.approx(-0.015)
+    assert none.gain("release").error == pytest.approx(0.01)
+    assert none.outcome("release") == "loss"
+    assert none.outcome("class prior") == "loss"
+    assert few.outcome("release") == "win"
+    assert few.outcome("boosting") == "tie"  # less than .01
+    assert everything.outcome("labels") == "loss"
+    assert everything.outcome("labels", "class prior") == "tie"
+    [*_, balanced] = tables.cells(rows, "balanced_accuracy")  # more is better
+    assert (balanced.better, balanced.outcome("labels")) == ("labels", "loss")
+    below = tables.violations(rows)
+    line = "| log loss | A | one | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 |"
+    assert f"{line} -0.015 ± 0.000 |" in below
+    assert "log loss: 4 of 6 cells; area under the ROC curve: 4 of 6 cells." in below
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    text = tables.tables()
+    assert "| log loss | transfer | 0 | 0 / 0 / 2 | 0 / 0 / 2 | – | – | 0 / 0 / 2 |" in text
+    assert "| log loss | four hospitals | one | 4 | 0 | 0.450 | – | – | 0.465 | 0.350 |" in text
+    assert "| A | three | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 | 0.450 |" in text
 
 
 def _statistics_rows():

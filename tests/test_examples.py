@@ -4,8 +4,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -46,27 +44,25 @@ def test_main_job_on_embedded_digits(tmp_path):
     assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
 
 
-def test_two_organisations_on_the_embedded_table(tmp_path):
-    short = ("--rows", "4000", "--target", "300", "--draws", "1")
-    lines = run_example(tmp_path, "plot_two_organisations.py", *short)
-    auc, accuracy, log_loss = (
+def test_four_hospitals_on_the_embedded_patients(tmp_path):
+    lines = run_example(tmp_path, "plot_four_hospitals.py", "--draws", "1")
+    titles = [k for k, line in enumerate(lines) if line.endswith("labels")]
+    losses, areas = (
         {
-            " ".join(words[:-4]): [float(word) for word in words[-4:]]
-            for words in map(str.split, lines[start + 1 : start + 11])
+            line[:40].strip(): [float(cell) for cell in line[40:].split()]
+            for line in lines[k + 1 : k + 17]
         }
-        for start in (i for i, line in enumerate(lines) if "labels  ε = 0.5" in line)
+        for k in titles
     )
-    assert len(auc) == len(accuracy) == len(log_loss) == 10
-    release = "source alone, statistics"
+    assert len(losses) == len(areas) == 16
     # The noise has no seed: margins are several times its spread.
-    assert min(auc[release]) > auc["target alone 20"][0]
-    assert auc[release][-1] > auc[release][0] - 0.01  # without privacy, and at ε = 0.5
-    for labels in (0, 20, 100):
-        ours = f"transfer, statistics {labels}"
-        assert np.subtract(auc[ours], auc[release]).min() > -0.03
-        assert np.subtract(log_loss[ours], log_loss[release]).max() < 0.06
-        assert min(accuracy[ours]) > 0.7
-    assert (tmp_path / "two_organisations.png").stat().st_size > 10_000
+    for name in ("Cleveland, 46% ill", "Budapest, 36% ill"):
+        assert min(areas[f"{name}: transfer"]) > 0.75
+        assert losses[f"{name}: transfer"][-1] < losses[f"{name}: releases alone"][-1] - 0.05
+    for name in ("Budapest, 36% ill", "Zurich-Basel, 93% ill"):
+        known, alone = losses[f"{name}: frequency known"], losses[f"{name}: releases alone"]
+        assert known[0] < alone[0] - 0.05
+    assert (tmp_path / "four_hospitals.png").stat().st_size > 10_000
 
 
 def test_statistics_on_made_up_hospitals(tmp_path):

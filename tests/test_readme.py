@@ -1,8 +1,8 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from numpy.testing import assert_array_equal
+from sklearn.metrics import log_loss, roc_auc_score
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,14 +29,15 @@ def test_records_example_runs(tmp_path, monkeypatch, capsys):
     names: dict = {}
     exec(code, names)
     summary = capsys.readouterr().out
-    assert "(1, 1e-05)-differential privacy per labelled record" in summary
-    adult, probabilities = names["adult"], names["probabilities"]
-    assert sum(label is not None for label in names["known"]) == 20
-    earns_more = names["y"][adult.test] == names["model"].classes_[1]
-    assert roc_auc_score(earns_more, probabilities[:, 1]) > 0.88
-    # Calibrated, where probabilities are small, middling and large.
-    for rows in np.array_split(np.argsort(probabilities[:, 1]), 3):
-        assert abs(probabilities[rows, 1].mean() - earns_more[rows].mean()) < 0.08
+    assert "(4, 1e-05)-differential privacy per labelled record" in summary
+    probabilities, hidden = names["probabilities"], names["own"][30:]
+    assert (names["known"] >= 0).sum() == 30
+    assert_array_equal(names["model"].classes_, [0, 1])
+    ill = names["y"][hidden] == 1
+    # With 25 noises: from .901 to .909, from .388 to .400, and off by .02 at most.
+    assert roc_auc_score(ill, probabilities[:, 1]) > 0.88
+    assert log_loss(ill, probabilities) < 0.44
+    assert abs(probabilities[:, 1].mean() - ill.mean()) < 0.05
 
 
 def test_pipeline_example_runs(capsys):

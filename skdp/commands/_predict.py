@@ -21,6 +21,7 @@ HELP = """Predict the class of each row of a target's table, by a release and an
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
   skdp predict hospital.skdp target.csv --label outcome -o predictions.csv
+  skdp predict hospital.skdp target.csv --frequency died=0.1 --frequency home=0.9 -o known.csv
 
 Rows whose cell in the label column is empty are unlabelled; without --label all are. Columns that
 the table lacks are left out of the release, with a warning; others are not read. The output has
@@ -32,6 +33,20 @@ def add_arguments(parser):
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
     parser.add_argument("table", metavar="TABLE", help="the target's rows (.csv or .parquet)")
     parser.add_label("column with the labels that are known; other cells are empty")
+    parser.add_argument(
+        "--label-sampling",
+        choices=("auto", "random", "stratified"),
+        default="auto",
+        help="how labelled rows were chosen: as a random sample, whose frequencies of classes are "
+        "those of the table, or so many of each class (default: random, unless all labelled "
+        "classes have as many)",
+    )
+    parser.add_argument(
+        "--frequency",
+        metavar="CLASS=SHARE",
+        action="append",
+        help="known share of a class among the target's rows; once for each class",
+    )
     parser.add_output("the predictions", ".csv or .parquet")
 
 
@@ -47,7 +62,13 @@ def run(arguments, note):
     rows = _rows(frame, release, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
     note(f"learning from the release and {len(rows):,} rows, {n_labels:,} of them labelled")
-    model = DPTransferClassifier(release, random_state=0).fit(rows, labels)
+    model = DPTransferClassifier(
+        release,
+        label_sampling=arguments.label_sampling,
+        class_prior=_frequencies(release, arguments),
+        random_state=0,
+    )
+    model.fit(rows, labels)
     probabilities = model.predict_proba(rows)
     predictions = {"class": model.classes_[probabilities.argmax(axis=1)]}
     for label, column in zip(model.classes_.tolist(), probabilities.T, strict=True):
@@ -59,6 +80,23 @@ def run(arguments, note):
             "write .parquet to\nhave them as they are."
         )
     return said
+
+
+def _frequencies(release, arguments):
+    """Return the share of each class by its label; None where none is given."""
+    if arguments.frequency is None:
+        return None
+    frequencies = {}
+    for given in arguments.frequency:
+        label, _, share = given.rpartition("=")
+        try:
+            frequencies[label] = float(share)
+        except ValueError as error:
+            raise ValueError(
+                f"--frequency {given!r:.100} is no class and its share. Write CLASS=SHARE, as "
+                f"{release.classes[0]}=0.1."
+            ) from error
+    return frequencies
 
 
 def _labels(frame, release, arguments):

@@ -111,12 +111,6 @@ def run(arguments, note):
 def _result(release, target):
     """Return what to say of a release."""
     lines = [f"Wrote {str(target)!r}: {release!r}.", *result_lines(release)]
-    if release.linear is not None and not release.linear.tells_classes_apart:
-        lines.append(
-            "Warning: this release does not tell the classes apart, so it helps nobody. Do not "
-            "hand it out.\nCheck that labels are spelled like the classes of the schema; if they "
-            "are, there are too few\nrows for this epsilon."
-        )
     lines.append(
         f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
         f"here.\nRead what it guarantees: skdp describe {target.name}"

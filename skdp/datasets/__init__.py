@@ -1,8 +1,8 @@
-"""Data to learn on: embedded digits and an embedded table, and public data from files."""
+"""Data to learn on: embedded digits and tables, and public data from files."""
 
 from skdp.datasets._base import hide_labels
 from skdp.datasets._digits import fetch_mnist, fetch_usps, load_digits_domains
-from skdp.datasets._tables import load_adult, load_human_activity, load_table
+from skdp.datasets._tables import load_adult, load_heart_disease, load_human_activity, load_table
 
 __all__ = [
     "fetch_mnist",
@@ -10,6 +10,7 @@ __all__ = [
     "hide_labels",
     "load_adult",
     "load_digits_domains",
+    "load_heart_disease",
     "load_human_activity",
     "load_table",
 ]

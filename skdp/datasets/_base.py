@@ -22,10 +22,10 @@ def missing_file(file_name, remedy):
     )
 
 
-def hide_labels(y, n_shown, *, marker=-1, random_state=None):
-    """Return labels of which all but a few of each class are replaced by a mark.
+def hide_labels(y, n_shown, *, sampling="stratified", marker=-1, random_state=None):
+    """Return labels of which all but a few are replaced by a mark.
 
-    For experiments: what would be known if only so many rows of each class had been labelled?
+    For experiments: what would be known if only so many rows had been labelled?
 
     Parameters
     ----------
@@ -33,7 +33,13 @@ def hide_labels(y, n_shown, *, marker=-1, random_state=None):
         All labels.
 
     n_shown : int
-        Labels of each class to be kept, drawn at random; all where a class has no more.
+        Labels to be kept, drawn at random: of each class, or of all rows; all where there are no
+        more.
+
+    sampling : {"stratified", "random"}, default="stratified"
+        Whether ``n_shown`` labels of each class are kept, or of all rows whatever their class, so
+        that some classes may have none. See ``label_sampling`` of
+        :class:`~skdp.DPTransferClassifier`.
 
     marker : int or None, default=-1
         What stands for an unlabelled row. None makes an array of objects.
@@ -48,22 +54,30 @@ def hide_labels(y, n_shown, *, marker=-1, random_state=None):
     Raises
     ------
     ValueError
-        When the mark is itself a label.
+        When the mark is itself a label, or ``sampling`` is something else.
 
     Examples
     --------
     >>> from skdp.datasets import hide_labels
     >>> hide_labels([0, 1, 0, 1, 0], n_shown=1, random_state=0)
     array([-1,  1, -1, -1,  0])
+    >>> hide_labels([0, 1, 0, 1, 0], n_shown=3, sampling="random", random_state=0)
+    array([ 0,  1,  0, -1, -1])
     """
     y, rng = np.asarray(y), check_random_state(random_state)
     if marker in y.tolist():
         raise ValueError(
             f"The 'marker' parameter of hide_labels is {marker!r}, which is a label. Use None."
         )
+    if sampling not in ("stratified", "random"):
+        raise ValueError(
+            "The 'sampling' parameter of hide_labels must be 'stratified' or 'random', got "
+            f"{sampling!r}."
+        )
     whole = y.dtype.kind in "iu" and marker is not None
     marked = np.full(len(y), marker, dtype=np.int64 if whole else object)
-    for label in np.unique(y):
-        shown = rng.permutation(np.flatnonzero(y == label))[:n_shown]
+    groups = [y == label for label in np.unique(y)]
+    for rows in groups if sampling == "stratified" else [np.ones(len(y), dtype=bool)]:
+        shown = rng.permutation(np.flatnonzero(rows))[:n_shown]
         marked[shown] = y[shown]
     return marked

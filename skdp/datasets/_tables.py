@@ -1,4 +1,4 @@
-"""Tables: mixed columns split into a source and a target, and recordings of thirty people."""
+"""Tables: mixed columns of a source and a target, four hospitals, recordings of thirty people."""
 
 import json
 import os
@@ -16,6 +16,8 @@ _NAMES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 # Which rows are the source's: so many at random, or those with a value in a column.
 _RANDOM_SOURCES = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
 _SOURCE_VALUES = {"flchain": ("sex", "F"), "actg175": ("race", 0)}
+# Patients with this much narrowing of a vessel, of 0 to 4, or more are ill.
+_NARROWED = 1
 # Made from the raw signals of the UCI archive.
 _ACTIVITY_FILE = "uci_har_features_derived.npz"
 # In the order of the labels 0…5.
@@ -131,6 +133,83 @@ def load_adult(*, random_state=None):
     {'type': 'numeric', 'low': 17, 'high': 90}
     """
     return _scenario("adult", _EMBEDDED.joinpath, random_state)
+
+
+def load_heart_disease():
+    """Load 920 patients of four hospitals who were examined for coronary heart disease.
+
+    Thirteen columns: age, sex (1 is male), the kind of chest pain ``cp``, blood pressure at rest
+    ``trestbps`` (mm Hg), cholesterol ``chol`` (mg/dl), fasting blood sugar above 120 mg/dl
+    ``fbs``, the electrocardiogram at rest ``restecg``, the highest heart rate ``thalach``, chest
+    pain by exercise ``exang``, the depression of the ST segment by exercise ``oldpeak`` and its
+    ``slope``, vessels colored by fluoroscopy ``ca``, and the scintigram ``thal``. The hospitals
+    have other patients, and did other examinations: 46, 36, 93 and 74 % are ill, and whole
+    columns are missing at some. The data come with the package.
+
+    Returns
+    -------
+    heart : :class:`~sklearn.utils.Bunch`
+        Dictionary-like, with
+
+        data : DataFrame of shape (920, 13)
+            The columns; what was not measured is missing.
+        target : ndarray of shape (920,)
+            1 where a vessel is narrowed by more than half, 0 elsewhere.
+        target_names : list of str
+            "healthy" and "ill".
+        hospital : ndarray of shape (920,)
+            The name of each patient's hospital.
+        hospital_names : list of str
+            "Cleveland" (303 patients), "Budapest" (294), "Zurich-Basel" (123) and "Long Beach"
+            (200).
+        schema : dict
+            What is public about the columns and the classes, for :class:`~skdp.TabularEncoder`.
+        DESCR : str
+            What this is.
+
+    See Also
+    --------
+    load_adult : A larger table, of one population.
+
+    Notes
+    -----
+    The donors ask that publications name the principal investigators: Andras Janosi, M.D.,
+    Hungarian Institute of Cardiology, Budapest; William Steinbrunn, M.D., University Hospital,
+    Zurich, Switzerland; Matthias Pfisterer, M.D., University Hospital, Basel, Switzerland; and
+    Robert Detrano, M.D., Ph.D., V.A. Medical Center, Long Beach, and Cleveland Clinic Foundation.
+
+    References
+    ----------
+    Janosi, A., Steinbrunn, W., Pfisterer, M. and Detrano, R., "Heart Disease", UCI Machine
+    Learning Repository, 1989, https://doi.org/10.24432/C52P4X. Licence: CC BY 4.0,
+    https://creativecommons.org/licenses/by/4.0/.
+
+    Examples
+    --------
+    >>> from skdp.datasets import load_heart_disease
+    >>> heart = load_heart_disease()
+    >>> for name in heart.hospital_names:
+    ...     ill = heart.target[heart.hospital == name]
+    ...     print(f"{name}: {ill.mean():.0%} of {len(ill)}")
+    Cleveland: 46% of 303
+    Budapest: 36% of 294
+    Zurich-Basel: 93% of 123
+    Long Beach: 74% of 200
+    """
+    columns = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_disease"][
+        "columns"
+    ]
+    frame = pd.read_csv(_EMBEDDED / "heart_disease.csv.gz")
+    hospital, narrowing = frame.pop("hospital"), frame.pop("num")
+    return Bunch(
+        data=frame,
+        target=(narrowing >= _NARROWED).to_numpy(dtype=np.int64),
+        target_names=["healthy", "ill"],
+        hospital=hospital.to_numpy(dtype=object),
+        hospital_names=list(hospital.unique()),
+        schema={"version": 1, "columns": columns, "classes": [0, 1]},
+        DESCR=load_heart_disease.__doc__,
+    )
 
 
 def load_human_activity():

@@ -5,11 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
-from scipy.stats import beta, gamma, norm
+from scipy.stats import gamma, norm
 
-from skdp.release._basis import PLACES
 from skdp.release._linear_scores import LinearScores
 from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._separation import (
+    ScoredClasses,
+    d_primes,
+    posterior_separation,
+    variance_of_scores,
+)
+from skdp.release._several_classes import scores_of_several_classes
+from skdp.release._simulated_rows import column_density
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
@@ -28,12 +35,6 @@ _NODES, _PROBABILITIES = np.polynomial.hermite_e.hermegauss(61)
 _PROBABILITIES = _PROBABILITIES / _PROBABILITIES.sum()
 # Width by which a bracket of the root is extended, against rounding.
 _SLACK = 1e-6
-# Bounds of the mean of a column between 0 and 1, of its variance, and of that in units of the
-# largest there is with this mean: beta distributions beyond are narrower than the grid, or two
-# points (rule of thumb).
-_LEAST_COLUMN_MEAN = 0.02
-_LEAST_COLUMN_VARIANCE = 2e-3
-_MOST_COLUMN_VARIANCE = 0.95
 # Shape of the gamma distribution of squared norms: their standard deviation is a third of their
 # mean, as that of some twenty basis functions; rule of thumb.
 _NORM_SHAPE = 10.0
@@ -58,8 +59,8 @@ def linear_scores(statistics, basis):
     posterior mean of the linear discriminant (counted twice), that without correlations, and
     that of the linear functions alone. Along it, the posterior mean of the difference, variances
     of each class and the noisy frequencies give slope and intercept, see
-    :func:`calibrated_log_odds`. Of more than two classes, each against the rest, it is the
-    average of the first and the last, as they are.
+    :func:`calibrated_log_odds`. Scores of more than two classes are those of the first, each
+    class against the rest, calibrated on simulated rows, see :func:`scores_of_several_classes`.
 
     Parameters
     ----------
@@ -98,15 +99,14 @@ def linear_scores(statistics, basis):
     if len(population.sizes) == 2:
         found = _two_classes(statistics, population, W, errors, basis, shrinkage, widening)
     else:
-        found = _several_classes(population, W, errors, basis.order == 1)
+        found = scores_of_several_classes(statistics, population, W, errors, basis, shrinkage)
     present = occurrence(statistics.counts, statistics.count_sd)
-    # A class without rows has no mean, and noise makes one up.
-    apart = np.outer(present, present) * d_primes(
-        found.coefficients, found.offsets, found.variance * W
+    apart, uncertainty = d_primes(
+        found.means, found.sds, found.variances, present, found.relative_error
     )
     # Rows that are asked about are not clipped, and longer.
     coefficients = found.coefficients * np.sqrt(shrinkage)
-    return LinearScores(coefficients, found.intercepts, apart, basis)
+    return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty)
 
 
 @dataclass(frozen=True)
@@ -157,14 +157,19 @@ def _between_covariance(population):
     return (population.differences.T * weights) @ population.differences
 
 
+def _noisy_covariance(statistics, population):
+    """Return the covariance within classes as it is."""
+    total = statistics.second / population.n_rows - np.outer(population.mean, population.mean)
+    return total - _between_covariance(population)
+
+
 def _within_covariance(statistics, population, guesses):
     """Return the covariance within classes, and the posterior variance of each of its entries.
 
     Variances are shrunk to their guesses, correlations to zero; both as much as noise asks for.
     """
     n, t = population.n_rows, len(guesses)
-    raw = statistics.second / n - np.outer(population.mean, population.mean)
-    raw -= _between_covariance(population)
+    raw = _noisy_covariance(statistics, population)
     noise = (statistics.second_sd / n) ** 2  # of a variance; half of it of a covariance
     prior = (_VARIANCE_SPREAD * guesses) ** 2
     remaining = prior * noise / (prior + noise)
@@ -190,36 +195,6 @@ def _weights(population, covariance, errors, included, c):
         population.sizes[c],
     )
     return w, evidence
-
-
-@dataclass(frozen=True)
-class _Solution:
-    """Scores of clipped rows, and what their separations follow from."""
-
-    coefficients: np.ndarray  # (n_classes, n_basis)
-    intercepts: np.ndarray  # (n_classes,)
-    offsets: np.ndarray  # (n_classes, n_basis): class means
-    variance: float  # of scores within classes, in units of what the covariance says
-
-
-def _several_classes(population, covariance, errors, linear):
-    """Return scores whose weights are the mean of those of all functions and of the linear ones.
-
-    Classes are compared, so that lengths count: the model without correlations, which has the
-    wrong ones, is left out.
-    """
-    classes = range(len(population.sizes))
-    full, short = (
-        np.array([_weights(population, covariance, errors, included, c)[0] for c in classes])
-        for included in (np.ones_like(linear), linear)
-    )
-    pi = population.frequencies[:, None]
-    # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
-    offsets, coefficients = (1 - pi) * (full @ covariance), (1 - pi) * (full + short) / 2
-    middles = population.mean + offsets / 2
-    intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
-    coefficients = coefficients - coefficients.mean(axis=0)
-    return _Solution(coefficients, intercepts - intercepts.mean(), offsets, 1.0)
 
 
 def _direction(population, covariance, errors, linear):
@@ -271,9 +246,19 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
     separation = max(direction @ difference, 0.0)
     slope, intercept = calibrated_log_odds(separation, variance, unequal, pi)
     intercept -= slope * (direction @ population.mean)
-    signs = np.array([-0.5, 0.5])
-    offsets = np.outer(signs, difference)
-    return _Solution(np.outer(signs, slope * direction), signs * intercept, offsets, variance)
+    signs, pair = np.array([-0.5, 0.5]), 1 - np.eye(2)
+    own = population.differences[1], population.noise[1], population.sizes[1]
+    mean, sd = posterior_separation(direction, *own, covariance, errors)
+    second, n = _noisy_covariance(statistics, population), population.n_rows
+    along, error = variance_of_scores(direction, second, statistics.second_sd / n, n, covariance)
+    return ScoredClasses(
+        np.outer(signs, slope * direction),
+        signs * intercept,
+        mean * pair,
+        sd * pair,
+        along * pair,
+        error,
+    )
 
 
 def square_before_clipping(clipped, radius, expected):
@@ -527,22 +512,10 @@ def variance_difference(basis, weights, middle, difference, variances):
     for at, values in basis.numeric_tables():
         if len(at) > 1:
             w, mean, apart = weights[at], middle[at], difference[at]
-            density = _density(values[:, 0], mean[0], variances[at[0]])
+            density = column_density(values[:, 0], mean[0], variances[at[0]])
             slopes = _regression(values, (values @ w) ** 2, density)
             found += slopes @ apart - 2 * (w @ mean) * (w @ apart)
     return float(found)
-
-
-def _density(values, mean, variance):
-    """Return probabilities of the values of a linear function, of a beta distribution."""
-    low, high = values[0], values[-1]
-    mean = np.clip((mean - low) / (high - low), _LEAST_COLUMN_MEAN, 1 - _LEAST_COLUMN_MEAN)
-    most = mean * (1 - mean)
-    largest = _MOST_COLUMN_VARIANCE * most
-    variance = np.clip(variance / (high - low) ** 2, _LEAST_COLUMN_VARIANCE, largest)
-    size = most / variance - 1
-    density = beta.pdf(PLACES, mean * size, (1 - mean) * size)
-    return density / density.sum()
 
 
 def _regression(values, target, density):
@@ -550,27 +523,6 @@ def _regression(values, target, density):
     root = np.sqrt(density)
     centred = root[:, None] * (values - density @ values)
     return np.linalg.lstsq(centred, root * (target - density @ target), rcond=None)[0]
-
-
-def d_primes(coefficients, offsets, covariance):
-    """Return d' of each pair of classes along the difference of their coefficients.
-
-    Parameters
-    ----------
-    coefficients, offsets : ndarray of shape (n_classes, n_basis)
-        Of the scores, and the class means, from any point.
-
-    covariance : ndarray of shape (n_basis, n_basis)
-        Within classes.
-
-    Returns
-    -------
-    d_primes : ndarray of shape (n_classes, n_classes)
-    """
-    v = coefficients[:, None] - coefficients
-    apart = (v * (offsets[:, None] - offsets)).sum(axis=2)
-    spread = np.sqrt(np.maximum(((v @ covariance) * v).sum(axis=2), 0))
-    return np.maximum(apart, 0) / np.maximum(spread, np.sqrt(_TINY))
 
 
 def occurrence(counts, count_sd):

@@ -5,11 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, softmax
+from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
 from skdp.release._parts import Part, check_below, check_shape, class_names, require
 from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._separation import d_primes, posterior_separation
 from skdp.utils._linalg import positive_definite_floor
 
 # Prior standard deviations of a regression coefficient, each as likely; as for the weights of the
@@ -29,6 +31,9 @@ _LARGEST_COEFFICIENT = 1e30
 # Area under the curve below which two classes are not told apart: the scores of two random rows,
 # one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
 _LEAST_AUC = 0.55
+# Share of the posterior of an area in its interval.
+_INTERVAL = 0.8
+_D_PRIMES = ("d_primes", "d_prime_sds")
 # Most pairs of classes that are listed one by one.
 _MAX_PAIRS = 3
 _TINY = np.finfo(np.float64).tiny
@@ -46,12 +51,15 @@ class LinearScores(Part):
     intercepts : ndarray of shape (n_classes,)
 
     d_primes : ndarray of shape (n_classes, n_classes) or None, default=None
-        Posterior estimate of d' of each pair of classes: the difference of their mean scores in
+        Posterior mean of d' of each pair of classes: the difference of their mean scores in
         units of the standard deviation within a class. 0 where noise leaves nothing; None where
         it is not known.
 
     basis : BasisFunctions or None, default=None
         Functions of the columns; None for the columns themselves.
+
+    d_prime_sds : ndarray of shape (n_classes, n_classes) or None, default=None
+        Posterior standard deviations of ``d_primes``; None for 0.
 
     Examples
     --------
@@ -71,12 +79,14 @@ class LinearScores(Part):
         "coefficients": "coefficients",
         "intercepts": "intercepts",
         "d_primes": "d_primes",
+        "d_prime_sds": "d_prime_sds",
     }
 
     coefficients: np.ndarray
     intercepts: np.ndarray
     d_primes: np.ndarray | None = None
     basis: BasisFunctions | None = None
+    d_prime_sds: np.ndarray | None = None
 
     def scores(self, X):
         """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
@@ -85,19 +95,57 @@ class LinearScores(Part):
 
     @property
     def expected_auc(self):
-        """Return Φ(d'/√2) of each pair of classes, (n_classes, n_classes): 0.5 is chance.
+        r"""Return the expected area under the ROC curve of each pair of classes.
 
-        It is the area under the ROC curve of normal scores of equal variance, with rows of the
-        source's own distribution. None where they are not known.
+        That of normal scores of equal variance is Φ(d'/√2), with rows of the source's own
+        distribution; its posterior mean, of d' ~ N(m, s²), is
+
+        .. math:: Φ(m / \sqrt{2 + s^2})
+
+        ndarray of shape (n_classes, n_classes), 0.5 is chance; None where it is not known.
         """
         if self.d_primes is None:
             return None
-        return ndtr(self.d_primes / np.sqrt(2))
+        return ndtr(self.d_primes / np.sqrt(2 + self._spread**2))
+
+    @property
+    def auc_interval(self):
+        """Return the ends of the central 80 % of the posterior of these areas, or None.
+
+        Two ndarrays of shape (n_classes, n_classes).
+        """
+        if self.d_primes is None:
+            return None
+        half = norm.ppf(0.5 + _INTERVAL / 2) * self._spread
+        low, high = (ndtr((self.d_primes + side * half) / np.sqrt(2)) for side in (-1, 1))
+        return np.maximum(low, 0.5), high
+
+    @property
+    def _spread(self):
+        return 0.0 if self.d_prime_sds is None else self.d_prime_sds
 
     @property
     def tells_classes_apart(self):
-        """Whether any two classes are told apart; True where that is not known."""
-        return self.d_primes is None or bool(self.expected_auc.max() >= _LEAST_AUC)
+        """Whether any two classes may be told apart; True where that is not known."""
+        return self.d_primes is None or bool(self.auc_interval[1].max() >= _LEAST_AUC)
+
+    def doubt(self):
+        """Return what to warn an owner or a target of, or None; depends on noisy numbers alone."""
+        if not self.tells_classes_apart:
+            return (
+                "This release does not tell the classes apart, so it helps nobody. Do not hand it "
+                "out. Check that labels are spelled like the classes; if they are, there are too "
+                "few rows for this epsilon."
+            )
+        if self.d_primes is None or self.auc_interval[0].max() > 0.5:
+            return None
+        best = np.unravel_index(self.expected_auc.argmax(), self.d_primes.shape)
+        return (
+            "There are few rows for this epsilon, or labels are not spelled like the classes: the "
+            "release may tell these apart no better than a guess. Its expected AUC is "
+            f"{self.expected_auc[best]:.2f}, and with a probability of 80 % between 0.5 and "
+            f"{self.auc_interval[1][best]:.2f}."
+        )
 
     def check(self, name, release):
         """Raise ValueError unless these score the columns of a release, or functions of them."""
@@ -105,10 +153,11 @@ class LinearScores(Part):
         if self.basis is not None:
             BasisFunctions.validate(self.basis, f"{name}.basis", release)
             n_inputs = len(self.basis.column)
-        shapes = {"coefficients": (K, n_inputs), "intercepts": (K,), "d_primes": (K, K)}
+        shapes = {"coefficients": (K, n_inputs), "intercepts": (K,)}
+        shapes |= dict.fromkeys(_D_PRIMES, (K, K))
         for key, shape in shapes.items():
             array = getattr(self, key)
-            if array is None and key == "d_primes":
+            if array is None and key in _D_PRIMES:
                 continue
             real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
             require(real, f"{name}.{key}", "must be an array of real numbers")
@@ -149,21 +198,25 @@ class LinearScores(Part):
             return []
         labels = class_names(release)
         pairs = np.triu_indices(len(labels), 1)
-        areas = self.expected_auc[pairs]
+        areas, low, high = (area[pairs] for area in (self.expected_auc, *self.auc_interval))
+        texts = [
+            f"{area:.2f} (80 %: {a:.2f} to {b:.2f})"
+            for area, a, b in zip(areas, low, high, strict=True)
+        ]
         if not self.tells_classes_apart:
             text = "0.5, as for guesses: noise leaves no difference between classes"
         elif len(areas) == 1:
-            text = f"{areas[0]:.2f}"
+            text = texts[0]
         elif len(areas) <= _MAX_PAIRS:
             text = "; ".join(
-                f"{area:.2f} for {labels[a]} and {labels[b]}"
-                for a, b, area in zip(*pairs, areas, strict=True)
+                f"{text} for {labels[a]} and {labels[b]}"
+                for a, b, text in zip(*pairs, texts, strict=True)
             )
         else:
             least = int(np.argmin(areas))
             worst = " and ".join(labels[side[least]] for side in pairs)
             text = (
-                f"{np.median(areas):.2f} for the median pair of classes, {areas[least]:.2f} for "
+                f"{np.median(areas):.2f} for the median pair of classes, {texts[least]} for "
                 f"{worst}, the lowest"
             )
         return [f"expected AUC on rows like these (0.5: a guess): {text}"]
@@ -247,12 +300,11 @@ def restrict_linear(linear, moments, columns):
             linear.coefficients[:, cosines], np.diag(basis.variances[cosines])
         )
         basis, remaining = basis.select(columns)
-    d_primes = linear.d_primes
-    if d_primes is not None:
-        share = 1 - lost / np.maximum(of_all, _TINY)
-        d_primes = d_primes * np.sqrt(np.clip(share, 0, 1))
+    share = np.sqrt(np.clip(1 - lost / np.maximum(of_all, _TINY), 0, 1))
+    d_primes, sds = (getattr(linear, name) for name in _D_PRIMES)
+    d_primes, sds = (None if array is None else share * array for array in (d_primes, sds))
     intercepts = intercepts - intercepts.mean()
-    return LinearScores(coefficients[:, remaining], intercepts, d_primes, basis)
+    return LinearScores(coefficients[:, remaining], intercepts, d_primes, basis, sds)
 
 
 def regress(covariance, left, gone, noise, n_rows):
@@ -446,7 +498,17 @@ def linear_discriminant(moments):
     middles = moments.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    return LinearScores(coefficients, intercepts - intercepts.mean())
+    apart = None, None
+    if len(pi) == 2:
+        direction = coefficients[1] - coefficients[0]
+        mean, sd = posterior_separation(
+            direction, differences[1], np.diag(moments.noise / sizes[1]), sizes[1, 0], covariance,
+            errors,
+        )  # fmt: skip
+        variance = direction @ within @ direction
+        pair = 1 - np.eye(2)
+        apart = d_primes(mean * pair, sd * pair, max(variance, _TINY) * pair, np.ones(2))
+    return LinearScores(coefficients, intercepts - intercepts.mean(), apart[0], None, apart[1])
 
 
 def _shrink(within, spread, n):

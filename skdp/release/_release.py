@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import (
+    ClassifierTags,
+    InputTags,
+    Tags,
+    TargetTags,
+    check_array,
+    check_random_state,
+)
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
@@ -42,7 +49,7 @@ from skdp.release._parts import (
 )
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
-from skdp.tabular import Schema, fitted_encoder
+from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
 from skdp.utils._validation import checked_subset
@@ -64,13 +71,13 @@ class Release:
 
     It is checked once, when it is made or loaded: one that exists can be used. Its arrays
     cannot be written to, so copies, clones and parameter searches share it. It holds what its
-    file holds and nothing else: no seed, no generator. Its classifiers are there to be asked, not
-    to be fitted again.
+    file holds and nothing else: no seed, no generator. To scikit-learn's tools it is a fitted
+    classifier, which is there to be asked, and not to be fitted again.
 
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
-        Class labels. Class indices are positions among them.
+        Class labels, sorted. Class indices are positions among them.
 
     n_features : int
         Number of features p of the source's rows.
@@ -552,8 +559,44 @@ class Release:
         ValueError
             When labels are missing, or −1 and no class of the release.
         """
-        y = scorable_labels(y, "Release.score", "auto", self.classes.tolist())
+        known = list(map(canonical, self.classes.tolist()))
+        y = spelled_as(scorable_labels(y, "Release.score", "auto", known), self.classes)
         return float(accuracy_score(y, self.predict(X)))
+
+    @property
+    def classes_(self):
+        """ndarray: ``classes``, by the name under which scikit-learn's tools look for them."""
+        return self.classes
+
+    def fit(self, X, y=None):
+        """Raise TypeError: a release is what was learned, and learns nothing more.
+
+        It is here because scikit-learn's tools take nothing for a classifier that lacks it.
+
+        Parameters
+        ----------
+        X, y : object
+            Not looked at.
+
+        Raises
+        ------
+        TypeError
+            Always, naming what to use instead.
+        """
+        raise TypeError(
+            "A Release is not fitted again. Learn from it and rows of your own with "
+            "DPTransferClassifier(release).fit(X, y); where a tool of scikit-learn fits what it "
+            "is given, pass FrozenEstimator(release)."
+        )
+
+    def __sklearn_tags__(self):
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(allow_nan=self.encoder is not None),
+            requires_fit=False,
+        )
 
     def save(self, path, *, overwrite=True):
         """Write the release to a file that holds arrays and text, and no code.
@@ -676,6 +719,7 @@ def _check_frame(release):
     distinct = len(set(classes.tolist()))
     require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
     require(_is_count(p), "n_features", "must be a whole number >= 1")
+    require(classes.tolist() == sorted(classes.tolist()), "classes", "must be sorted")
     names = release.feature_names
     if names is not None:
         listed = isinstance(names, np.ndarray) and names.shape == (p,)

@@ -12,6 +12,7 @@ from skdp.release._guarantees import (
 )
 from skdp.release._parts import class_names
 from skdp.utils._validation import inline
+from skdp.utils._warnings import warn
 
 _PROTECTED = {
     "element": "One single value of one row. A whole row is protected far less; see below.",
@@ -75,6 +76,13 @@ def result_lines(release):
         for kind, part in release.parts().values()
         for line in kind.result_lines(part, release)
     ]
+
+
+def warn_of_doubt(release):
+    """Warn where a release may not tell its classes apart, by its own numbers."""
+    doubt = None if release.linear is None else release.linear.doubt()
+    if doubt is not None:
+        warn(doubt)
 
 
 def success(guarantee):

@@ -195,6 +195,7 @@ def class_list(given, schema, y):
     Returns
     -------
     classes : ndarray of shape (n_classes,)
+        Sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
 
     Raises
     ------
@@ -253,7 +254,7 @@ def _listed(given):
             f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
             "the list and in y."
         )
-    return np.array(labels)
+    return np.sort(np.array(labels))
 
 
 def _alike(labels):

@@ -21,6 +21,7 @@ from skdp.release import (
     elements_per_record,
     linear_discriminant,
     value_guarantee,
+    warn_of_doubt,
 )
 from skdp.source._perturbation import (
     NOISES,
@@ -359,6 +360,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
                 with sealed("DPSource.fit"):
                     self._publish(noisy, labels, columns)
+                warn_of_doubt(self.release_)
         return self
 
     def guarantee_for(self, X, y):

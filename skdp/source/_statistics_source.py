@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
-from skdp.release import Release
+from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._private_fit import (
     default_settings,
@@ -136,7 +136,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         What it guarantees.
 
     classes_ : ndarray of shape (n_classes,)
-        Class labels.
+        Class labels, sorted.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`, before encoding.
@@ -411,6 +411,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             )
             self.classes_, self.guarantee_ = release.classes, release.guarantee
             self.release_ = release
+            warn_of_doubt(release)
         return self
 
     def _guarantee(self, plan, queries):

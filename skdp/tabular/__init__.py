@@ -15,6 +15,7 @@ from skdp.tabular._values import (
     missing_values,
     numbers,
     person_ids,
+    spelled_as,
 )
 
 # The others are shared within skdp, undocumented.

@@ -182,6 +182,31 @@ class Vocabulary:
         )
 
 
+def spelled_as(labels, classes):
+    """Return labels spelled as the classes that they equal in canonical form, 1 as "1".
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        As they are where one of them is no class.
+
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._values import spelled_as
+    >>> spelled_as(np.array([7.0, 8.0]), np.array(["7", "8"])).tolist()
+    ['7', '8']
+    """
+    codes = Vocabulary(classes.tolist()).codes(labels)
+    return classes[codes] if (codes >= 0).all() else labels
+
+
 def ambiguity(values):
     """Return why the values of a public list are not distinct in tables, or None.
 

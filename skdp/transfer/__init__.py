@@ -1,7 +1,7 @@
 """The target's side: learning from a release, and nothing else, of a private source."""
 
 from skdp.transfer._classifier import DPTransferClassifier
-from skdp.transfer._labeled_split import LabeledSplit
+from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
 from skdp.transfer._self_training import SelfTrainingSchedule
 
-__all__ = ["DPTransferClassifier", "LabeledSplit", "SelfTrainingSchedule"]
+__all__ = ["DPTransferClassifier", "LabeledScorer", "LabeledSplit", "SelfTrainingSchedule"]

@@ -105,7 +105,7 @@ def scorer_contributions(scorers, weights):
     return [*parts, Contribution("target's fuzzy sets and mixtures", "target", shares[-1])]
 
 
-def report_frame(contributions, n_labels):
+def report_frame(contributions, n_labels, label_sampling):
     """Return one row for each part, see :meth:`DPTransferClassifier.report`.
 
     Parameters
@@ -113,9 +113,12 @@ def report_frame(contributions, n_labels):
     contributions : list of Contribution
 
     n_labels : int
+
+    label_sampling : str
     """
     frame = pd.DataFrame([vars(part) for part in contributions])
     frame.insert(4, "n_labels", n_labels)
+    frame.insert(5, "label_sampling", label_sampling)
     return frame
 
 
@@ -164,7 +167,7 @@ def _bar_label(row):
 
 
 def warn_of_source(model):
-    """Warn where labels say that a source does not help.
+    """Warn where labels say that a source does not help, or is wrong.
 
     Parameters
     ----------
@@ -172,12 +175,17 @@ def warn_of_source(model):
         That was learned with a source and labels.
     """
     if model.source_weight < model.min_source_weight:
-        warn(
-            "The labelled rows favour what the target learned alone: the source counts for "
-            f"{model.source_weight:.2f} of 1. Check that its columns, their units and its classes "
-            "mean the same here, see report() for what each part counts and how well it explains "
-            "the labels, or leave the source out (source=None).",
-        )
+        found = "favour what the target learned alone"
+    elif model.is_contradicted:
+        found = "contradict the source, which was corrected by them"
+    else:
+        return
+    warn(
+        f"The labelled rows {found}: the source counts for {model.source_weight:.2f} of 1. Check "
+        "that its columns, their units and its classes mean the same here, see report() for what "
+        "each part counts and how well it explains the labels, or leave the source out "
+        "(source=None)."
+    )
 
 
 def one_row(x):

@@ -1,15 +1,18 @@
-"""Labelled rows among others: folds of them for searches, and scores that refuse the others."""
+"""Labelled rows among others: folds and scores of them, and scores that refuse the others."""
 
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.utils._labels import scorable_labels, unlabelled_rows
+from skdp.tabular import canonical, spelled_as
+from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
+from skdp.utils._sklearn import safe_indexing
 from skdp.utils._warnings import warn
 
 
@@ -41,7 +44,8 @@ class LabeledScoreMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
-        y = scorable_labels(y, where, self.unlabeled, self.classes_.tolist())
+        known = list(map(canonical, self.classes_.tolist()))
+        y = spelled_as(scorable_labels(y, where, self.unlabeled, known), self.classes_)
         return super().score(X, y, sample_weight)
 
 
@@ -67,6 +71,7 @@ class LabeledSplit:
     See Also
     --------
     DPTransferClassifier : Learns from such data.
+    LabeledScorer : Scores the labelled rows among training rows.
 
     Examples
     --------
@@ -182,11 +187,87 @@ class LabeledSplit:
         return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"
 
 
+class LabeledScorer:
+    """Score the labelled rows among those that are given.
+
+    For ``scoring=`` where rows without a label are scored besides: training rows
+    (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
+    :func:`~sklearn.model_selection.validation_curve`,
+    :class:`~sklearn.model_selection.HalvingGridSearchCV`). Test rows of :class:`LabeledSplit` are
+    labelled, and need it only where labels that are numbers are in an array of objects.
+
+    Parameters
+    ----------
+    scoring : str or callable, default="accuracy"
+        What to score them by, as ``scoring=`` of scikit-learn's tools takes it.
+
+    unlabeled : "auto" or label, default="auto"
+        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
+        of the estimator.
+
+    See Also
+    --------
+    LabeledSplit : Folds of the labelled rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skdp import LabeledScorer
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> LabeledScorer("roc_auc")(model, np.array([[0.1], [0.5], [0.9]]), np.array([0, -1, 1]))
+    1.0
+    """
+
+    def __init__(self, scoring="accuracy", *, unlabeled="auto"):
+        self.scoring = scoring
+        self.unlabeled = unlabeled
+
+    def __call__(self, estimator, X, y):
+        """Return the score of an estimator on the labelled rows.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted classifier.
+
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        y : array-like of shape (n_samples,)
+            Labels, with unlabelled rows marked.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        ValueError
+            When no row is labelled.
+        """
+        y = column_or_1d(y)
+        classes = list(map(canonical, estimator.classes_.tolist()))
+        marked = unlabelled_rows(y, self.unlabeled, classes)
+        if marked.all():
+            raise ValueError(
+                f"{self!r} found no labelled row among {len(y)}. Label some, or name the value "
+                "that marks the others."
+            )
+        labelled = np.flatnonzero(~marked)
+        known = spelled_as(natural_labels(y[labelled]), estimator.classes_)
+        return get_scorer(self.scoring)(estimator, safe_indexing(X, labelled), known)
+
+    def __repr__(self):
+        return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
+
+
 def _warn_of_numbers(labels):
     """Warn of labels that are numbers, but were given as objects."""
     if labels.dtype.kind in "biuf":
         warn(
             "The labels in y are numbers in an array of objects. An estimator's own score takes "
             "them; with scoring=, metrics refuse them, and scores are NaN. Mark unlabelled rows "
-            "in an array of numbers, by NaN, or by -1 if that is no class.",
+            "in an array of numbers, by NaN, or by -1 if that is no class; or give "
+            "scoring=LabeledScorer(scoring), which takes them.",
         )

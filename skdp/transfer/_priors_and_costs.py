@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
+from skdp.tabular import spelled_as
+
 # Probabilities that have become 0 count as this one: their logarithm is finite.
 _MIN_PROBABILITY = np.finfo(np.float64).tiny
-# Largest deviation from the frequencies, and largest change of an estimate, that count as none.
+# Largest deviation from the frequencies that counts as none.
 _TOLERANCE = 1e-8
-# Steps of the estimate at most: where classes overlap, each moves by little. Rule of thumb.
-_MAX_STEPS = 10_000
 # By how much given probabilities may miss a sum of 1: rule of thumb, for rounded decimals.
 _MAX_ROUNDING = 1e-3
 
@@ -117,79 +117,22 @@ def prior_shift_offsets(scores, frequencies):
     return (fit.x - fit.x.mean()) * removed
 
 
-def estimated_prior(log_posteriors, old):
-    r"""Return the class frequencies under which a target's rows are likeliest.
-
-    The EM algorithm of Saerens, Latinne and Decaestecker (2002),
-
-    .. math:: \pi_c \leftarrow \frac{1}{N} \sum_i
-       \frac{p_{ic}\, \pi_c / \pi^{old}_c}{\sum_d p_{id}\, \pi_d / \pi^{old}_d},
-
-    for posteriors p that were learned where the frequencies are :math:`\pi^{old}`.
-
-    Parameters
-    ----------
-    log_posteriors : ndarray of shape (n_samples, n_classes)
-        Log-posteriors, up to a constant for each row.
-
-    old : ndarray of shape (n_classes,)
-        Positive, of sum 1.
-
-    Returns
-    -------
-    prior : ndarray of shape (n_classes,)
-        Positive, of sum 1.
-    """
-    ratios = log_posteriors - np.log(old)
-    likelihoods = np.exp(ratios - ratios.max(axis=1, keepdims=True))
-    prior = old
-    for _ in range(_MAX_STEPS):
-        new = prior * (likelihoods.T @ (1 / (likelihoods @ prior))) / len(log_posteriors)
-        change = np.abs(new - prior).max()
-        prior = np.maximum(new / new.sum(), _MIN_PROBABILITY)
-        if change < _TOLERANCE:
-            break
-    return prior
-
-
-def expected_offsets(log_posteriors, prior, old):
-    """Return the offsets of log-posteriors for a prior.
-
-    Parameters
-    ----------
-    log_posteriors : ndarray of shape (n_samples, n_classes)
-
-    prior : "source", "estimate" or ndarray of shape (n_classes,)
-
-    old : ndarray of shape (n_classes,) or None
-        Class frequencies of the source.
-    """
-    if isinstance(prior, str) and prior == "estimate":
-        offsets = np.log(estimated_prior(log_posteriors, old)) - np.log(old)
-        return offsets - offsets.mean()
-    return prior_offsets(log_posteriors, old if isinstance(prior, str) else prior)
-
-
-def unlabelled_log_posteriors(result, task):
-    """Return log-posteriors of the unlabelled rows; of all, where all are labelled.
-
-    Those of unlabelled rows are of models that have not seen what was guessed of them.
+def log_posteriors_of(result, task):
+    """Return normalised log-posteriors of all rows by what was learned, in float64.
 
     Parameters
     ----------
     result : TransferResult
-        Where distributions are certain, as those by errors, they are taken as they are.
 
     task : Task
     """
-    if task.unlabelled.any():
-        distributions = result.distributions[task.unlabelled]
-        return np.log(np.maximum(distributions, _MIN_PROBABILITY, dtype=np.float64))
-    return log_softmax(result.model.weighted_scores(task.X, np.ones(task.n_classes)), axis=1)
+    # With weights, errors are on the scale of log-posteriors.
+    scores = result.model.weighted_scores(task.X, np.ones(task.n_classes))
+    return log_softmax(np.asarray(scores, dtype=np.float64), axis=1)
 
 
 def with_prior(result, task, prior):
-    """Return what was learned, brought to the class frequencies that are expected.
+    """Return what was learned, brought to the class frequencies that are expected of all rows.
 
     Parameters
     ----------
@@ -198,26 +141,22 @@ def with_prior(result, task, prior):
 
     task : Task
 
-    prior : "source", "estimate", ndarray of shape (n_classes,) or None
+    prior : "source", ndarray of shape (n_classes,) or None
         None leaves everything as it is.
     """
     if prior is None:
         return result
-    log_posteriors = unlabelled_log_posteriors(result, task)
-    offsets = expected_offsets(log_posteriors, prior, task.frequencies)
-    model, hidden = result.model.with_offsets(offsets), task.unlabelled
-    if not hidden.any():
-        return replace(result, model=model)
-    distributions, labels = result.distributions.copy(), result.labels.copy()
-    distributions[hidden] = softmax(log_posteriors + offsets, axis=1)
-    labels[hidden] = distributions[hidden].argmax(axis=1)
+    prior = task.frequencies if isinstance(prior, str) else prior
+    offsets = prior_offsets(log_posteriors_of(result, task), prior)
+    model = result.model.with_offsets(offsets)
+    moved = task.unlabelled[:, np.newaxis]
+    distributions = np.where(moved, model.probabilities(task.X), result.distributions)
+    labels = distributions.argmax(axis=1)
     return replace(result, labels=labels, distributions=distributions, model=model)
 
 
 def balanced_weights(result, task):
-    """Return weights inverse to the mean posteriors of the unlabelled rows.
-
-    Of all rows where all are labelled. A class counts as one row at least.
+    """Return weights inverse to the mean posteriors of all rows; a class counts as one at least.
 
     Parameters
     ----------
@@ -225,7 +164,7 @@ def balanced_weights(result, task):
 
     task : Task
     """
-    posteriors = np.exp(unlabelled_log_posteriors(result, task))
+    posteriors = np.exp(log_posteriors_of(result, task))
     frequencies = np.maximum(posteriors.mean(axis=0), 1 / len(posteriors))
     return 1 / (len(frequencies) * frequencies)
 
@@ -259,7 +198,7 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
 
     Parameters
     ----------
-    class_prior : None, "source", "estimate", mapping or array-like of shape (n_classes,)
+    class_prior : None, "source", mapping or array-like of shape (n_classes,)
         As given.
 
     strategy : Strategy
@@ -271,7 +210,7 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
 
     Returns
     -------
-    prior : None, "source", "estimate" or ndarray of shape (n_classes,)
+    prior : None, "source" or ndarray of shape (n_classes,)
 
     Raises
     ------
@@ -322,13 +261,19 @@ def _as_numbers(values, what):
 
 def _in_class_order(mapping, classes, what):
     """Return the values of a mapping in the order of the classes, which it must name."""
-    labels = classes.tolist()
-    if set(mapping) != set(labels):
+    labels, given = classes.tolist(), _by_class(mapping, classes)
+    if set(given) != set(labels):
         raise ValueError(
             f"{what} names {list(mapping)!r:.200}, but the classes are {labels}. Give the "
             "probability of each of them, and of no other."
         )
-    return [mapping[label] for label in labels]
+    return [given[label] for label in labels]
+
+
+def _by_class(mapping, classes):
+    """Return the values of a mapping by classes, if all of its labels are any."""
+    keys = spelled_as(np.array(list(mapping), dtype=object), classes).tolist()
+    return dict(zip(keys, mapping.values(), strict=True))
 
 
 def check_class_weight(class_weight, classes):
@@ -356,13 +301,14 @@ def check_class_weight(class_weight, classes):
     if isinstance(class_weight, str):
         return None
     what = "The 'class_weight' parameter of DPTransferClassifier"
-    unknown = [label for label in class_weight if label not in labels]
+    given = _by_class(class_weight, classes)
+    unknown = [label for label in given if label not in labels]
     if unknown:
         raise ValueError(
             f"{what} names {unknown!r:.200}, but the classes are {labels}. Spell them alike; "
             "those that are not named count 1."
         )
-    weights = _as_numbers([class_weight.get(label, 1.0) for label in labels], what)
+    weights = _as_numbers([given.get(label, 1.0) for label in labels], what)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
             f"{what} must be positive and finite, got {weights.tolist()}. To leave a class out of "

@@ -46,6 +46,8 @@ _PRIOR_ROWS = 500.0
 # Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points with 10
 # on average, and loses .4 with 100.
 _LABEL_ROWS = 10.0
+# Rows of a class, at least, where means of them are taken; rule of thumb.
+_MIN_SIZE = 1e-3
 # Share of the class frequencies that is uniform, so that no class starves; rule of thumb.
 _UNIFORM = 0.5
 
@@ -248,8 +250,8 @@ def discriminant(moments):
     return subspace.project, model.predictive()
 
 
-def adapted_mixtures(pair, labels=None):
-    """Return the mixtures of a release, adapted to all columns of the target; labels have no part.
+def adapted_mixtures(pair):
+    """Return the mixtures of a release, adapted to all columns of the target.
 
     None where it has no such ones, or the target too few rows.
     """
@@ -260,8 +262,8 @@ def adapted_mixtures(pair, labels=None):
     return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
 
 
-def adapted_class_means(pair, labels=None):
-    """Return the class means of a release, adapted to the target, see :class:`ClassMeans`.
+def adapted_class_means(pair, posteriors=None, labels=None):
+    """Return the class means of a release, adapted to the target, see :meth:`ClassMeans.adapt`.
 
     None where every column is tied.
     """
@@ -269,7 +271,7 @@ def adapted_class_means(pair, labels=None):
     rows = carry(pair.X)
     if len(rows) < _MIN_ROWS or tied_columns(rows).all():
         return None
-    means = ClassMeans.adapt(rows, pair.moments, labels)
+    means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
     scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
     return on_all_columns(pair.task, scorer)
 
@@ -297,12 +299,16 @@ class ClassMeans:
     frequencies: np.ndarray
 
     @classmethod
-    def adapt(cls, X, moments, labels=None):
+    def adapt(cls, X, moments, posteriors=None, labels=None):
         """Return the class means of a release, adapted to rows of which hardly any has a label.
 
         They start from where the source saw them, relative to the mean of all its rows and as
-        far as noise allows to say, in leading directions of the target, and from a covariance
-        that is the same in all of them: what matters first is which mean is nearest.
+        far as noise allows to say, or at the means of the target's rows by what the source says of
+        them; in leading directions of the target, and from a covariance that is the same in all of
+        them: what matters first is which mean is nearest. Few noisy means can be worse a start
+        than a regression: on human activity at ε = 1 it becomes 92-96 % right by the second start
+        and 60-90 % by the first, while linear scores become 91-95 % by the first and 70-83 % by
+        the second. The likelier of the two is the better one in nearly all cases.
         Expectation maximisation then moves them, with one covariance of all classes,
         responsibilities tempered by 1/2, every mean held where it was by as many rows as would
         make it as certain, 500 at most, and class frequencies that are half uniform.
@@ -310,7 +316,7 @@ class ClassMeans:
         Columns of few values have no part in it. Where classes are well separated, rows of other
         people or devices are found again; where they overlap, means move to clusters that have
         nothing to do with them, which
-        :func:`agrees_with_source` tells.
+        :func:`errs_as_claimed` tells.
 
         Parameters
         ----------
@@ -320,13 +326,20 @@ class ClassMeans:
         moments : Moments
             Of the classes wanted.
 
+        posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
+            Of these rows, by the source: its means of them are the start. None: its own means.
+
         labels : ndarray of shape (n_samples,) or None, default=None
             Class indices, −1 where unlabelled. A labelled row stands for ten of its class.
         """
         subspace = _leading_directions(X)
         Z = subspace.project(X)
-        seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
-        start, uncertainty = seen.means, seen.uncertainty
+        if posteriors is None:
+            seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
+            start, uncertainty = seen.means, seen.uncertainty
+        else:
+            sizes = posteriors.sum(axis=0)[:, np.newaxis]
+            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _MIN_SIZE), 0.0
         K, (n, d) = len(start), Z.shape
         counts, certain = np.ones((n, 1)), np.zeros((0, K))
         known = np.zeros(n, dtype=bool) if labels is None else labels >= 0

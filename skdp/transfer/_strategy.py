@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
 from skdp.transfer._evidence import has_indicators
+from skdp.transfer._label_correction import sampling_of
 
 if TYPE_CHECKING:  # which imports results from here
     from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule
@@ -45,6 +46,9 @@ class Task:
 
     random_state : RandomState
         For whatever is random.
+
+    label_sampling : {"auto", "random", "stratified"}, default="auto"
+        How the labelled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
     """
 
     X: np.ndarray
@@ -54,15 +58,17 @@ class Task:
     n_shared: int | None
     n_jobs: int | None
     random_state: np.random.RandomState
+    label_sampling: str = "auto"
 
     @property
     def unlabelled(self):
         """Which rows have no label."""
         return self.labels < 0
 
-    def unlabelled_or_all(self, values):
-        """Return the values of unlabelled rows; of all, where all are labelled."""
-        return values[self.unlabelled] if self.unlabelled.any() else values
+    @property
+    def sampling(self):
+        """How the labelled rows were chosen, as far as that is known: random or stratified."""
+        return sampling_of(self.labels, self.label_sampling)
 
     @cached_property
     def subspace(self):
@@ -158,6 +164,9 @@ class TransferModel:
     min_source_weight : float
         Below it the labels speak against the source.
 
+    is_contradicted : bool, default=False
+        Whether labels say the contrary of the source.
+
     target_classifier : WideCDMMAClassifier or None
 
     contributions : list of Contribution
@@ -169,6 +178,7 @@ class TransferModel:
 
     source_weight: float
     min_source_weight: float
+    is_contradicted = False
     target_classifier: Any
     contributions: list
     offsets: np.ndarray | None = None

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from skdp.tabular import Vocabulary, canonical, spelled_as
 from skdp.transfer._strategy import is_calibrated
 from skdp.utils._labels import natural_labels, unlabelled_rows
 from skdp.utils._warnings import warn
@@ -13,10 +14,11 @@ _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 # What numbers instead of classes may mean; for an error.
 _RECODED = (
-    "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, BaggingClassifier and "
-    "CalibratedClassifierCV(ensemble=False) number the labels 0, 1, ..., and count marks of "
-    "unlabelled rows as labels. DPTransferClassifier takes many classes itself; fit it first, and "
-    "give FrozenEstimator(fitted) and labelled rows to those that can do with a fitted one."
+    "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, StackingClassifier, "
+    "BaggingClassifier, CalibratedClassifierCV(ensemble=False) and cross_val_predict of "
+    "probabilities number the labels 0, 1, ..., and count marks of unlabelled rows as labels. "
+    "DPTransferClassifier takes many classes itself; fit it first, and give "
+    "FrozenEstimator(fitted) and labelled rows to those that can do with a fitted one."
 )
 
 
@@ -25,6 +27,8 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
 
     What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
     The classes are sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
+    Labels that equal a class of the first release in canonical form are that class, and spelled
+    as it is: programs that read tables make 1, 1.0 or "1" of one cell.
 
     Parameters
     ----------
@@ -52,14 +56,16 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     """
     y = np.full(n_samples, None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
-    known = [label for release in releases for label in release.classes.tolist()]
+    known = [canonical(label) for release in releases for label in release.classes.tolist()]
     unlabelled = unlabelled_rows(y, unlabeled, known if releases else None)
     given = natural_labels(y[~unlabelled])
+    if releases:
+        given = spelled_as(given, releases[0].classes)
     _refuse_misread(given, unlabelled, releases)
     named, codes = np.unique(given, return_inverse=True)
     classes = named
     if releases and _unlabelled_classes_stay(releases, len(named), strategy):
-        classes = np.sort(releases[0].classes)
+        classes = releases[0].classes
         codes = np.array(match_classes(named, classes), dtype=int)[codes]
     elif len(named) < 2:
         raise ValueError(
@@ -95,7 +101,7 @@ def _unlabelled_classes_stay(releases, n_named, strategy):
         When releases differ in their classes, of which none is named.
     """
     lists = [release.classes.tolist() for release in releases]
-    same = all(set(classes) == set(lists[0]) for classes in lists)
+    same = len({frozenset(map(canonical, classes)) for classes in lists}) == 1
     if not n_named and not same:
         raise ValueError(
             f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
@@ -117,7 +123,8 @@ def _warn_of_marks_as_text(labels):
 def _refuse_binary_codes(labels, source_classes):
     """Raise ValueError where a meta-estimator made two classes, 0 and 1, of those of a source."""
     known = source_classes.tolist()
-    if len(known) > 2 and {0, 1} <= set(known) and set(labels.tolist()) == {0, 1}:
+    named, forms = (set(map(canonical, each.tolist())) for each in (labels, source_classes))
+    if len(known) > 2 and {0, 1} <= forms and named == {0, 1}:
         raise ValueError(
             f"All rows in y are labelled 0 or 1, while the source has the classes {known}: these "
             f"may be no classes, but what a meta-estimator made of them. {_RECODED} If the target "
@@ -126,7 +133,7 @@ def _refuse_binary_codes(labels, source_classes):
 
 
 def match_classes(classes, source_classes):
-    """Return the index of each class among those of the source.
+    """Return the index of each class among those of the source, by their canonical forms.
 
     Raises
     ------
@@ -134,18 +141,19 @@ def match_classes(classes, source_classes):
         When the source lacks one. Classes that only the source has are no error.
     """
     known, labels = source_classes.tolist(), classes.tolist()
-    unknown = [label for label in labels if label not in known]
+    indices = Vocabulary(known).codes(classes).tolist()
+    unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
     if unknown:
         remedy = (
             "Mark unlabelled rows by -1 or None (or say which value marks them with the "
             "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
             "classes that it does not have."
         )
-        if len(labels) > 1 and labels == list(range(len(labels))):
+        if len(labels) > 1 and set(labels) <= set(range(len(known) + 1)):
             remedy += f" {_RECODED}"
         if set(unknown) & _MARKS_AS_TEXT:
             remedy = _AS_OBJECTS
         raise ValueError(
             f"The labels {unknown} in y are not among the classes of the source: {known}. {remedy}"
         )
-    return [known.index(label) for label in labels]
+    return indices

@@ -89,7 +89,8 @@ def scorable_labels(y, where, marker, classes):
     if unlabelled.any():
         raise ValueError(
             f"The 'y' parameter of {where} marks {unlabelled.sum()} of {len(y)} rows as "
-            "unlabelled. Score labelled rows only; in cross-validation, use cv=LabeledSplit()."
+            "unlabelled. Score labelled rows only; in cross-validation, use cv=LabeledSplit(), "
+            "and scoring=LabeledScorer() for scores of training rows."
         )
     return natural_labels(y)
 

@@ -39,6 +39,7 @@ def without_noise(text):
     """Return text without the numbers that noise is in, and with single spaces."""
     text = re.sub(r"(died|home) \d+", r"\1 #", text)
     text = re.sub(r"(these \(0.5: a guess\):|bring epsilon to) [\d.]+", r"\1 #", text)
+    text = re.sub(r"80 %: [\d.]+ to [\d.]+", "80 %: # to #", text)
     return [" ".join(line.split()) for line in text.splitlines()]
 
 

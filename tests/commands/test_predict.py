@@ -181,3 +181,41 @@ def test_classes_of_a_stranger_become_no_formulas(folder, run, release_command):
     assert set(written["class"]) <= {f"'{name}" for name in names.values()}
     assert not any(cell.startswith(("=", "@")) for cell in Path("p.csv").read_text().split("\n"))
     assert list(written)[1:] == [f"probability_{name}" for name in sorted(names.values())]
+
+
+def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, run):
+    frame = pd.read_csv("target.csv")
+    y = frame["outcome"].astype(object).where(frame["outcome"].notna(), None)
+    given = ("--frequency", "died=0.1", "--frequency", "home=0.9")
+    for options, settings in (
+        (("--label-sampling", "stratified"), {"label_sampling": "stratified"}),
+        (("--label-sampling", "random"), {"label_sampling": "random"}),
+        (given, {"class_prior": {"died": 0.1, "home": 0.9}}),
+    ):
+        code, _, _ = run(
+            "predict", "hospital.skdp", "target.csv", "--label", "outcome", *options, "-o",
+            "p.csv", "--force",
+        )  # fmt: skip
+        assert code == 0
+        model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0, **settings)
+        expected = model.fit(frame[COLUMNS], y).predict_proba(frame[COLUMNS])
+        written = pd.read_csv("p.csv").iloc[:, 1:]
+        np.testing.assert_allclose(written, expected, rtol=1e-10)
+    np.testing.assert_allclose(written.mean(), [0.1, 0.9], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--frequency", "died"], "--frequency 'died' is no class and its share"),
+        (["--frequency", "died=few"], "Write CLASS=SHARE, as died=0.1"),
+        (["--frequency", "died=0.1"], "names ['died'], but the classes are"),
+        (["--frequency", "dead=0.1", "--frequency", "home=0.9"], "names ['dead', 'home'], but"),
+        (["--frequency", "died=0.1", "--frequency", "home=0.8"], "add up to 1"),
+    ],
+)
+def test_frequencies_that_are_none_are_refused(hospital, run, options, message):
+    code, _, err = run("predict", "hospital.skdp", "target.csv", *options, "-o", "p.csv")
+    assert code == 1
+    assert message in err
+    assert not Path("p.csv").exists()

@@ -70,7 +70,8 @@ def test_what_is_left_out_is_not_told(folder, run, release_command):
     edit_lines("rows.csv", lambda i, row: row if i == 0 else ["x"] * len(row))
     code, _, other = run(*release_command, "--force")
     assert code == 0
-    assert other == err
+    # But for what noisy numbers alone say.
+    assert [line for line in other.splitlines() if "few rows" not in line] == err.splitlines()
 
 
 def test_groups_protect_persons(folder, run, release_command, shows_nothing_private):
@@ -368,6 +369,6 @@ def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_priv
 def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command, classes, warns):
     schema = json.loads(Path("schema.json").read_text())
     Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
-    code, out, _ = run(*release_command)
+    code, _, err = run(*release_command)
     assert code == 0
-    assert ("Warning: this release does not tell the classes apart" in out) == warns
+    assert ("labels are not spelled like the classes" in err) == warns

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp.datasets import _tables, load_adult, load_table
+from skdp.datasets import _tables, load_adult, load_heart_disease, load_table
+from skdp.tabular import NumericColumn, Schema
 
 SCENARIO = {"label": "y", "columns": {"x": {}}, "labels_per_class": 2, "target_rows": 10}
 
@@ -84,6 +86,17 @@ def test_real_tables(name):
     assert table.schema["classes"] == np.unique(table.target).tolist()
 
 
+def assert_within(schema, frame):
+    """Every value lies within what the schema calls public."""
+    assert set(schema["columns"]) == set(frame)
+    for name, column in schema["columns"].items():
+        values = frame[name].dropna()
+        if column["type"] == "numeric":
+            assert values.between(column["low"], column["high"]).all()
+        else:
+            assert set(values) <= set(column["categories"])
+
+
 def test_adult_needs_no_files(monkeypatch):
     monkeypatch.delenv("SKDP_DATA", raising=False)
     adult, again, other = (load_adult(random_state=seed) for seed in (0, 0, 1))
@@ -97,13 +110,7 @@ def test_adult_needs_no_files(monkeypatch):
     assert missing[missing > 0].to_dict() == {
         "workclass": 1836, "occupation": 1843, "native-country": 583,
     }  # fmt: skip
-    # Every value lies within what the schema calls public.
-    for name, column in adult.schema["columns"].items():
-        values = adult.data[name].dropna()
-        if column["type"] == "numeric":
-            assert values.between(column["low"], column["high"]).all()
-        else:
-            assert set(values) <= set(column["categories"])
+    assert_within(adult.schema, adult.data)
 
 
 def test_adult_is_the_table_of_the_files():
@@ -121,9 +128,63 @@ def test_adult_is_the_table_of_the_files():
             assert adult[name] == value
 
 
+# Of each file: the hospital, its patients, and how many of them are ill.
+HOSPITALS = {
+    "cleveland": ("Cleveland", 303, 139),
+    "hungarian": ("Budapest", 294, 106),
+    "switzerland": ("Zurich-Basel", 123, 115),
+    "va": ("Long Beach", 200, 149),
+}
+
+
+def test_heart_disease_needs_no_files(monkeypatch):
+    monkeypatch.delenv("SKDP_DATA", raising=False)
+    heart = load_heart_disease()
+    assert heart.data.shape == (920, 13)
+    assert_array_equal(np.unique(heart.target), [0, 1])
+    assert heart.schema["classes"] == [0, 1]
+    assert heart.hospital_names == [name for name, _, _ in HOSPITALS.values()]
+    for name, size, n_ill in HOSPITALS.values():
+        ill = heart.target[heart.hospital == name]
+        assert (len(ill), ill.sum()) == (size, n_ill)
+    assert_within(heart.schema, heart.data)
+    assert heart.data["chol"].min() > 0  # 0 stands for what was not measured
+    assert heart.data["trestbps"].min() > 0
+    assert heart.data.loc[heart.hospital == "Zurich-Basel", "chol"].isna().all()
+    schema = Schema.from_mapping(heart.schema)
+    assert [column.name for column in schema.columns if not column.missing] == ["age"]
+    assert heart.data["age"].notna().all()
+    assert schema.columns[4] == NumericColumn("chol", 80, 640, log=True, missing=True)
+    assert load_heart_disease.__doc__ == heart.DESCR
+
+
+def test_heart_disease_is_the_table_of_the_files():
+    folder = Path(os.environ.get("SKDP_DATA", "")) / "heart"
+    if not folder.is_dir():
+        pytest.skip("SKDP_DATA names no folder with heart")
+    heart = load_heart_disease()
+    for file, (name, _, _) in HOSPITALS.items():
+        rows = heart.hospital == name
+        expected = pd.read_csv(folder / f"{file}.csv")
+        assert_array_equal(heart.target[rows], expected.pop("num") > 0)
+        expected[["chol", "trestbps"]] = expected[["chol", "trestbps"]].replace(0, np.nan)
+        frame = heart.data[rows].reset_index(drop=True)
+        pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+
+
 def test_embedded_data_are_small_and_attributed():
     folder = Path(_tables.__file__).parent / "data"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 300_000
-    for text in (load_adult.__doc__, (folder / "README.md").read_text()):
+    notice = (folder / "README.md").read_text()
+    for text in (load_adult.__doc__, notice):
         assert "CC BY 4.0" in text
         assert "Becker" in text
+    for text in (load_heart_disease.__doc__, notice):
+        assert "CC BY 4.0" in text
+        for investigator in (
+            "Andras Janosi",
+            "Steinbrunn",
+            "Matthias Pfisterer",
+            "Robert Detrano",
+        ):
+            assert investigator in text

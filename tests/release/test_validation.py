@@ -80,6 +80,7 @@ FRAME = [
     ("classes' of a release must be finite", field(classes=np.array([0.0, 1.0, np.nan]))),
     ("two or more different ones", field(classes=np.array([0]))),
     ("two or more different ones", field(classes=np.array([0, 1, 1]))),
+    ("classes' of a release must be sorted", field(classes=np.array([0, 2, 1]))),
     ("n_features", field(n_features=6.0)),
     ("n_features", field(n_features="6")),
     ("n_features", field(n_features=True)),

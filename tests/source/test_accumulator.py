@@ -209,7 +209,7 @@ def test_ten_persons_tell_nothing_apart_and_the_summary_says_so(rng):
     source = DPStatisticsSource(1.0, classes=[0, 1], privacy_unit="group", random_state=0)
     few = source.fit(X, y, groups=np.arange(500) % 10).release_.summary()
     few = " ".join(few.split())
-    assert "expected AUC on rows like these (0.5: a guess): 0.5, as for guesses: noise" in few
+    assert "expected AUC on rows like these (0.5: a guess): 0.5" in few
     many = source.fit(X, y, groups=np.arange(500)).release_.summary()
     assert "expected AUC on rows like these (0.5: a guess): 0.9" in many
     assert "per group" in many
@@ -219,11 +219,14 @@ def test_a_summary_of_many_classes_says_which_are_told_apart_worst(digits):
     X, y = digits
     source = DPStatisticsSource(np.inf, classes=range(10), bounds=(0, X.max()), model="linear")
     text = " ".join(source.fit(X, y).release_.summary().split())
-    assert "1.00 for the median pair of classes, 1.00 for" in text
+    assert re.search(r"1\.00 for the median pair of classes, 1\.00 \(80 %: (0\.99|1\.00)", text)
     three = DPStatisticsSource(4.0, classes=["a", "b", "never"], random_state=0)
     ab = np.where(np.arange(3000) % 2, "a", "b")
     text = three.fit(rng_rows(ab), ab).release_.summary()
-    assert re.search(r"0\.9\d for a and b; 0\.5\d for a and never", text)
+    text = " ".join(text.split())
+    assert re.search(
+        r"0\.9\d \(80 %: 0\.9\d to .*\) for a and b; 0\.5\d \(.*\) for a and never", text
+    )
 
 
 def rng_rows(labels):
@@ -317,7 +320,6 @@ def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
     [
         {"classes": ["a", "b", "x"]},
         {"classes": ["a", "b"]},
-        {"classes": ["b", "a", "c"]},
         {"bounds": (0, 2)},
         {"bounds": (-1e-9, 1)},
         {"radius": 1.0},

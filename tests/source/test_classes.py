@@ -11,9 +11,9 @@ from skdp.tabular import as_schema
 @pytest.mark.parametrize(
     "given", [["well", "ill"], range(3), np.array([2, 7]), [True, False], (0.5, 1), [1, 2.5]]
 )
-def test_a_list_is_taken_as_it_is(given):
+def test_a_list_is_taken_and_sorted(given):
     classes = class_list(given, None, None)
-    assert classes.tolist() == list(given)
+    assert classes.tolist() == sorted(given)
 
 
 @pytest.mark.parametrize(

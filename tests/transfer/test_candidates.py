@@ -16,7 +16,7 @@ pytestmark = [
 ]
 
 
-ALONE = {"target alone", "target alone, weak prior"}
+ALONE = {"target alone"}
 
 
 def people(rng, n, distance, shift=0.0, n_columns=30):

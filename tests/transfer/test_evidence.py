@@ -11,7 +11,9 @@ from skdp.transfer._evidence import (
     agrees_with_source,
     candidate_weights,
     certainty,
+    contradicts,
     entropy,
+    errs_as_claimed,
     held_out_probabilities,
     log_evidence,
     mean_margin,
@@ -51,6 +53,21 @@ def test_classes_that_overlap_or_have_collapsed_do_not(calibrated):
     assert not agrees_with_source(reference, reference)
     assert not agrees_with_source(np.tile([1.0, 0, 0, 0], (4000, 1)), reference)
     assert not agrees_with_source(truth, np.full((4000, 4), 0.25))
+
+
+def test_a_source_that_errs_more_often_than_it_claims_does_not_confirm(rng, calibrated):
+    reference, truth = calibrated
+    assert errs_as_claimed(truth, reference)
+    # The source claims to be wrong of a quarter of the rows.
+    wrong = 1 - reference.max(axis=1).mean()
+    others, n = truth.copy(), int(4000 * wrong)
+    agreed = np.flatnonzero(truth.argmax(axis=1) == reference.argmax(axis=1))
+    for share, confirmed in ((0.1, True), (0.5, False)):
+        moved = agreed[: int(share * n)]
+        others[moved] = np.roll(truth[moved], 1, axis=1)
+        assert errs_as_claimed(others, reference) == confirmed
+    sure = softmax(5 * np.log(reference), axis=1)  # the same guesses, with too large a claim
+    assert not errs_as_claimed(truth, sure)
 
 
 def test_entropies_are_those_of_distributions():
@@ -173,3 +190,15 @@ def test_a_single_confident_error_does_not_make_all_unsure(rng, monkeypatch):
     assert weights[0] < 0.1 * weights[1]
     monkeypatch.setattr(_evidence, "_OUTLIERS", 1e-300)
     assert scorer_weights(scores, labels).sum() < 0.25 * weights.sum()
+
+
+def test_labels_contradict_scores_where_these_point_the_other_way(rng):
+    labels, noise = rng.randint(0, 3, 200), rng.randn(200, 3)
+    scores = np.eye(3)[labels] + 2 * noise
+    assert not contradicts(labels, scores)
+    assert contradicts(labels, -scores)
+    assert not contradicts(labels[:1], -scores[:1])
+    # Unrelated scores are contradicted by chance alone, whatever the frequencies they expect.
+    scores = np.add(noise, [3, 0, 0])
+    many = [contradicts(rng.permutation(labels), scores) for _ in range(5000)]
+    assert 0.003 < np.mean(many) < 0.01

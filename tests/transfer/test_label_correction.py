@@ -1,26 +1,36 @@
 """The correction by few labels: against another optimiser, and in its limits."""
 
+import warnings
+
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, log_softmax, softmax
+from scipy.stats import chi2
+from sklearn.linear_model import LogisticRegression
 
 from skdp.transfer._label_correction import (
     MAX_VARIANCE,
+    AveragedCorrection,
+    LabelledRows,
     OffsetLogisticRegression,
     coefficient_variance,
+    sampling_of,
+    warn_of_frequencies,
 )
 
 
-def test_it_is_the_most_likely_correction(rng):
+@pytest.mark.parametrize("deviations", [(0.2, 0.1), (1.0, 0.3)])
+def test_it_is_the_most_likely_correction(rng, deviations):
     s, Z, labels = rng.randn(30, 3), rng.randn(30, 50), rng.randint(0, 3, 30)
     offsets, v = np.array([0.5, -0.5, 0.0]), 0.05
-    found = OffsetLogisticRegression(v).fit(s, Z, labels, offsets)
+    found = OffsetLogisticRegression(v, *deviations).fit(s, Z, labels, offsets)
 
     def loss(x):
         a, b, u = x[0], x[1:4], x[4:].reshape(50, 3)
         logs = log_softmax(a * s + offsets + b + Z @ u, axis=1)[np.arange(30), labels]
-        prior = (a - 1) ** 2 / 0.01 + b @ b / 0.04 + (u**2).sum() / v
+        prior = (a - 1) ** 2 / deviations[1] ** 2 + b @ b / deviations[0] ** 2 + (u**2).sum() / v
         return prior / 2 - logs.sum()
 
     x = minimize(loss, np.r_[1.0, np.zeros(153)], method="L-BFGS-B").x
@@ -28,6 +38,36 @@ def test_it_is_the_most_likely_correction(rng):
     assert_allclose(own, x, atol=2e-3)
     applied = found.apply(s, Z)
     assert_allclose(np.exp(applied).sum(axis=1), 1)
+
+
+def test_scores_are_scaled_alone_where_nothing_else_may_vary(rng):
+    s, Z = 3 * log_softmax(rng.randn(200, 4), axis=1), rng.randn(200, 5)
+    labels, offsets = np.array([rng.choice(4, p=p) for p in softmax(s / 3, axis=1)]), np.zeros(4)
+    found = OffsetLogisticRegression(0.0, 0.0, 1.0).fit(s, Z, labels, offsets)
+
+    def slope(a):
+        excess = softmax(a * s, axis=1) - np.eye(4)[labels]
+        return (excess * s).sum() + a - 1
+
+    assert_allclose(found.slope, brentq(slope, 0, 2), rtol=1e-3)
+    assert_allclose(found.apply(s, Z), log_softmax(found.slope * s, axis=1))
+
+
+def test_few_labels_of_many_classes_scale_scores_and_keep_their_order(rng):
+    # The source is right as often as it says, and columns tell nothing more.
+    kept = []
+    for _ in range(5):
+        s = log_softmax(3 * rng.randn(2000, 5), axis=1)
+        drawn = np.array([rng.choice(5, p=p) for p in np.exp(s)])
+        known = np.concatenate([np.flatnonzero(drawn == c)[:10] for c in range(5)])
+        Z, rows = rng.randn(2000, 100), np.zeros(2000, dtype=bool)
+        rows[known] = True
+        known = np.flatnonzero(rows)
+        labelled_rows = LabelledRows(rows, drawn[known], np.arange(50) % 5, Z[known])
+        averaged = AveragedCorrection.of_source(s, 100, "stratified")
+        fitted, _ = averaged.cross_fit(s[known], labelled_rows, np.zeros(5))
+        kept.append(np.mean(fitted.apply(s, Z).argmax(axis=1) == s.argmax(axis=1)))
+    assert np.mean(kept) > 0.99
 
 
 def test_labels_drawn_equally_do_not_move_rare_classes(rng):
@@ -55,3 +95,103 @@ def test_columns_never_have_more_than_a_quarter_of_what_scores_have(rng):
 def test_nothing_is_corrected_by_none(rng):
     s, Z = log_softmax(rng.randn(5, 4), axis=1), rng.randn(5, 6)
     assert_allclose(OffsetLogisticRegression(0.1).apply(s, Z), s)
+
+
+def labelled(rng, n, n_columns=3, intercept=0.0):
+    """Labels of two classes whose log-odds are s + intercept, and s as log-posteriors."""
+    log_odds = 2 * rng.randn(n)
+    s = log_softmax(np.column_stack([np.zeros(n), log_odds]), axis=1)
+    labels = (rng.rand(n) < expit(log_odds + intercept)).astype(int)
+    rows = LabelledRows(np.ones(n, dtype=bool), labels, np.arange(n) % 5, rng.randn(n, n_columns))
+    return s, rows
+
+
+def test_rotated_columns_do_as_well(rng):
+    s, rows = labelled(rng, 40, n_columns=60)
+    correction = OffsetLogisticRegression(0.1)
+    fitted, held_out = correction.cross_fit(s, rows, np.zeros(2))
+    plain = correction.fit(s, rows.Z, rows.labels, np.zeros(2))
+    assert_allclose(fitted.coefficients, plain.coefficients, atol=1e-3)
+    train = rows.folds != 0
+    fewer = correction.fit(s[train], rows.Z[train], rows.labels[train], np.zeros(2))
+    assert_allclose(held_out[~train], fewer.apply(s[~train], rows.Z[~train]), atol=1e-3)
+
+
+@pytest.mark.parametrize("sampling", ["random", "stratified"])
+def test_the_average_is_that_of_posteriors_by_evidence(rng, sampling):
+    s, rows = labelled(rng, 60, intercept=-1.0)
+    averaged = AveragedCorrection.of_source(s, 3, sampling)
+    assert_allclose(averaged.apply(s, rows.Z), s)  # before labels, nothing is corrected
+    fitted, held_out = averaged.cross_fit(s, rows, np.zeros(2))
+    fits = [each.cross_fit(s, rows, np.zeros(2)) for each in averaged.corrections]
+    at = np.arange(60), rows.labels
+    evidence = [np.log(0.9 * np.exp(logs[at]) + 0.05).sum() for _, logs in fits]
+    weights = np.exp(np.add(evidence, averaged.log_odds))
+    weights = np.where(weights < 0.05 * weights.sum(), 0, weights)
+    weights /= weights.sum()
+    assert_allclose(fitted.weights, weights, atol=1e-6)
+    expected = sum(w * np.exp(logs) for w, (_, logs) in zip(weights, fits, strict=True))
+    assert_allclose(np.exp(held_out), expected, atol=1e-6)
+    applied = sum(
+        w * np.exp(each.apply(s, rows.Z)) for w, (each, _) in zip(weights, fits, strict=True)
+    )
+    assert_allclose(np.exp(fitted.apply(s, rows.Z)), applied, atol=1e-6)
+
+
+def test_a_random_sample_shows_other_frequencies_and_few_labels_of_the_same_do_not(rng):
+    for n, intercept in ((200, -2.0), (200, 0.0), (12, 0.0)):
+        s, rows = labelled(rng, n, intercept=intercept)
+        fitted, _ = AveragedCorrection.of_source(s, 3, "random").cross_fit(s, rows, np.zeros(2))
+        first = np.array([[np.log(0.5), np.log(0.5)]])
+        log_odds = np.diff(fitted.apply(first, np.zeros((1, 3))))[0, 0]
+        assert abs(log_odds - intercept) < 0.5
+        kept, _ = AveragedCorrection.of_source(s, 3, "stratified").cross_fit(s, rows, np.zeros(2))
+        assert abs(np.diff(kept.apply(first, np.zeros((1, 3))))[0, 0]) < abs(log_odds) + 0.1
+
+
+def test_labels_alone_become_a_logistic_regression(rng):
+    _, rows = labelled(rng, 3000)
+    labels = (rng.rand(3000) < expit(rows.Z @ [1.0, -2.0, 0.5] + 1)).astype(int)
+    rows = LabelledRows(rows.known, labels, rows.folds, rows.Z)
+    constant = np.tile(np.log([0.5, 0.5]), (3000, 1))
+    alone = AveragedCorrection.of_labels_alone("random")
+    fitted, _ = alone.cross_fit(constant, rows, np.zeros(2))
+    model = LogisticRegression(C=np.inf).fit(rows.Z, labels)
+    found = np.diff(fitted.apply(constant, rows.Z))[:, 0]
+    assert_allclose(found, model.decision_function(rows.Z), atol=0.1)
+
+
+def test_auto_takes_equal_counts_beside_unlabelled_rows_for_stratified():
+    given = np.array([0, 0, 1, 1, -1])
+    assert sampling_of(given, "auto") == "stratified"
+    assert sampling_of(given, "random") == "random"
+    assert sampling_of(given[:4], "auto") == "random"  # no row without a label remains
+    assert sampling_of(given[1:], "auto") == "random"
+    assert sampling_of(given[:4], "stratified") == "stratified"
+    assert sampling_of(np.array([2, 1, -1]), "auto") == "stratified"  # class 0 has no label
+    assert sampling_of(np.array([1, 1, -1]), "auto") == "stratified"
+    assert sampling_of(np.array([-1, -1]), "auto") == "stratified"
+
+
+def test_frequencies_that_chance_does_not_explain_are_named():
+    labels = np.repeat([0, 1], [30, 10])
+    with pytest.warns(UserWarning, match=r"\[0.75, 0.25\].*expects \[0.3, 0.7\].*'stratified'"):
+        warn_of_frequencies(labels, np.array([0.3, 0.7]), "random")
+    with pytest.warns(UserWarning, match="label_sampling='random'"):
+        warn_of_frequencies(labels, np.array([0.3, 0.7]), "stratified")
+    # The test is significant at .001: just so, and just not.
+    level = chi2.isf(0.001, 1)
+    near, far = (
+        brentq(lambda p, by=by: ratio(labels, p) - level + by, 0.3, 0.74) for by in (0.1, -0.1)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_frequencies(labels, np.array([near, 1 - near]), "random")
+    with pytest.warns(UserWarning, match="name the classes"):
+        warn_of_frequencies(labels, np.array([far, 1 - far]), "random")
+
+
+def ratio(labels, p):
+    """Twice the log-likelihood ratio of labels against a frequency p of class 0."""
+    n = np.bincount(labels)
+    return 2 * (n * np.log(n / n.sum() / [p, 1 - p])).sum()

@@ -10,7 +10,15 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from skdp import DPSource, DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    DPTransferClassifier,
+    LabeledScorer,
+    LabeledSplit,
+    SelfTrainingSchedule,
+)
+from skdp.datasets import load_heart_disease
 from skdp.transfer._noise_aware import NoiseAware
 from skdp.transfer._target_classes import encode_labels
 
@@ -237,3 +245,81 @@ def test_marks_that_became_text_are_warned_about(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DPTransferClassifier(random_state=0).fit(X, ["-1", "0", "1"] * 2)
+
+
+# Spellings
+
+HEART = load_heart_disease()
+PATIENTS = np.flatnonzero(HEART.hospital == "Budapest")[::3]  # 98 of them
+SPELLINGS = {
+    "numbers": [0, 1],
+    "fractions": [0.0, 1.0],
+    "text": ["0", "1"],
+    "digits": ["00", "1.0"],
+    "truth": [False, True],
+    "words": ["FALSE", "True"],
+}
+
+
+def spelled(name, y):
+    return np.array(SPELLINGS[name], dtype=object)[y]
+
+
+def hospital(classes):
+    schema = HEART.schema | {"classes": classes}
+    own = HEART.hospital == "Cleveland"
+    source = DPStatisticsSource(np.inf, encoder=schema)
+    return source.fit(HEART.data[own], np.array(classes)[HEART.target[own]]).release_
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:The columns")
+@pytest.mark.parametrize("classes", ["numbers", "text", "truth"])
+def test_labels_are_compared_in_canonical_form(classes):
+    release = hospital(SPELLINGS[classes])
+    X, y = HEART.data.iloc[PATIENTS], HEART.target[PATIENTS]
+    hidden = np.random.RandomState(0).permutation(len(y))[30:]
+    expected = None
+    for name in SPELLINGS:
+        for mark in (None, np.nan, -1):
+            known = spelled(name, y)
+            known[hidden] = mark
+            model = DPTransferClassifier(release, random_state=0).fit(X, known)
+            assert_array_equal(model.classes_, release.classes)
+            assert model.transduction_.dtype == release.classes.dtype
+            p = model.predict_proba(X)
+            expected = p if expected is None else expected
+            assert_array_equal(p, expected)
+        truth = spelled(name, y)
+        accuracy = np.mean(model.predict(X) == release.classes[y])
+        assert model.score(X, truth) == pytest.approx(accuracy)
+        assert LabeledScorer()(model, X, known) == pytest.approx(
+            np.mean(np.delete(model.predict(X) == release.classes[y], hidden))
+        )
+        assert release.score(X, truth) == np.mean(release.predict(X) == release.classes[y])
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:The columns")
+def test_sources_may_spell_classes_in_different_ways():
+    X, y = HEART.data.iloc[PATIENTS], HEART.target[PATIENTS]
+    numbers, text = hospital([0, 1]), hospital(["0", "1"])
+    for given in (None, np.append(y[:-1].astype(object), None)):
+        found = DPTransferClassifier([text, numbers], random_state=0).fit(X, given)
+        same = DPTransferClassifier([numbers, numbers], random_state=0).fit(X, given)
+        assert_array_equal(found.classes_, ["0", "1"])
+        assert_array_equal(found.predict_proba(X), same.predict_proba(X))
+
+
+def test_minus_one_is_a_class_where_the_source_spells_it_as_text(rng, open_source):
+    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
+    source = open_source(X, y.astype(str))
+    model = DPTransferClassifier(source, random_state=0).fit(X, y)
+    assert_array_equal(model.classes_, ["-1", "1"])
+    assert_array_equal(model.transduction_, y.astype(str))
+    assert model.score(X, y) == np.mean(model.predict(X) == y.astype(str))
+
+
+def test_other_text_is_compared_as_it_is():
+    release = hospital(["ill", "well"])
+    X = HEART.data.iloc[PATIENTS]
+    with pytest.raises(ValueError, match=r"labels \['Ill'\] in y are not among the classes"):
+        DPTransferClassifier(release).fit(X, np.where(HEART.target[PATIENTS], "well", "Ill"))

@@ -7,24 +7,39 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    HalvingGridSearchCV,
     TunedThresholdClassifierCV,
+    cross_val_predict,
     cross_val_score,
     cross_validate,
     learning_curve,
+    validation_curve,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
-from skdp import DPStatisticsSource, DPTransferClassifier, LabeledSplit, TabularEncoder
+from skdp import (
+    DPStatisticsSource,
+    DPTransferClassifier,
+    LabeledScorer,
+    LabeledSplit,
+    TabularEncoder,
+)
+from skdp.datasets import load_heart_disease
 
-pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::skdp.PrivacyLeakWarning", "ignore:The columns .* lie where the source"
+)
+HEART = load_heart_disease()
 SCHEMA = {
     "age": {"type": "numeric", "low": 0, "high": 100},
     "ward": {"type": "category", "categories": ["A", "B", "C"]},
@@ -53,12 +68,20 @@ def release_of(classes, encoder=None, epsilon=4.0):
 
 @pytest.fixture(scope="module")
 def releases():
-    """Releases of encoded rows, and of the table itself."""
+    """Releases of encoded rows, and of the table itself; of a hospital's patients."""
     found = {name: release_of(classes) for name, classes in CLASSES.items()}
+    own = HEART.hospital == "Cleveland"
+    state = np.random.RandomState(0)
+    source = DPStatisticsSource(4.0, encoder=HEART.schema, random_state=state)
+    found["heart"] = source.fit(HEART.data[own], HEART.target[own]).release_
     return found | {"table": release_of(CLASSES["text"], SCHEMA)}
 
 
 def target(name, n=100, seed=7):
+    if name == "heart":  # another hospital
+        there = np.flatnonzero(HEART.hospital == "Budapest")
+        there = np.random.RandomState(seed).permutation(there)[:n]
+        return HEART.data.iloc[there].reset_index(drop=True), HEART.target[there]
     X, y = table(n, seed, CLASSES["text" if name == "table" else name])
     return (X if name == "table" else ENCODER.transform(X)), y
 
@@ -130,6 +153,12 @@ def test_committees_of_numbered_classes(releases, name):
     pair = [(key, classifier(releases[name])) for key in "ab"]
     voting = VotingClassifier(pair, voting="soft").fit(X, y)
     assert_allclose(voting.predict_proba(X), alone.predict_proba(X))
+    stacking = StackingClassifier(pair[:1], cv=2).fit(X, y)
+    assert_allclose(stacking.estimators_[0].predict_proba(X), alone.predict_proba(X))
+    out_of_fold = cross_val_predict(pair[0][1], X, y, cv=2, method="predict_proba")
+    columns = out_of_fold[:, 1:] if name == "binary" else out_of_fold
+    final = LogisticRegression().fit(columns, y)
+    assert_allclose(stacking.final_estimator_.coef_, final.coef_, atol=1e-4)
     bagging = BaggingClassifier(classifier(releases[name]), n_estimators=2, random_state=0)
     assert bagging.fit(X, y).score(X, y) > 0.55
 
@@ -141,6 +170,7 @@ def test_committees_of_numbered_classes(releases, name):
     OneVsRestClassifier,
     BaggingClassifier,
     lambda each: VotingClassifier([("a", each)]),
+    lambda each: StackingClassifier([("a", each)], cv=2),
     lambda each: CalibratedClassifierCV(each, cv=2, ensemble=False),
 ])  # fmt: skip
 def test_text_that_was_numbered_is_refused(releases, wrapped):
@@ -196,7 +226,7 @@ def test_missing_labels_are_no_classes_to_any_meta_estimator(releases, name, mar
 
 
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
-@pytest.mark.parametrize("name", ["table", "text", "binary"])
+@pytest.mark.parametrize("name", ["table", "text", "binary", "heart"])
 def test_held_out_labels_calibrate_and_set_thresholds(releases, name):
     X, y = target(name)
     X_test, y_test = target(name, 200, 8)
@@ -211,6 +241,10 @@ def test_held_out_labels_calibrate_and_set_thresholds(releases, name):
         voting = VotingClassifier([("a", frozen), ("b", frozen)], voting="soft")
         voting.fit(X_held, y_held)
         assert_allclose(voting.predict_proba(X_test), model.predict_proba(X_test))
+        stacking = StackingClassifier([("a", frozen)], cv="prefit").fit(X_held, y_held)
+        final = LogisticRegression().fit(model.predict_proba(X_held)[:, 1:], y_held)
+        expected_stack = final.predict_proba(model.predict_proba(X_test)[:, 1:])
+        assert_allclose(stacking.predict_proba(X_test), expected_stack, atol=1e-6)
         found = np.column_stack(
             [
                 calibrated.predict_proba(X_test),
@@ -283,22 +317,79 @@ def test_scores_of_unlabelled_rows_are_refused(releases):
         permutation_importance(classifier(releases["binary"]).fit(X, y), X, y)
 
 
-@pytest.mark.filterwarnings("ignore:Scoring failed")  # of training rows, which hold marked ones
+def scores_of(fits, X, y, scoring):
+    """Return the score of each fit on labelled training rows, and on test rows, one by one."""
+    found = []
+    for model, train, test in fits:
+        known = train[train < LABELLED]
+        parts = [(rows(X, part), y[part]) for part in (known, test)]
+        found.append([get_scorer(scoring)(model, *part) for part in parts])
+    return np.transpose(found)
+
+
+@pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
+@pytest.mark.parametrize("name", ["table", "heart"])
 @pytest.mark.parametrize("mark", MARKS)
-def test_learning_curves_score_labelled_rows(releases, mark):
-    X, y = target("table")
-    _, _, scores = learning_curve(
-        classifier(releases["table"]),
-        X,
-        marked(y, mark),
-        cv=LabeledSplit(2),
-        train_sizes=[0.5, 1.0],
-        shuffle=True,
-        random_state=0,
-        scoring="roc_auc",
-    )
-    assert scores.shape == (2, 2)
-    assert np.all(scores > 0.7)
+def test_curves_and_training_scores_are_of_labelled_rows(releases, name, mark):
+    X, y = target(name)
+    known, each = marked(y, mark), classifier(releases[name])
+    split, scoring = LabeledSplit(2), "neg_log_loss"
+    fits = [
+        (classifier(releases[name]).fit(rows(X, train), known[train]), train, test)
+        for train, test in split.split(X, known)
+    ]
+    expected = scores_of(fits, X, y, scoring)
+    settings = {"cv": split, "scoring": LabeledScorer(scoring), "error_score": "raise"}
+    found = cross_validate(each, X, known, return_train_score=True, **settings)
+    assert_allclose([found["train_score"], found["test_score"]], expected)
+    curve = {"param_name": "random_state", "param_range": [0, 0]}
+    train, test = validation_curve(each, X, known, **curve, **settings)
+    assert_allclose([train[0], test[0]], expected)
+    sizes = {"train_sizes": [0.6, 1.0], "shuffle": True, "random_state": 0}
+    _, train, test = learning_curve(each, X, known, **sizes, **settings)
+    assert_allclose(test[1], expected[1], rtol=0.1)  # all rows, in another order
+    assert np.isfinite(train).all()
+    assert np.isfinite(test).all()
+
+
+@pytest.mark.parametrize("name", ["table", "heart"])
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
+def test_searches_that_halve(releases, name, mark):
+    X, y = target(name)
+    grid = {"class_prior": [None, [0.01, 0.99]]}
+    settings = {"cv": LabeledSplit(2), "min_resources": 60, "random_state": 0}
+    for scoring in ({"return_train_score": False}, {"scoring": LabeledScorer("neg_log_loss")}):
+        search = HalvingGridSearchCV(
+            classifier(releases[name]), grid, error_score="raise", **settings, **scoring
+        ).fit(X, marked(y, mark))
+        assert search.best_params_ == {"class_prior": None}
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_the_scorer_takes_labelled_rows_and_says_what_it_lacks(releases):
+    X, y = target("binary")
+    model = classifier(releases["binary"]).fit(X, marked(y, "-1"))
+    scorer = LabeledScorer("roc_auc")
+    expected = roc_auc_score(y[:LABELLED], model.predict_proba(X[:LABELLED])[:, 1])
+    for mark in MARKS:
+        assert scorer(model, X, marked(y, mark)) == pytest.approx(expected)
+    odd = np.where(np.arange(len(y)) < LABELLED, y, 7)
+    assert LabeledScorer("roc_auc", unlabeled=7)(model, X, odd) == pytest.approx(expected)
+    with pytest.raises(ValueError, match=r"LabeledScorer\('roc_auc', unlabeled='auto'\) found no"):
+        scorer(model, X, np.full(len(y), -1))
+    with pytest.raises(ValueError, match=r"scoring=LabeledScorer\(\) for scores of training"):
+        model.score(X, marked(y, "-1"))
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_predictions_out_of_fold_need_labels(releases, mark):
+    X, y = target("binary")
+    each, known = classifier(releases["binary"]), marked(y, mark)
+    with pytest.raises(ValueError, match="partitions"):  # unlabelled rows are in no test fold
+        cross_val_predict(each, X, known, cv=LabeledSplit(2))
+    with pytest.raises(ValueError, match=r"not among the classes|Input y"):
+        cross_val_predict(each, X, known, cv=2, method="predict_proba")
 
 
 @pytest.mark.parametrize("mark", MARKS)
@@ -344,17 +435,17 @@ def test_text_without_an_encoder_names_the_remedy(releases):
 # Order of classes
 
 
-def test_the_order_of_the_release_s_classes_changes_no_score():
+def test_the_order_in_which_classes_are_listed_changes_no_score():
     X, y = target("text")
     X_test, y_test = target("text", 200, 8)
     sorted_, other = (
         release_of(list(c), None, np.inf) for c in (["ill", "well"], ["well", "ill"])
     )
-    assert_array_equal(other.classes, ["well", "ill"])
+    assert_array_equal(other.classes, ["ill", "well"])
+    assert_allclose(other.predict_proba(X_test), sorted_.predict_proba(X_test), atol=1e-6)
     for given in (None, marked(y, "None"), y):
         models = [classifier(release).fit(X, given) for release in (sorted_, other)]
         expected, found = (model.predict_proba(X_test) for model in models)
-        assert_array_equal(models[1].classes_, ["ill", "well"])
         assert_allclose(found, expected, atol=1e-6)
         assert_array_equal(models[1].transduction_, models[0].transduction_)
         assert roc_auc_score(y_test, found[:, 1]) > 0.8

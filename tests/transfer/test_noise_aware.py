@@ -199,7 +199,7 @@ def test_rows_that_are_records_are_not_trained_by_each_other(rng, prepared):
     records = np.column_stack([X, rng.rand(120) < 0.3])
     result = NoiseAware().learn(*prepared(records, labels))
     assert result.history == {}
-    assert set(names(result)) == {"target alone", "target alone, weak prior"}
+    assert set(names(result)) == {"target alone"}
 
 
 def test_held_out_labels_have_no_say(rng, prepared):
@@ -267,16 +267,18 @@ def test_the_target_alone_is_a_regularised_logistic_regression_on_records(rng):
     marked = few_labels(y, 20)
     model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
     names_of = {each.name for each in model.model_.candidates}
-    assert names_of <= {"target alone", "target alone, weak prior"}
+    assert names_of <= {"target alone"}
     assert model.source_weight_ == 0
     known = marked >= 0
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     candidate = model.model_.candidates[0]
-    odds = np.diff(candidate.log_posteriors(X), axis=1)[:, 0]
-    # Coefficients have prior variance v for each of two classes.
-    expected = LogisticRegression(C=2 * 0.02).fit(Z[known], y[known]).decision_function(Z)
-    assert np.corrcoef(odds, expected)[0, 1] > 0.999
-    assert np.std(odds) == pytest.approx(np.std(expected), rel=0.05)
+    # Of each strength; coefficients have prior variance v for each of two classes.
+    for each in candidate.correction.corrections:
+        odds = Z @ np.diff(each.coefficients, axis=1)[:, 0]
+        alone = LogisticRegression(C=2 * each.variance).fit(Z[known], y[known])
+        expected = Z @ alone.coef_[0]
+        assert np.corrcoef(odds, expected)[0, 1] > 0.999
+        assert np.std(odds) == pytest.approx(np.std(expected), rel=0.05)
 
 
 @pytest.mark.parametrize("table", [True, False])

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
@@ -220,18 +221,25 @@ def slow_adaptation(X, start, uncertainty, variance, labels):
     return means, S, frequencies
 
 
+@pytest.mark.parametrize("guessed", [False, True])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_it_is_tempered_expectation_maximisation(rng, labelled):
+def test_it_is_tempered_expectation_maximisation(rng, labelled, guessed):
     rows, y = classes_apart(rng, 3000, 3.0)
     X, truth = classes_apart(rng, 80, 3.0, shift=1.0)
     moments = moments_of(rows, y, 0.01)
     labels = np.full(80, -1)
     labels[:6] = truth[:6] if labelled else -1
-    model = ClassMeans.adapt(X, moments, labels)
+    posteriors = softmax(rng.randn(80, 3), axis=1) if guessed else None
+    model = ClassMeans.adapt(X, moments, posteriors, labels)
     subspace = model.subspace
-    seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
     Z, variance = subspace.project(X), subspace.variances.mean()
-    means, S, frequencies = slow_adaptation(Z, seen.means, seen.uncertainty, variance, labels)
+    if guessed:
+        means = np.array([np.average(Z, axis=0, weights=posteriors[:, c]) for c in range(3)])
+        start = means, np.zeros_like(means)
+    else:
+        seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
+        start = seen.means, seen.uncertainty
+    means, S, frequencies = slow_adaptation(Z, *start, variance, labels)
     assert_allclose(model.means, means, rtol=1e-6, atol=1e-8)
     assert_allclose(model.covariance, S, rtol=1e-6, atol=1e-8)
     assert_allclose(model.frequencies, frequencies, rtol=1e-6)

@@ -104,16 +104,7 @@ def membership_scores(model, X, y, attack="loss"):
 
 def as_classifier(model):
     """Return what predicts for a model: its release, where it makes one."""
-    release = getattr(model, "release_", None)
-    return model if release is None else _ReleaseClassifier(release)
-
-
-class _ReleaseClassifier:
-    """A release as a fitted classifier."""
-
-    def __init__(self, release):
-        self.classes_ = release.classes
-        self.predict, self.predict_proba = release.predict, release.predict_proba
+    return getattr(model, "release_", model)
 
 
 def _class_probabilities(model, X):

@@ -172,6 +172,7 @@ class LeastErrorModel:
 
     # A share of rows says nothing of whether the source is right about them.
     min_source_weight = 0.0
+    is_contradicted = False
 
     def __init__(self, side, target_scorer, source_share, *, alone):
         self._side, self._target_scorer = side, target_scorer

@@ -1,0 +1,239 @@
+"""What a release claims: probabilities of several classes, and how well it tells two apart.
+
+    python benchmarks/bench_calibration.py
+    PYTHONPATH=OLDER python benchmarks/bench_calibration.py --parts classes,areas --code c88a3bb
+
+classes: releases of statistics (model="linear") of adult's occupation, marital status and
+relationship, human activity and simulated diagnoses, each judged on other rows of its own
+distribution: log loss, accuracy, and the mean of its largest probability, which is what it claims.
+The baseline is a logistic regression on the same rows without noise.
+models: the same of mixtures and regressions, of digits and clothes as pixels and human activity.
+areas: expected areas under the ROC curve, and those on other rows, of small subsamples of six
+tables and of parts of four hospitals.
+
+Rows that ``results/calibration.json`` has are not computed again. ``--code COMMIT`` keeps apart
+what the package of another commit, found through PYTHONPATH, says. Files are found through
+SKDP_DATA.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import functools
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _store import Results
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+from skdp import DPStatisticsSource, TabularEncoder
+from skdp.datasets import (
+    fetch_mnist,
+    load_adult,
+    load_heart_disease,
+    load_human_activity,
+    load_table,
+)
+from skdp.release import BasisFunctions
+
+TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
+CLASS_LEVELS = (1.0, 4.0, 16.0, np.inf)
+MODEL_LEVELS = (1.0, 8.0)
+AREA_LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0)
+SUBSAMPLES = (150, 300, 1000)
+HEART_LEVELS, HEART_DRAWS, HEART_PART = (1.0, 4.0), 15, 0.6
+N_TEST = 6000
+LEAST = 1e-12  # of a probability whose logarithm is taken
+
+
+def split(X, y, n, draw):
+    order = np.random.RandomState(draw).permutation(len(y))
+    take = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
+    source, test = order[:n], order[n : n + N_TEST]
+    return take(source), y[source], take(test), y[test]
+
+
+def activity(draw):
+    """Ten people; the bounds are percentiles of the others."""
+    data = load_human_activity()
+    people = np.random.RandomState(0).permutation(np.unique(data.groups))
+    chosen = np.isin(data.groups, people[:10])
+    low, high = np.percentile(data.data[~chosen], [1, 99], axis=0)
+    X, y = np.clip((data.data[chosen] - low) / (high - low), 0, 1), data.target[chosen]
+    return *split(X, y, int(0.8 * len(y)), draw), {"classes": range(6)}
+
+
+def column_of_adult(name, draw):
+    data = load_adult(random_state=0)
+    frame, columns = data.data, dict(data.schema["columns"])
+    column = columns.pop(name)
+    columns["income"] = {**column, "categories": list(data.schema["classes"])}
+    frame = frame.assign(income=data.target)
+    labels = frame.pop(name)
+    known = labels.notna().to_numpy()
+    y = labels[known].to_numpy().astype(object)
+    classes = [c for c in column["categories"] if (y == c).any()]
+    schema = {"version": 1, "columns": columns, "classes": classes}
+    return *split(frame[known], y, 20_000, draw), {"encoder": schema}
+
+
+def diagnoses(draw):
+    """Eight classes of unequal frequency: eight skewed laboratory values, eight symptoms."""
+    rng, K = np.random.RandomState(77), 8
+    pi = np.array([0.3, 0.2, 0.15, 0.12, 0.08, 0.07, 0.05, 0.03])
+    means, sds = 0.45 * rng.randn(K, 8), np.exp(0.3 * rng.randn(K, 8))
+    often = expit(0.7 * rng.randn(K, 8) - 0.7)
+    rng = np.random.RandomState(1000 + draw)
+    y = rng.choice(K, 14_000, p=pi)
+    values = means[y] + sds[y] * rng.randn(len(y), 8)
+    values[:, 1] += 0.6 * values[:, 0]
+    values[:, 4:] = np.exp(0.5 * values[:, 4:])
+    low, high = np.repeat([-4.0, 0.0], 4), np.repeat([4.0, 6.0], 4)
+    frame = pd.DataFrame(np.clip((values - low) / (high - low), 0, 1)).add_prefix("value ")
+    symptoms = pd.DataFrame((rng.rand(len(y), 8) < often[y]).astype(int)).add_prefix("symptom ")
+    columns = {name: {"type": "numeric", "low": 0, "high": 1} for name in frame}
+    columns |= {name: {"type": "category", "categories": [0, 1]} for name in symptoms}
+    schema = {"version": 1, "columns": columns, "classes": list(range(K))}
+    return *split(frame.join(symptoms), y, 8000, draw), {"encoder": schema}
+
+
+def digits(draw):
+    X, y = fetch_mnist(return_X_y=True)
+    return *split(X.astype(np.float32), y, 9000, draw), {"classes": range(10)}
+
+
+def clothes(draw):
+    with np.load(Path(os.environ["SKDP_DATA"]) / "fashion.npz") as arrays:
+        X, y = arrays["X_train"].reshape(60_000, -1), arrays["y_train"].astype(int)
+    return *split((X / 255).astype(np.float32), y, 9000, draw), {"classes": range(10)}
+
+
+CLASSES = {
+    "human activity": activity,
+    "occupation": functools.partial(column_of_adult, "occupation"),
+    "marital status": functools.partial(column_of_adult, "marital-status"),
+    "relationship": functools.partial(column_of_adult, "relationship"),
+    "diagnoses": diagnoses,
+}
+MODELS = {"digits": digits, "clothes": clothes, "human activity": activity}
+
+
+def qualities(classes, probabilities, y):
+    right = classes[probabilities.argmax(axis=1)] == y
+    clipped = np.clip(probabilities, LEAST, 1)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    order = np.argsort(classes)  # log_loss takes them so
+    return {
+        "log_loss": log_loss(y, clipped[:, order], labels=classes[order]),
+        "accuracy": float(right.mean()),
+        "claim": float(probabilities.max(axis=1).mean()),
+    }
+
+
+def without_noise(X, y, X_test, y_test, settings):
+    """Return what a logistic regression is worth on the same functions of the columns."""
+    if "encoder" in settings:
+        encoder = TabularEncoder(settings["encoder"]).fit(X)
+        basis = BasisFunctions.of_columns(encoder.column_kinds_)
+        X, X_test = (basis.encode(encoder.transform(part)) for part in (X, X_test))
+    model = LogisticRegression(C=1.0, max_iter=500).fit(X, y)
+    return qualities(model.classes_, model.predict_proba(X_test), y_test)
+
+
+def class_rows(draws, code):
+    for case, load in CLASSES.items():
+        for draw in range(draws):
+            X, y, X_test, y_test, settings = load(draw)
+            if code == "now":
+                row = {"case": case, "level": "-", "model": "logistic", "variant": "-"}
+                yield (
+                    row | {"draw": draw},
+                    lambda d=(X, y, X_test, y_test, settings): without_noise(*d),
+                )
+            own = settings if "encoder" in settings else {**settings, "model": "linear"}
+            for epsilon in CLASS_LEVELS:
+                row = {"case": case, "level": f"{epsilon:g}", "model": "linear", "variant": code}
+                yield (
+                    row | {"draw": draw},
+                    lambda e=epsilon, s=own, d=(X, y, X_test, y_test): released(e, s, *d),
+                )
+
+
+def released(epsilon, settings, X, y, X_test, y_test):
+    release = DPStatisticsSource(epsilon, **settings).fit(X, y).release_
+    return qualities(release.classes, release.predict_proba(X_test), y_test)
+
+
+def model_rows(draws, code):
+    for case, load in MODELS.items():
+        for draw in range(draws):
+            *data, settings = load(draw)
+            for model in ("mixtures", "regression"):
+                for epsilon in MODEL_LEVELS:
+                    row = {"case": case, "level": f"{epsilon:g}", "model": model, "variant": code}
+                    own = {**settings, "model": model}
+                    yield row | {"draw": draw}, lambda e=epsilon, s=own, d=data: released(e, s, *d)
+
+
+def area_rows(draws, code):
+    for table in TABLES:
+        data = load_table(table, random_state=0)
+        for n in SUBSAMPLES:
+            if n <= 0.6 * len(data.target):
+                whole = data.data, data.target, data.schema, n
+                yield from areas_of(table, whole, AREA_LEVELS, draws, code)
+    heart = load_heart_disease()
+    for name in heart.hospital_names:
+        here = np.asarray(heart.hospital) == name
+        part = heart.data[here].reset_index(drop=True), np.asarray(heart.target)[here]
+        whole = *part, heart.schema, int(HEART_PART * here.sum())
+        yield from areas_of(f"heart {name}", whole, HEART_LEVELS, HEART_DRAWS, code)
+
+
+def areas_of(case, whole, levels, draws, code):
+    X, y, schema, n = whole
+    for draw in range(draws):
+        parts = split(X, y, n, 100 + draw)
+        if min(len(np.unique(parts[1])), len(np.unique(parts[3]))) < 2:
+            continue
+        for epsilon in levels:
+            row = {"case": case, "level": f"{epsilon:g}", "model": "areas", "variant": code}
+            cell = row | {"draw": draw, "labels": n}
+            yield cell, lambda e=epsilon, d=parts: area(e, schema, *d)
+
+
+def area(epsilon, schema, X, y, X_test, y_test):
+    release = DPStatisticsSource(epsilon, encoder=schema).fit(X, y).release_
+    scores = release.scores(X_test)
+    found = {
+        "auc": roc_auc_score(y_test == release.classes[1], scores[:, 1] - scores[:, 0]),
+        "expected": float(release.linear.expected_auc[0, 1]),
+    }
+    interval = getattr(release.linear, "auc_interval", None)
+    if interval is not None:
+        found |= {"low": float(interval[0][0, 1]), "high": float(interval[1][0, 1])}
+    return found
+
+
+PARTS = {"classes": class_rows, "models": model_rows, "areas": area_rows}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--code", default="now")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = Results("calibration", "python benchmarks/bench_calibration.py")
+    for part in options.parts.split(","):
+        for cell, measure in PARTS[part](options.draws, options.code):
+            if cell not in results:
+                row = cell | {"part": part} | measure()
+                results.add(row)
+                print(row, flush=True)

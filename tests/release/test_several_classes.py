@@ -1,0 +1,162 @@
+"""Scores of more than two classes: calibrated on rows that are simulated from noisy sums."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from scipy.stats import beta, norm
+
+from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
+from skdp.release._several_classes import (
+    _LEAST_RATIO,
+    _OUTLIERS,
+    _posterior_offsets,
+    _rescaling,
+    _softmax_map,
+)
+from skdp.release._simulated_rows import RowSimulator, column_density
+
+PI = np.array([0.2, 0.5, 0.3])
+
+
+def normal_classes(rng, n, noise=0.0, spread=0.12, n_columns=6):
+    """Return noisy sums of normal classes, and a function that draws more of their rows."""
+    means, variances = spread * rng.randn(3, n_columns), rng.uniform(0.02, 0.06, n_columns)
+    basis = BasisFunctions.of_columns([0] * n_columns, orders=())
+
+    def draw(size):
+        y = rng.choice(3, size, p=PI)
+        return means[y] + np.sqrt(variances) * rng.randn(size, n_columns), y
+
+    z, y = draw(n)
+    E, t = np.eye(3)[y], n_columns
+    upper = np.triu(rng.randn(t, t) / np.sqrt(2), 1)
+
+    def noisy(exact):
+        return exact + noise * rng.randn(*exact.shape)
+
+    second = z.T @ z + noise * (upper + upper.T + np.diag(rng.randn(t)))
+    sums = noisy(E.sum(axis=0)), noisy(z.sum(axis=0)), noisy((E - PI).T @ z)
+    statistics = NoisyStatistics(*sums, PI, second, 9.0, noise, noise, noise, noise)
+
+    def log_posterior(Z):
+        density = norm(means, np.sqrt(variances)).logpdf(Z[:, None]).sum(axis=2)
+        return density + np.log(PI)
+
+    return statistics, basis, draw, log_posterior
+
+
+def log_loss(scores, y):
+    return -log_softmax(scores, axis=1)[np.arange(len(y)), y].mean()
+
+
+def best_slope(scores, y):
+    """Return what scores are best multiplied by."""
+    found = minimize_scalar(lambda a: log_loss(a * scores, y), bounds=(0.05, 10), method="bounded")
+    return found.x
+
+
+@pytest.mark.parametrize("spread", [0.06, 0.15, 0.3])
+def test_without_noise_normal_classes_have_their_log_posteriors(rng, spread):
+    statistics, basis, draw, log_posterior = normal_classes(rng, 100_000, spread=spread)
+    linear = linear_scores(statistics, basis)
+    Z, y = draw(20_000)
+    scores = Z @ linear.coefficients.T + linear.intercepts
+    assert log_loss(scores, y) < log_loss(log_posterior(Z), y) + 0.005
+    assert best_slope(scores, y) == pytest.approx(1, abs=0.15)
+    assert_allclose(softmax(scores, axis=1).mean(axis=0), PI, atol=0.02)
+
+
+@pytest.mark.parametrize("noise", [20.0, 60.0])
+def test_probabilities_allow_for_noise(rng, noise):
+    claimed, right, slopes = [], [], []
+    for _ in range(8):
+        statistics, basis, draw, _ = normal_classes(rng, 2000, noise)
+        linear = linear_scores(statistics, basis)
+        Z, y = draw(5000)
+        scores = Z @ linear.coefficients.T + linear.intercepts
+        claimed.append(softmax(scores, axis=1).max(axis=1).mean())
+        right.append((scores.argmax(axis=1) == y).mean())
+        slopes.append(best_slope(scores, y))
+    assert np.mean(claimed) == pytest.approx(np.mean(right), abs=0.04)
+    assert np.median(slopes) == pytest.approx(1, abs=0.25)
+
+
+def test_the_softmax_map_undoes_a_wrong_temperature_and_intercept(rng):
+    # Scores of classes of one covariance, e_c·d against each other, are known.
+    y = np.repeat(np.arange(3), 4000)
+    s = 1.5 * np.eye(3)[y] + rng.randn(len(y), 3)
+    exact = 1.5 * s + np.log(PI)
+    wrong = 3 * exact + np.array([1.0, -2.0, 1.0])
+    parts = [wrong[y == c] for c in range(3)]
+    matrix, shift = _softmax_map(parts, PI)
+    found = softmax(wrong @ matrix.T + shift, axis=1)
+    errors = [np.abs(found - softmax(a * exact, axis=1)).mean() for a in (0.9, 1.0, 1.1)]
+    assert errors[1] < 0.01 < min(errors[0], errors[2])
+
+
+def test_far_classes_keep_a_share_of_outliers():
+    parts = [np.full((50, 3), 100.0) * np.eye(3)[c] for c in range(3)]
+    matrix, shift = _softmax_map(parts, np.full(3, 1 / 3))
+    found = softmax(100 * matrix.T + shift, axis=1)
+    assert_allclose(found, (1 - _OUTLIERS) * np.eye(3) + _OUTLIERS / 3, atol=2e-3)
+
+
+def test_offsets_are_those_of_bayes_rule(rng):
+    # A ridge: of a prior N(0, τ²) and noise of variance v the mean is τ²/(τ² + v) of the offset.
+    class Population:
+        frequencies = np.full(4, 0.25)
+        sizes = np.full(4, np.inf)
+        differences = rng.randn(4, 50_000 // 1000) * 2
+        noise = np.broadcast_to(np.eye(50), (4, 50, 50))
+
+    raw = 0.75 * Population.differences
+    v = 0.75**2
+    prior = (raw**2).mean() - v
+    coefficients = rng.randn(4, 50)
+    offsets, uncertainty = _posterior_offsets(Population, np.eye(50), coefficients)
+    gain = prior / (prior + v)
+    assert_allclose(offsets, gain * raw)
+    assert_allclose(uncertainty[2], gain * v * coefficients @ coefficients.T)
+
+
+def test_rescaling_gives_another_covariance_but_for_its_floor(rng):
+    A, B = rng.randn(2, 40, 4)
+    rows = A @ (np.eye(4) - 0.25)  # of sum zero
+    B = B @ (np.eye(4) - 0.25)
+    simulated, wanted = rows.T @ rows, 10 * B.T @ B
+    scaled = rows @ _rescaling(simulated, wanted)
+    assert_allclose(scaled.T @ scaled, wanted)
+    scaled = rows @ _rescaling(simulated, 0 * wanted)
+    assert_allclose(scaled.T @ scaled, _LEAST_RATIO * simulated)
+
+
+def test_simulated_columns_have_the_means_of_the_class_and_their_correlation(rng):
+    basis = BasisFunctions.of_columns([0, 1, 0, 1], orders=(2,))
+    X = np.clip(rng.multivariate_normal([0.5, 0, 0.4, 0], _COVARIANCE, 50_000), -3, 3)
+    X[:, [1, 3]] = X[:, [1, 3]] > [0.1, 0.3]
+    Z = basis.encode(np.clip(X, 0, 1))
+    drawn = RowSimulator(basis, np.cov(Z.T)).draw(Z.mean(axis=0), 50_000, rng)
+    assert_allclose(drawn.mean(axis=0), Z.mean(axis=0), atol=0.01)
+    assert_allclose(drawn.std(axis=0), Z.std(axis=0), rtol=0.1)
+    found, expected = np.corrcoef(drawn.T), np.corrcoef(Z.T)
+    assert found[0, 2] == pytest.approx(expected[0, 2], abs=0.05)
+    # Of two values, correlation is attenuated.
+    assert 0.4 < found[1, 3] / expected[1, 3] < 1
+
+
+_COVARIANCE = np.array([[0.02, 0, 0.01, 0], [0, 1, 0, 0.7], [0.01, 0, 0.02, 0], [0, 0.7, 0, 1.0]])
+
+
+def test_column_density_is_a_beta_distribution():
+    values = 2 * (np.arange(256) + 0.5) / 256 - 1
+    density = column_density(values, 0.2, 0.1)
+    assert density.sum() == pytest.approx(1)
+    assert density @ values == pytest.approx(0.2, abs=1e-3)
+    assert density @ values**2 - 0.2**2 == pytest.approx(0.1, rel=0.02)
+    size = 0.6 * 0.4 / 0.025 - 1
+    exact = beta.pdf((values + 1) / 2, 0.6 * size, 0.4 * size)
+    assert_allclose(density, exact / exact.sum(), atol=1e-4)
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(column_density(values, 5.0, -1.0)).all()
