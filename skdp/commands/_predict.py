@@ -12,8 +12,8 @@ from skdp.commands._tables import (
     write_table,
 )
 from skdp.release import Release
-from skdp.tabular import Vocabulary, missing_values, numbers
-from skdp.transfer import DPTransferClassifier
+from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
+from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
 
 NAME = "predict"
 HELP = """Predict the class of each row of a target's table, by a release and any labels.
@@ -38,8 +38,8 @@ def add_arguments(parser):
         choices=("auto", "random", "stratified"),
         default="auto",
         help="how labelled rows were chosen: as a random sample, whose frequencies of classes are "
-        "those of the table, or so many of each class (default: random, unless all labelled "
-        "classes have as many)",
+        "those of the table, or stratified, the same number of each class (default: stratified if "
+        "two or more classes have labels, and all of these as many; otherwise random)",
     )
     parser.add_argument(
         "--frequency",
@@ -56,6 +56,7 @@ def run(arguments, note):
     target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
     check_ending(target)
     release = Release.load(arguments.release)
+    frequencies = _frequencies(release, arguments)
     note(f"reading {arguments.table!r}")
     frame = read_table(arguments.table)
     labels = _labels(frame, release, arguments)
@@ -65,7 +66,7 @@ def run(arguments, note):
     model = DPTransferClassifier(
         release,
         label_sampling=arguments.label_sampling,
-        class_prior=_frequencies(release, arguments),
+        class_prior=frequencies,
         random_state=0,
     )
     model.fit(rows, labels)
@@ -86,16 +87,30 @@ def _frequencies(release, arguments):
     """Return the share of each class by its label; None where none is given."""
     if arguments.frequency is None:
         return None
-    frequencies = {}
+    classes, example = release.classes.tolist(), f"as {release.classes[0]}=0.1"
+    frequencies: dict = {}
     for given in arguments.frequency:
         label, _, share = given.rpartition("=")
+        [label] = spelled_as(np.array([label], dtype=object), release.classes).tolist()
         try:
             frequencies[label] = float(share)
         except ValueError as error:
             raise ValueError(
-                f"--frequency {given!r:.100} is no class and its share. Write CLASS=SHARE, as "
-                f"{release.classes[0]}=0.1."
+                f"--frequency {given!r:.100} is no class and its share. Write CLASS=SHARE, "
+                f"{example}."
             ) from error
+    if set(frequencies) != set(classes) or len(arguments.frequency) != len(classes):
+        raise ValueError(
+            f"--frequency is given for {list(frequencies)!r:.200}, {len(arguments.frequency)} in "
+            f"all, but the classes of the release are {classes!r:.200}. Give it once for each of "
+            f"these, {example}."
+        )
+    total = sum(frequencies.values())
+    if min(frequencies.values()) <= 0 or not abs(total - 1) <= MAX_ROUNDING:
+        raise ValueError(
+            f"--frequency gives shares that add up to {total:g}, the least of them "
+            f"{min(frequencies.values()):g}. They must be positive and add up to 1."
+        )
     return frequencies
 
 

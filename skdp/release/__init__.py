@@ -16,7 +16,13 @@ from skdp.release._linear_scores import linear_discriminant
 from skdp.release._noisy_statistics import NoisyStatistics, measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
 from skdp.release._subspace import class_medians
-from skdp.release._summary import result_lines, statements, success, warn_of_doubt
+from skdp.release._summary import (
+    TARGET_ADVICE,
+    result_lines,
+    statements,
+    success,
+    warn_of_doubt,
+)
 
 __all__ = [
     "Alignment",

@@ -130,19 +130,14 @@ class LinearScores(Part):
         return self.d_primes is None or bool(self.auc_interval[1].max() >= _LEAST_AUC)
 
     def doubt(self):
-        """Return what to warn an owner or a target of, or None; depends on noisy numbers alone."""
+        """Return the warning that classes may not be told apart, or None; by noisy numbers."""
         if not self.tells_classes_apart:
-            return (
-                "This release does not tell the classes apart, so it helps nobody. Do not hand it "
-                "out. Check that labels are spelled like the classes; if they are, there are too "
-                "few rows for this epsilon."
-            )
+            return "This release does not tell the classes apart."
         if self.d_primes is None or self.auc_interval[0].max() > 0.5:
             return None
         best = np.unravel_index(self.expected_auc.argmax(), self.d_primes.shape)
         return (
-            "There are few rows for this epsilon, or labels are not spelled like the classes: the "
-            "release may tell these apart no better than a guess. Its expected AUC is "
+            "This release may tell the classes apart no better than a guess: its expected AUC is "
             f"{self.expected_auc[best]:.2f}, and with a probability of 80 % between 0.5 and "
             f"{self.auc_interval[1][best]:.2f}."
         )
@@ -163,6 +158,12 @@ class LinearScores(Part):
             require(real, f"{name}.{key}", "must be an array of real numbers")
             check_shape(array, shape, f"{name}.{key}")
             check_below(array, _LARGEST_COEFFICIENT, f"{name}.{key}")
+            if key in _D_PRIMES:
+                distances = (array >= 0).all() and np.allclose(array, array.T)
+                wanted = "must be symmetric and not negative, with 0 for a class and itself"
+                require(distances and not array.diagonal().any(), f"{name}.{key}", wanted)
+        known = self.d_primes is not None or self.d_prime_sds is None
+        require(known, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
     def pack(self, name, release):
         """Return no header, and the arrays of the scores and of their basis functions."""
@@ -199,10 +200,10 @@ class LinearScores(Part):
         labels = class_names(release)
         pairs = np.triu_indices(len(labels), 1)
         areas, low, high = (area[pairs] for area in (self.expected_auc, *self.auc_interval))
-        texts = [
-            f"{area:.2f} (80 %: {a:.2f} to {b:.2f})"
-            for area, a, b in zip(areas, low, high, strict=True)
-        ]
+        texts = [f"{area:.2f}" for area in areas]
+        if self.d_prime_sds is not None:
+            ends = zip(texts, low, high, strict=True)
+            texts = [f"{text} (80 %: {a:.2f} to {b:.2f})" for text, a, b in ends]
         if not self.tells_classes_apart:
             text = "0.5, as for guesses: noise leaves no difference between classes"
         elif len(areas) == 1:

@@ -125,10 +125,8 @@ class _Simulation:
         """
         apart = matrix[:, None] - matrix  # of each pair, what its score is in the scores here
         centres = self.centres[:, None] - self.centres
-        squares, variances = (
-            np.einsum("abi,abij,abj->ab", apart, each[:, None] + each, apart)
-            for each in (self.uncertainty, self.within)
-        )
+        own = (((apart @ each) * apart).sum(axis=2) for each in (self.uncertainty, self.within))
+        squares, variances = (each + each.T for each in own)  # of both classes of a pair
         means = (apart * centres).sum(axis=2)
         return means, np.sqrt(np.maximum(squares, 0)), variances / 2
 

@@ -29,6 +29,17 @@ _NOUNS = {
     "group": "the person",
 }
 
+# What to do about a release that may not tell its classes apart.
+OWNER_ADVICE = (
+    "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
+    "they are, there are too few rows for this epsilon. A release that tells nothing apart helps "
+    "nobody: do not hand it out."
+)
+TARGET_ADVICE = (
+    "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "
+    "spelled like the classes. Ask the owner, and compare with labels alone, source=None."
+)
+
 
 def statements(release):
     """Return what a data-protection officer asks about a release, with the answers.
@@ -78,11 +89,19 @@ def result_lines(release):
     ]
 
 
-def warn_of_doubt(release):
-    """Warn where a release may not tell its classes apart, by its own numbers."""
+def warn_of_doubt(release, advice=OWNER_ADVICE):
+    """Warn where a release may not tell its classes apart, by its own numbers.
+
+    Parameters
+    ----------
+    release : Release
+
+    advice : str
+        What to do, for whoever reads it.
+    """
     doubt = None if release.linear is None else release.linear.doubt()
     if doubt is not None:
-        warn(doubt)
+        warn(f"{doubt} {advice}")
 
 
 def success(guarantee):

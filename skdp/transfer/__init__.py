@@ -2,6 +2,7 @@
 
 from skdp.transfer._classifier import DPTransferClassifier
 from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
+from skdp.transfer._priors_and_costs import MAX_ROUNDING
 from skdp.transfer._self_training import SelfTrainingSchedule
 
 __all__ = ["DPTransferClassifier", "LabeledScorer", "LabeledSplit", "SelfTrainingSchedule"]

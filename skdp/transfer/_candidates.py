@@ -104,10 +104,8 @@ class Candidate:
             fitted = self.correction.cross_fit(log_posteriors, rows, offsets)
             self.correction, log_posteriors = fitted
         if self.adapt is not None:
-            self.scorer, self.adapt = (
-                self.adapt(labels=rows.all_labels),
-                None,
-            )  # which holds all rows
+            self.scorer = self.adapt(labels=rows.all_labels)
+            self.adapt = None  # which holds all rows
         return log_posteriors
 
     def log_posteriors(self, X):
@@ -126,8 +124,11 @@ class Candidates:
     - the score of each source, and of all together by how precise each is, corrected by the
       labelled rows, of which few are given hardly a chance to harm
       (:class:`AveragedCorrection`);
-    - densities of the sources that follow the target's rows, if they agree with what the
-      sources say (:func:`agrees_with_source`);
+    - class means that follow the target's rows, if they agree with what the sources say
+      (:func:`agrees_with_source`), and these err on no more rows than they claim to
+      (:func:`errs_as_claimed`); labels scale their log-posteriors and change no more;
+    - mixtures that follow them, if they agree, and are as certain as the sources at least; labels
+      change nothing of them;
     - a logistic regression of the labelled rows alone;
     - self-training, where it is added.
 
@@ -266,7 +267,7 @@ class Candidates:
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._standardizer.transform(self._task.X[self._known])
         rows = LabelledRows(self._known, self._labels, folds, Z)
-        if self._task.label_sampling == "auto" and self._pairs:
+        if self._task.label_sampling == "auto" and self._pairs and not self._known.all():
             warn_of_frequencies(self._labels, self.reference.mean(axis=0), self._task.sampling)
         for candidate, log_posteriors in zip(self._candidates, self._log_posteriors, strict=True):
             offsets = self._sampling_offsets(np.exp(log_posteriors))

@@ -1,5 +1,6 @@
 """Learning in a target domain with few labels from a private source's release."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.release import warn_of_doubt
+from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import explain_prediction
 from skdp.transfer._inspection import (
     draw_report,
@@ -17,7 +18,6 @@ from skdp.transfer._inspection import (
     report_frame,
     warn_of_source,
 )
-from skdp.transfer._label_correction import sampling_of
 from skdp.transfer._labeled_split import LabeledScoreMixin
 from skdp.transfer._noise_aware import NoiseAware
 from skdp.transfer._priors_and_costs import (
@@ -102,8 +102,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ``"random"``: without regard to their class, so that their frequencies are those of the
         target, as far as so few tell. ``"stratified"``: some of each class; then they are no
         evidence of frequencies, which remain those that the source expects. ``"auto"``:
-        stratified where the classes that have labels have as many each, and rows without a label
-        remain; otherwise random. :meth:`fit` warns where it guesses and much depends on it.
+        stratified where rows without a label remain, and the classes that have labels have as many
+        each; otherwise random, as few labels of a single class are. :meth:`fit` warns where it
+        guesses and much depends on it. Where self-training stands by itself, see Notes, guesses
+        move towards the source's frequencies in any case; give ``class_prior`` there.
 
     class_prior : None, "source", array-like or mapping, default=None
         Frequencies of the classes in the target ("noise_aware" only). Probabilities are moved
@@ -160,8 +162,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ("noise_aware"; even at 0 a denoised source gives its class frequencies), or the
         last ``source_share``.
 
-    label_sampling_ : {"random", "stratified"}
-        How labels were taken to be chosen.
+    label_sampling_ : {"random", "stratified"} or None
+        How labels were taken to be chosen; None without labels.
 
     class_weight_ : ndarray of shape (n_classes,)
         By which probabilities are multiplied to predict; 1 each without ``class_weight``.
@@ -223,11 +225,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     averaged over several strengths: with the first few labels can hardly harm, with the second
     those of a random sample show that frequencies are others here (:math:`\sigma_b = 1`), and the
-    others let many labels correct whatever they like; class means that follow the
-    target's rows, where these find well-separated classes, and the source differs from them on no
-    more rows than it claims to be wrong of; mixtures that follow them, where that separates
-    classes better; logistic regression of the labelled rows alone, its strength cross-validated;
-    and self-training, as far as labels that it has not seen favour it. Prior odds favour the
+    others let many labels correct whatever they like, or of more than two classes the slope
+    alone; class means that follow the target's rows, where these find well-separated classes, and
+    the source differs from them on at most 1.3 times as many rows as it claims to be wrong of,
+    with a slope by the labels; mixtures that follow them, where that separates classes as well or
+    better; logistic regression of the labelled rows alone, its strength cross-validated; and
+    self-training, as far as labels that it has not seen favour it. Prior odds favour the
     source by how much more it knows than the labels do, and the likelihood of held-out labels
     changes them. :meth:`report` lists the weights.
 
@@ -399,13 +402,14 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             for release in self._matching.releases
         )
         check_columns(self, self._matching, X, labels)
-        for release in self._matching.releases:
-            warn_of_doubt(release)
+        for k, release in enumerate(self._matching.releases):
+            which = f"source {k}" if len(releases) > 1 else "the source"
+            warn_of_doubt(release, TARGET_ADVICE.format(which=which))
         n_shared = self._matching.n_shared
         n_classes, how = len(self.classes_), self.label_sampling
-        if self.class_prior is not None:  # no guess of it decides frequencies
-            how = sampling_of(labels, how)
         task = Task(X, labels, n_classes, sources, n_shared, self.n_jobs, random_state, how)
+        if self.class_prior is not None:  # no guess of it decides frequencies
+            task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
         weights = check_class_weight(self.class_weight, self.classes_)
         try:
@@ -423,7 +427,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.model_, self.history_ = result.model, result.history
         self.target_classifier_ = result.model.target_classifier
         self.source_weight_ = result.model.source_weight
-        self.label_sampling_ = task.sampling
+        self.label_sampling_ = task.sampling if self._n_labels else None
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[predicted_labels(result, task, self.class_weight_)]
         self.label_distributions_ = result.distributions

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax, xlogy
+from scipy.special import expit, log_softmax, logit, rel_entr, softmax
 from scipy.stats import chi2
 
 from skdp.transfer._evidence import average_posteriors, held_out_probabilities, log_likelihood
@@ -50,8 +50,9 @@ _SHARE_OF_COLUMNS = 0.25
 _MIN_VARIANCE, _MIN_TOGETHER = 1 / 1000, 0.1
 # Weight of a strength below which it is left out; rule of thumb.
 _MIN_WEIGHT = 0.05
-# Probability of frequencies among labels below which they surprise; rule of thumb.
-_SURPRISING = 1e-3
+# Probability of frequencies among labels below which they surprise, and the same where all labels
+# are of one class, on which more depends; rules of thumb.
+_SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
 # Columns that vary less than this share of their magnitude are constant but for rounding.
 _MIN_VARIATION = 1e-5
 
@@ -110,11 +111,13 @@ class LabelledRows:
         return U * s, directions
 
 
-def sampling_of(labels, label_sampling):
+def sampling_of(labels, label_sampling, frequencies):
     """Return how the labelled rows were chosen, "random" or "stratified".
 
-    "auto" stands for stratified where the classes that have labels have as many each, and rows
-    without a label remain: a random sample seldom has.
+    "auto" stands for stratified where rows without a label remain, and the classes that have
+    labels have as many each. A single class with labels is that of a random sample, which among
+    few labels is often so, unless it would surprise even if the class were as frequent as the
+    prior of the intercepts allows by one standard deviation.
 
     Parameters
     ----------
@@ -122,19 +125,26 @@ def sampling_of(labels, label_sampling):
         Class indices, −1 where unlabelled.
 
     label_sampling : {"auto", "random", "stratified"}
+
+    frequencies : ndarray of shape (n_classes,) or None
+        Those of the sources.
     """
     if label_sampling != "auto":
         return label_sampling
-    counts = np.unique(labels[labels >= 0], return_counts=True)[1]
-    alike = (counts == counts[:1]).all()
-    return "stratified" if alike and (labels < 0).any() else "random"
+    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
+    if (labels >= 0).all() or (counts != counts[:1]).any():
+        return "random"
+    if len(classes) == 1 and frequencies is not None:
+        likely = expit(logit(frequencies[classes[0]]) + _OTHER_FREQUENCIES)
+        return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
+    return "stratified"
 
 
 def warn_of_frequencies(labels, expected, sampling):
     """Warn where labels name classes much more or less often than is expected of all rows.
 
     As a random sample seldom does: the likelihood-ratio test of the labels' frequencies is
-    significant at one in a thousand.
+    significant at one in a thousand, or at one in twenty where a single class has labels.
 
     Parameters
     ----------
@@ -147,10 +157,9 @@ def warn_of_frequencies(labels, expected, sampling):
     sampling : {"random", "stratified"}
         How they are taken to be chosen.
     """
-    counts = np.bincount(labels, minlength=len(expected))
-    if 2 * xlogy(counts, counts / len(labels) / expected).sum() < chi2.isf(
-        _SURPRISING, len(expected) - 1
-    ):
+    shares = np.bincount(labels, minlength=len(expected)) / len(labels)
+    level = _SURPRISING_ALONE if shares.max() == 1 else _SURPRISING
+    if 2 * len(labels) * rel_entr(shares, expected).sum() < chi2.isf(level, len(expected) - 1):
         return
     consequence = {
         "random": "They count as a random sample: predictions follow their frequencies. If they "
@@ -158,7 +167,7 @@ def warn_of_frequencies(labels, expected, sampling):
         "stratified": "They count as chosen class by class: predictions follow the frequencies "
         "that the source expects. If they are a random sample, set label_sampling='random'",
     }[sampling]
-    found, known = (np.round(each, 2).tolist() for each in (counts / len(labels), expected))
+    found, known = (np.round(each, 2).tolist() for each in (shares, expected))
     warn(
         f"The {len(labels)} labels name the classes with frequencies {found}, where the source "
         f"expects {known} (in the order of classes_). {consequence}; name it either way, or give "

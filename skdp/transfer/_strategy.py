@@ -65,10 +65,10 @@ class Task:
         """Which rows have no label."""
         return self.labels < 0
 
-    @property
+    @cached_property
     def sampling(self):
         """How the labelled rows were chosen, as far as that is known: random or stratified."""
-        return sampling_of(self.labels, self.label_sampling)
+        return sampling_of(self.labels, self.label_sampling, self.frequencies)
 
     @cached_property
     def subspace(self):

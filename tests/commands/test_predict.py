@@ -209,9 +209,18 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
     [
         (["--frequency", "died"], "--frequency 'died' is no class and its share"),
         (["--frequency", "died=few"], "Write CLASS=SHARE, as died=0.1"),
-        (["--frequency", "died=0.1"], "names ['died'], but the classes are"),
-        (["--frequency", "dead=0.1", "--frequency", "home=0.9"], "names ['dead', 'home'], but"),
-        (["--frequency", "died=0.1", "--frequency", "home=0.8"], "add up to 1"),
+        (["--frequency", "died=0.1"], "given for ['died'], 1 in all, but the classes"),
+        (
+            ["--frequency", "dead=0.1", "--frequency", "home=0.9"],
+            "given for ['dead', 'home'], 2 in",
+        ),
+        (["--frequency", "died=0.1", "--frequency", "home=0.8"], "shares that add up to 0.9"),
+        (["--frequency", "died=0", "--frequency", "home=1"], "must be positive and add up to 1"),
+        (["--frequency", "died=nan", "--frequency", "home=1"], "must be positive and add up to 1"),
+        (
+            ["--frequency", "died=0.2", "--frequency", "died=0.1", "--frequency", "home=0.9"],
+            "given for ['died', 'home'], 3 in all",
+        ),
     ],
 )
 def test_frequencies_that_are_none_are_refused(hospital, run, options, message):

@@ -371,4 +371,4 @@ def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command,
     Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
     code, _, err = run(*release_command)
     assert code == 0
-    assert ("labels are not spelled like the classes" in err) == warns
+    assert ("Check that labels are spelled like the classes" in err) == warns

@@ -9,6 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from skdp import DPStatisticsSource
 from skdp.release import BasisFunctions, LinearScores, Moments, linear_discriminant
 from skdp.release._linear_scores import _SLOPE, _cosine_means, regress, restrict_linear
 
@@ -277,3 +278,31 @@ def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
     moments = noisy_moments(rng, X, y, 1.0)
     vast = replace(moments, class_counts=np.array([1e30, 1.0]))
     assert np.isfinite(linear_discriminant(vast).scores(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_primes": np.array([[0, -1.0], [-1, 0]])}, "linear.d_primes must be symmetric"),
+        ({"d_primes": np.array([[0, 1.0], [2, 0]])}, "linear.d_primes must be symmetric"),
+        ({"d_primes": np.eye(2)}, "with 0 for a class and itself"),
+        ({"d_prime_sds": np.array([[0, -1.0], [-1, 0]])}, "linear.d_prime_sds must be symm"),
+        ({"d_primes": None}, "linear.d_prime_sds must be left out where d_primes is"),
+    ],
+)
+def test_separations_that_are_none_are_refused(rng, changes, message):
+    source = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1], random_state=rng)
+    y = np.arange(400) % 2
+    release = source.fit(rng.rand(400, 3) / 2 + y[:, np.newaxis] / 2, y).release_
+    with pytest.raises(ValueError, match=message):
+        replace(release, linear=replace(release.linear, **changes))
+
+
+def test_an_interval_is_shown_where_it_is_known(rng):
+    source = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1], random_state=rng)
+    y = np.arange(400) % 2
+    release = source.fit(rng.rand(400, 3) / 2 + y[:, np.newaxis] / 2, y).release_
+    assert "80 %" in release.summary()
+    known = replace(release, linear=replace(release.linear, d_prime_sds=None))
+    assert "expected AUC on rows like these" in known.summary()
+    assert "80 %" not in known.summary()

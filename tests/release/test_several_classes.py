@@ -13,6 +13,7 @@ from skdp.release._several_classes import (
     _OUTLIERS,
     _posterior_offsets,
     _rescaling,
+    _Simulation,
     _softmax_map,
 )
 from skdp.release._simulated_rows import RowSimulator, column_density
@@ -160,3 +161,21 @@ def test_column_density_is_a_beta_distribution():
     assert_allclose(density, exact / exact.sum(), atol=1e-4)
     with np.errstate(all="raise", under="ignore"):
         assert np.isfinite(column_density(values, 5.0, -1.0)).all()
+
+
+def test_separations_are_those_of_every_pair(rng):
+    K = 4
+    squares = rng.randn(2, K, K, K)
+    uncertainty, within = squares @ squares.transpose(0, 1, 3, 2)
+    centres, matrix = rng.randn(K, K), rng.randn(K, K)
+    found = _Simulation([], centres, uncertainty, within).separations(matrix)
+    for a in range(K):
+        for b in range(K):
+            w = matrix[a] - matrix[b]
+            of_pair = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
+            expected = (
+                w @ (centres[a] - centres[b]),
+                np.sqrt(w @ of_pair[0] @ w),
+                w @ of_pair[1] @ w,
+            )
+            assert_allclose([each[a, b] for each in found], expected, atol=1e-12)

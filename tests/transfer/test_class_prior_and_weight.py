@@ -198,3 +198,13 @@ def test_labels_of_mappings_may_be_spelled_otherwise(target):
     model.fit(X)
     assert_allclose(model.predict_proba(X).mean(axis=0), [0.3, 0.7], atol=1e-6)
     assert_array_equal(model.class_weight_, [4, 1])
+
+
+@pytest.mark.parametrize("name", ["class_prior", "class_weight"])
+def test_a_class_in_two_spellings_is_refused(rng, name):
+    source = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1], random_state=0)
+    X, y = people(rng, 400, 0.5)
+    release = source.fit(X, (y == "ill").astype(int)).release_
+    model = DPTransferClassifier(release, **{name: {1: 0.2, "1": 0.3, 0: 0.5}})
+    with pytest.raises(ValueError, match=f"'{name}'.* names a class twice, in two spellings"):
+        model.fit(X)

@@ -163,14 +163,32 @@ def test_labels_alone_become_a_logistic_regression(rng):
 
 def test_auto_takes_equal_counts_beside_unlabelled_rows_for_stratified():
     given = np.array([0, 0, 1, 1, -1])
-    assert sampling_of(given, "auto") == "stratified"
-    assert sampling_of(given, "random") == "random"
-    assert sampling_of(given[:4], "auto") == "random"  # no row without a label remains
-    assert sampling_of(given[1:], "auto") == "random"
-    assert sampling_of(given[:4], "stratified") == "stratified"
-    assert sampling_of(np.array([2, 1, -1]), "auto") == "stratified"  # class 0 has no label
-    assert sampling_of(np.array([1, 1, -1]), "auto") == "stratified"
-    assert sampling_of(np.array([-1, -1]), "auto") == "stratified"
+    assert sampling_of(given, "auto", None) == "stratified"
+    assert sampling_of(given, "random", None) == "random"
+    assert sampling_of(given[:4], "auto", None) == "random"  # no row without a label remains
+    assert sampling_of(given[1:], "auto", None) == "random"
+    assert sampling_of(given[:4], "stratified", None) == "stratified"
+    assert sampling_of(np.array([2, 1, -1]), "auto", None) == "stratified"  # 0 has no label
+    assert sampling_of(np.array([-1, -1]), "auto", None) == "stratified"
+
+
+def test_auto_takes_a_single_class_for_random_unless_that_surprises():
+    def taken(n, frequency):
+        labels = np.append(np.ones(n, int), -1)
+        return sampling_of(labels, "auto", np.array([1 - frequency, frequency]))
+
+    assert taken(10, 0.9) == taken(10, 0.5) == taken(1, 0.1) == "random"
+    assert taken(30, 0.5) == taken(10, 0.1) == "stratified"
+    # At log-odds 1 above those of one half, n labels of one class have probability .731ⁿ.
+    assert taken(22, 0.5) == "random"
+    assert taken(23, 0.5) == "stratified"
+    with pytest.warns(UserWarning, match="If they were chosen class by class"):
+        warn_of_frequencies(np.ones(10, int), np.array([0.3, 0.7]), "random")
+    # A class that the source knows not to occur: expected without, and then no warning.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_frequencies(np.ones(10, int), np.array([0.0, 1.0]), "random")
+        warn_of_frequencies(np.ones(2, int), np.array([0.3, 0.7]), "random")
 
 
 def test_frequencies_that_chance_does_not_explain_are_named():
