@@ -283,11 +283,23 @@ def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"d_primes": np.array([[0, -1.0], [-1, 0]])}, "linear.d_primes must be symmetric"),
-        ({"d_primes": np.array([[0, 1.0], [2, 0]])}, "linear.d_primes must be symmetric"),
+        (
+            {"d_primes": np.array([[0, -1.0], [-1, 0]])},
+            "linear.d_primes. of a release must be symmetric",
+        ),
+        (
+            {"d_primes": np.array([[0, 1.0], [2, 0]])},
+            "linear.d_primes. of a release must be symmetric",
+        ),
         ({"d_primes": np.eye(2)}, "with 0 for a class and itself"),
-        ({"d_prime_sds": np.array([[0, -1.0], [-1, 0]])}, "linear.d_prime_sds must be symm"),
-        ({"d_primes": None}, "linear.d_prime_sds must be left out where d_primes is"),
+        (
+            {"d_prime_sds": np.array([[0, -1.0], [-1, 0]])},
+            "linear.d_prime_sds. of a release must be symm",
+        ),
+        (
+            {"d_primes": None},
+            "linear.d_prime_sds. of a release must be left out where d_primes is",
+        ),
     ],
 )
 def test_separations_that_are_none_are_refused(rng, changes, message):

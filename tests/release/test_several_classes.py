@@ -172,7 +172,7 @@ def test_separations_are_those_of_every_pair(rng):
     for a in range(K):
         for b in range(K):
             w = matrix[a] - matrix[b]
-            of_pair = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
+            spread, width = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
             expected = (
                 w @ (centres[a] - centres[b]),
                 np.sqrt(w @ of_pair[0] @ w),
