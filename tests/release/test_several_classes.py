@@ -173,9 +173,5 @@ def test_separations_are_those_of_every_pair(rng):
         for b in range(K):
             w = matrix[a] - matrix[b]
             spread, width = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
-            expected = (
-                w @ (centres[a] - centres[b]),
-                np.sqrt(w @ of_pair[0] @ w),
-                w @ of_pair[1] @ w,
-            )
+            expected = w @ (centres[a] - centres[b]), np.sqrt(w @ spread @ w), w @ width @ w
             assert_allclose([each[a, b] for each in found], expected, atol=1e-12)
