@@ -4,7 +4,9 @@ from skdp.release._basis import BasisFunctions
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
+from skdp.release._noisy_statistics import NoisyStatistics
 from skdp.release._release import Release
+from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 
 # isort: split
@@ -13,7 +15,7 @@ from skdp.release._basis import COSINE_ORDERS
 from skdp.release._guarantees import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import clipping_effect, linear_scores
 from skdp.release._linear_scores import linear_discriminant
-from skdp.release._noisy_statistics import NoisyStatistics, measure_moments, positive_counts
+from skdp.release._noisy_statistics import measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (
@@ -31,6 +33,8 @@ __all__ = [
     "LinearScores",
     "Mixtures",
     "Moments",
+    "NoisyStatistics",
     "Release",
+    "Statistics",
     "Subspace",
 ]

@@ -15,15 +15,12 @@ _KEYS = {
 }
 
 
-def pack(release, kinds):
+def pack(release):
     """Return the header and the arrays of the file of a release.
 
     Parameters
     ----------
     release : Release
-
-    kinds : dict of str to type
-        Of its parts, each a :class:`Part` or like one.
 
     Returns
     -------
@@ -43,13 +40,11 @@ def pack(release, kinds):
         "encoder": release.encoder and release.encoder.to_json(),
     }
     arrays = {} if release.bounds is None else {"bounds": release.bounds}
-    for name, kind in kinds.items():
-        part = getattr(release, name)
-        if part is not None:
-            said, own = kind.pack(part, name, release)
-            arrays |= own
-            if said is not None:
-                header[name] = said
+    for name, (kind, part) in release.parts().items():
+        said, own = kind.pack(part, name, release)
+        arrays |= own
+        if said is not None:
+            header[name] = said
     return header, arrays
 
 

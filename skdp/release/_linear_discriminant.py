@@ -95,18 +95,45 @@ def linear_scores(statistics, basis):
     """
     population = _population(statistics, basis.variances)
     W, errors = _within_covariance(statistics, population, basis.variances)
-    shrinkage, widening = clipping_effect(statistics, basis, population.n_rows)
+    shrinkage, widening = known_clipping(statistics, basis)
     if len(population.sizes) == 2:
-        found = _two_classes(statistics, population, W, errors, basis, shrinkage, widening)
+        found, spread = _two_classes(statistics, population, W, errors, basis, shrinkage, widening)
     else:
-        found = scores_of_several_classes(statistics, population, W, errors, basis, shrinkage)
-    present = occurrence(statistics.counts, statistics.count_sd)
+        found = scores_of_several_classes(population, W, errors, basis, shrinkage)
+        spread = None
+    present = occurrence(*statistics.pooled_counts)
     apart, uncertainty = d_primes(
         found.means, found.sds, found.variances, present, found.relative_error
     )
     # Rows that are asked about are not clipped, and longer.
     coefficients = found.coefficients * np.sqrt(shrinkage)
-    return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty)
+    return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty, spread)
+
+
+def known_clipping(statistics, basis):
+    """Return what :func:`clipping_effect` does, or what sums of all columns said of it."""
+    if statistics.of_all_columns is not None:
+        return tuple(statistics.of_all_columns[1:].tolist())
+    return clipping_effect(statistics, basis, statistics.row_counts.sum())
+
+
+@dataclass(frozen=True)
+class _Site:
+    """What noisy sums say of the rows of one source, each number beside those of all sources.
+
+    Frequencies and means of sites are normal about those of all rows, with what the squares of
+    their differences exceed those of their noise by as variances: where noise leaves nothing of
+    the differences, the rows are those of one population.
+    """
+
+    n_rows: float
+    counts: np.ndarray  # (n_classes,), noisy, positive
+    frequencies: np.ndarray  # (n_classes,): posterior means
+    frequency_noise: np.ndarray  # (n_classes,): variances of noise in counts / n_rows
+    mean: np.ndarray  # (n_basis,): posterior mean
+    uncertainty: np.ndarray  # (n_basis,): posterior variances of the mean about that of all rows
+    raw_mean: np.ndarray  # (n_basis,): as it is, with noise
+    mean_noise: float  # variance of the noise in each of these
 
 
 @dataclass(frozen=True)
@@ -116,51 +143,104 @@ class _Population:
     n_rows: float
     frequencies: np.ndarray  # (n_classes,)
     mean: np.ndarray  # (n_basis,)
+    covariance: np.ndarray  # (n_basis, n_basis): noisy, of all rows about the means of their sites
     differences: np.ndarray  # (n_classes, n_basis): the mean of a class less that of the rest
-    sizes: np.ndarray  # (n_classes,): N π (1 − π), effective sample sizes of the differences
+    sizes: np.ndarray  # (n_classes,): Σ n π (1 − π), effective sample sizes of the differences
     noise: np.ndarray  # (n_classes, n_basis, n_basis): covariances of noise in the differences
+    sites: list  # of _Site
 
 
 def _population(statistics, guesses):
     counts = statistics.row_counts
     n = counts.sum()
     pi = counts / n
-    noise = (statistics.total_sd / n) ** 2
-    mean = statistics.total / n * guesses / (guesses + noise)
-    # Posterior mean of the square of the mean.
-    square = np.outer(mean, mean) + np.diag(noise * guesses / (guesses + noise))
+    noise = np.linalg.norm(statistics.total_sd / n) ** 2
+    reliable = guesses / (guesses + noise)
+    mean = statistics.total.sum(axis=0) / n * reliable
+    sites = _sites(statistics, guesses, pi, mean)
     # Without noise the contrasts sum to zero; what they sum to is noise.
     contrast = statistics.contrast - statistics.contrast.mean(axis=0)
-    contrast = contrast + np.outer(statistics.frequencies - pi, statistics.total)
-    sizes = n * pi * (1 - pi)
-    differences = contrast / sizes[:, None]
-    return _Population(n, pi, mean, differences, sizes, _noise(statistics, n, pi, sizes, square))
+    for site, own, total in zip(sites, statistics.frequencies, statistics.total, strict=True):
+        contrast = contrast + np.outer(own - site.frequencies, total)
+        contrast -= np.outer(site.counts - site.n_rows * site.frequencies, site.mean)
+    sizes = sum(site.n_rows * site.frequencies * (1 - site.frequencies) for site in sites)
+    covariance = statistics.second / n
+    for site in sites:
+        square = np.outer(site.mean, site.mean) + np.diag(site.uncertainty)
+        covariance = covariance - site.n_rows / n * square
+    in_differences = _noise(statistics, sites, sizes, noise * reliable)
+    return _Population(
+        n, pi, mean, covariance, contrast / sizes[:, None], sizes, in_differences, sites
+    )
 
 
-def _noise(statistics, n, pi, sizes, square):
+def _sites(statistics, guesses, pi, mean):
+    """Return a :class:`_Site` of each source."""
+    counts = statistics.row_counts_by_source
+    sizes = counts.sum(axis=1)
+    shares = sizes / sizes.sum()
+    own, raw = counts / sizes[:, None], statistics.total / sizes[:, None]
+    spread = (1 - pi) ** 2 + (len(pi) - 1) * pi**2
+    errors = (statistics.count_sd / sizes)[:, None] ** 2 * spread
+    errors = np.minimum(errors, _UNIFORM_VARIANCE)
+    noise = (statistics.total_sd / sizes) ** 2
+    # About the mean of all, a site's own noise is left but for its share.
+    left = shares * (1 - shares)
+    varies = np.maximum(shares @ (own - pi) ** 2 - left @ errors, 0)
+    apart = raw - shares @ raw
+    excess = shares @ (apart**2).sum(axis=1) - len(guesses) * (left @ noise)
+    between = max(excess / guesses.sum(), 0.0) * guesses
+    sites = []
+    for k, size in enumerate(sizes):
+        share = varies / np.maximum(varies + errors[k], _TINY)
+        frequencies = pi + share * (own[k] - pi)
+        credible = between / np.maximum(between + noise[k], _TINY)
+        sites.append(
+            _Site(
+                size,
+                counts[k],
+                frequencies / frequencies.sum(),
+                errors[k],
+                mean + credible * apart[k],
+                credible * noise[k],
+                raw[k],
+                noise[k],
+            )
+        )
+    return sites
+
+
+def _noise(statistics, sites, sizes, mean_variances):
     """Return the covariance of the noise in the difference of each class from the rest.
 
-    A frequency that is wrong by h leaves N h times the mean of all rows in the contrast.
+    A frequency of a site that is wrong by h leaves n h times the mean of its rows in the contrast,
+    and a mean of a site that is wrong by m leaves m times what the site has more of a class than
+    it is taken to have.
     """
-    contrast = statistics.contrast_sd**2 * (1 - 1 / len(pi))
-    spread = (1 - pi) ** 2 + (len(pi) - 1) * pi**2
-    frequency = np.minimum((statistics.count_sd / n) ** 2 * spread, _UNIFORM_VARIANCE)
-    shift = square * (n**2 * frequency)[:, None, None]
-    return (shift + contrast * np.eye(len(square))) / sizes[:, None, None] ** 2
+    K = len(sizes)
+    contrast = statistics.contrast_sd**2 * (1 - 1 / K)
+    noise = np.zeros((K, *statistics.second.shape))
+    for site in sites:
+        square = np.outer(site.mean, site.mean) + np.diag(site.uncertainty + mean_variances)
+        more = site.counts - site.n_rows * site.frequencies
+        noise += square * (site.n_rows**2 * site.frequency_noise)[:, None, None]
+        noise += np.diag(site.uncertainty) * (more**2)[:, None, None]
+    noise += contrast * np.eye(noise.shape[1])
+    return noise / sizes[:, None, None] ** 2
 
 
 def _between_covariance(population):
     """Return the covariance of the class means, each shrunk by the noise in its length."""
     lengths = np.maximum((population.differences**2).sum(axis=1), _TINY)
     reliable = np.maximum(1 - np.trace(population.noise, axis1=1, axis2=2) / lengths, 0)
-    weights = population.frequencies * (1 - population.frequencies) ** 2 * reliable
+    # Of what lies between classes, that within sites.
+    weights = (1 - population.frequencies) * population.sizes / population.n_rows * reliable
     return (population.differences.T * weights) @ population.differences
 
 
-def _noisy_covariance(statistics, population):
+def _noisy_covariance(population):
     """Return the covariance within classes as it is."""
-    total = statistics.second / population.n_rows - np.outer(population.mean, population.mean)
-    return total - _between_covariance(population)
+    return population.covariance - _between_covariance(population)
 
 
 def _within_covariance(statistics, population, guesses):
@@ -169,7 +249,7 @@ def _within_covariance(statistics, population, guesses):
     Variances are shrunk to their guesses, correlations to zero; both as much as noise asks for.
     """
     n, t = population.n_rows, len(guesses)
-    raw = _noisy_covariance(statistics, population)
+    raw = _noisy_covariance(population)
     noise = (statistics.second_sd / n) ** 2  # of a variance; half of it of a covariance
     prior = (_VARIANCE_SPREAD * guesses) ** 2
     remaining = prior * noise / (prior + noise)
@@ -223,16 +303,17 @@ def _variance_along(direction, statistics, population):
     That was shrunk, and the direction is one in which noise left little of it: the noisy variance
     itself is weighed against it, and may only raise it.
     """
-    second = direction @ statistics.second @ direction / population.n_rows
-    between = direction @ _between_covariance(population) @ direction
-    raw = second - (direction @ population.mean) ** 2 - between
+    raw = direction @ _noisy_covariance(population) @ direction
     noise = (statistics.second_sd / population.n_rows * (direction @ direction)) ** 2
     prior = _VARIANCE_SPREAD**2
     return max((prior * raw + noise) / (prior + noise), 1.0)
 
 
 def _two_classes(statistics, population, covariance, errors, basis, shrinkage, widening):
-    """Return scores along the averaged direction, with calibrated log-odds."""
+    """Return scores along the averaged direction, with calibrated log-odds.
+
+    And the standard deviation of the intercept over sites, see :func:`_spread_of_intercepts`.
+    """
     direction, difference = _direction(population, covariance, errors, basis.order == 1)
     variance = widening * _variance_along(direction, statistics, population)
     pi = population.frequencies[1]
@@ -246,12 +327,17 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
     separation = max(direction @ difference, 0.0)
     slope, intercept = calibrated_log_odds(separation, variance, unequal, pi)
     intercept -= slope * (direction @ population.mean)
+
+    def of_site(frequency):
+        return calibrated_log_odds(separation, variance, unequal, frequency, slope)[1]
+
+    spread = _spread_of_intercepts(population.sites, of_site, slope * direction)
     signs, pair = np.array([-0.5, 0.5]), 1 - np.eye(2)
     own = population.differences[1], population.noise[1], population.sizes[1]
     mean, sd = posterior_separation(direction, *own, covariance, errors)
-    second, n = _noisy_covariance(statistics, population), population.n_rows
+    second, n = _noisy_covariance(population), population.n_rows
     along, error = variance_of_scores(direction, second, statistics.second_sd / n, n, covariance)
-    return ScoredClasses(
+    scored = ScoredClasses(
         np.outer(signs, slope * direction),
         signs * intercept,
         mean * pair,
@@ -259,6 +345,41 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
         along * pair,
         error,
     )
+    return scored, spread
+
+
+def _spread_of_intercepts(sites, intercept, weights):
+    r"""Return the standard deviation of the intercept of a new site, an array of one, or None.
+
+    Each site has the intercept with which the mean probability of its rows is the frequency of
+    class 1. With errors of variances e by noise and by the sampling of rows, intercepts of sites
+    are of a normal distribution whose variance is estimated by moments (DerSimonian and Laird,
+    1986); that of its mean is added. None of a single source, which says nothing of others.
+
+    Parameters
+    ----------
+    sites : list of _Site
+
+    intercept : callable
+        ``intercept(frequency)`` returns that of scores whose mean over the rows is 0.
+
+    weights : ndarray of shape (n_basis,)
+        Of the scores.
+    """
+    if len(sites) < 2:
+        return None
+    found, errors = [], []
+    for site in sites:
+        own = site.counts / site.n_rows
+        found.append(intercept(own[1]) - weights @ site.raw_mean)
+        binomial = own[0] * own[1]
+        of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
+        errors.append(of_frequency + site.mean_noise * (weights @ weights))
+    precision = 1 / np.array(errors)
+    total = precision.sum()
+    excess = precision @ (found - precision @ found / total) ** 2 - (len(sites) - 1)
+    variance = max(excess / (total - precision @ precision / total), 0.0)
+    return np.sqrt([variance + 1 / (1 / (variance + 1 / precision)).sum()])
 
 
 def square_before_clipping(clipped, radius, expected):
@@ -409,7 +530,7 @@ def clipping_effect(statistics, basis, n_rows):
     return float(np.clip(measured, least, 1.0)), widening
 
 
-def calibrated_log_odds(separation, variance, unequal, frequency):
+def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
     r"""Return slope and intercept of the log-odds of class 1 in a score s.
 
     Where they are linear, one class has the other's density times :math:`e^{as}`: of cumulants
@@ -435,6 +556,9 @@ def calibrated_log_odds(separation, variance, unequal, frequency):
     frequency : float
         Of class 1.
 
+    slope : float or None, default=None
+        a; None for the one above.
+
     Returns
     -------
     slope : float
@@ -458,7 +582,7 @@ def calibrated_log_odds(separation, variance, unequal, frequency):
             max(variance + (1 - frequency) * unequal, least),
         ]
     )
-    slope = 2 * separation / squares.sum()
+    slope = 2 * separation / squares.sum() if slope is None else slope
     means = np.array([-frequency * separation, (1 - frequency) * separation])
     scores = slope * (means[:, None] + np.sqrt(squares)[:, None] * _NODES)
     probabilities = np.array([1 - frequency, frequency])[:, None] * _PROBABILITIES

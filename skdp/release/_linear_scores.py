@@ -61,6 +61,10 @@ class LinearScores(Part):
     d_prime_sds : ndarray of shape (n_classes, n_classes) or None, default=None
         Posterior standard deviations of ``d_primes``; None for 0.
 
+    intercept_sd : ndarray of shape (1,) or None, default=None
+        Of two classes, and rows of several sources: standard deviation of the intercept at
+        another site. None where it is not known.
+
     Examples
     --------
     >>> import numpy as np
@@ -80,6 +84,7 @@ class LinearScores(Part):
         "intercepts": "intercepts",
         "d_primes": "d_primes",
         "d_prime_sds": "d_prime_sds",
+        "intercept_sd": "intercept_sd",
     }
 
     coefficients: np.ndarray
@@ -87,11 +92,19 @@ class LinearScores(Part):
     d_primes: np.ndarray | None = None
     basis: BasisFunctions | None = None
     d_prime_sds: np.ndarray | None = None
+    intercept_sd: np.ndarray | None = None
 
     def scores(self, X):
-        """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
+        r"""Return log-posteriors up to a constant for each row, (n_samples, n_classes).
+
+        Probabilities are averaged over the intercept b ~ N(m, s²) of another site, by
+        :math:`E[σ(t + b)] ≈ σ((t + m) / \sqrt{1 + π s^2 / 8})` (MacKay, 1992).
+        """
         Z = X if self.basis is None else self.basis.encode(X)
-        return Z @ self.coefficients.T + self.intercepts
+        scores = Z @ self.coefficients.T + self.intercepts
+        if self.intercept_sd is None:
+            return scores
+        return scores / np.sqrt(1 + np.pi / 8 * self.intercept_sd**2)
 
     @property
     def expected_auc(self):
@@ -150,9 +163,10 @@ class LinearScores(Part):
             n_inputs = len(self.basis.column)
         shapes = {"coefficients": (K, n_inputs), "intercepts": (K,)}
         shapes |= dict.fromkeys(_D_PRIMES, (K, K))
+        shapes["intercept_sd"] = (1,)
         for key, shape in shapes.items():
             array = getattr(self, key)
-            if array is None and key in _D_PRIMES:
+            if array is None and key in (*_D_PRIMES, "intercept_sd"):
                 continue
             real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
             require(real, f"{name}.{key}", "must be an array of real numbers")
@@ -305,7 +319,9 @@ def restrict_linear(linear, moments, columns):
     d_primes, sds = (getattr(linear, name) for name in _D_PRIMES)
     d_primes, sds = (None if array is None else share * array for array in (d_primes, sds))
     intercepts = intercepts - intercepts.mean()
-    return LinearScores(coefficients[:, remaining], intercepts, d_primes, basis, sds)
+    return LinearScores(
+        coefficients[:, remaining], intercepts, d_primes, basis, sds, linear.intercept_sd
+    )
 
 
 def regress(covariance, left, gone, noise, n_rows):

@@ -1,6 +1,6 @@
 """Sums over private rows behind Gaussian noise of known size, and moments from them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,35 +16,47 @@ _TINY = np.finfo(np.float64).tiny
 class NoisyStatistics:
     """Sums over rows z (encoded, centred, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
+    Of the rows of one source or of several, whose counts and totals are kept apart: sites differ
+    in both, and classes are to be told apart within them. A source that is alone may have arrays
+    without the axis of sources.
+
     Noise is normal of mean zero and independent in each number, except that ``second`` is
     symmetric. What depends on the number of rows is taken from ``counts``, never from the rows.
 
     Attributes
     ----------
-    counts : ndarray of shape (n_classes,)
+    counts : ndarray of shape (n_sources, n_classes)
         Rows of each class; may be negative.
 
-    total : ndarray of shape (n_basis,)
+    total : ndarray of shape (n_sources, n_basis)
         Σ z.
 
     contrast : ndarray of shape (n_classes, n_basis)
-        Σ (e_y − π) zᵀ, e_y the indicator of the row's class, so that Σ z of class c is
-        ``contrast[c] + frequencies[c] * total``. Its rows sum to zero but for the noise.
+        Σ (e_y − π) zᵀ over all rows, e_y the indicator of the row's class and π the frequencies
+        of its source, so that Σ z of class c is ``contrast[c] + frequencies[:, c] @ total``. Its
+        rows sum to zero but for the noise.
 
-    frequencies : ndarray of shape (n_classes,)
+    frequencies : ndarray of shape (n_sources, n_classes)
         The public π in ``contrast``: positive, of sum 1.
 
     second : ndarray of shape (n_basis, n_basis)
-        Σ z zᵀ.
+        Σ z zᵀ over all rows.
 
     radius : float
         R.
 
-    count_sd, total_sd, contrast_sd : float
+    count_sd, total_sd : ndarray of shape (n_sources,)
         Standard deviations of the noise in each number; 0 without noise.
+
+    contrast_sd : float
+        The same of ``contrast``.
 
     second_sd : float
         The same of the diagonal of ``second``; off it, second_sd/√2.
+
+    of_all_columns : ndarray of shape (3,) or None, default=None
+        Of sums of some of the columns, what only those of all columns tell: how many rows there
+        are at least, and what :func:`clipping_effect` returns. None for all columns.
 
     Examples
     --------
@@ -57,9 +69,11 @@ class NoisyStatistics:
     ...     frequencies=pi, second=z.T @ z, radius=1.0,
     ...     count_sd=0.0, total_sd=0.0, contrast_sd=0.0, second_sd=0.0,
     ... )
-    >>> statistics.contrast + np.outer(pi, statistics.total)
+    >>> statistics.class_sums
     array([[-1. ],
            [ 1.5]])
+    >>> NoisyStatistics.added([statistics, statistics]).row_counts
+    array([2.5, 4.5])
     """
 
     counts: np.ndarray
@@ -68,10 +82,68 @@ class NoisyStatistics:
     frequencies: np.ndarray
     second: np.ndarray
     radius: float
-    count_sd: float
-    total_sd: float
+    count_sd: np.ndarray
+    total_sd: np.ndarray
     contrast_sd: float
     second_sd: float
+    of_all_columns: np.ndarray | None = None
+
+    def __post_init__(self):
+        for name in ("counts", "total", "frequencies"):
+            array = np.atleast_2d(np.asarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, array)
+        for name in ("count_sd", "total_sd"):
+            array = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def added(cls, parts):
+        """Return the sums over the rows of all of them: sums add, and so do variances of noise.
+
+        Parameters
+        ----------
+        parts : sequence of NoisyStatistics
+            Of the same basis functions and radius; of all columns.
+        """
+        kept_apart = ("counts", "total", "frequencies", "count_sd", "total_sd")
+        together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
+        return cls(
+            **together,
+            contrast=np.sum([s.contrast for s in parts], axis=0),
+            second=np.sum([s.second for s in parts], axis=0),
+            radius=parts[0].radius,
+            contrast_sd=float(np.linalg.norm([s.contrast_sd for s in parts])),
+            second_sd=float(np.linalg.norm([s.second_sd for s in parts])),
+        )
+
+    def select(self, places, clipping):
+        """Return the sums of some of the basis functions.
+
+        Parameters
+        ----------
+        places : ndarray of shape (n_chosen,)
+            Their numbers.
+
+        clipping : tuple of float
+            What :func:`clipping_effect` returns for all.
+        """
+        return replace(
+            self,
+            total=self.total[:, places],
+            contrast=self.contrast[:, places],
+            second=self.second[np.ix_(places, places)],
+            of_all_columns=np.array([self._least_rows, *clipping]),
+        )
+
+    @property
+    def class_sums(self):
+        """Return Σ z of each class, ndarray of shape (n_classes, n_basis)."""
+        return self.contrast + self.frequencies.T @ self.total
+
+    @property
+    def pooled_counts(self):
+        """Return rows of each class and the deviation of their noise, (n_classes,) and float."""
+        return self.counts.sum(axis=0), float(np.linalg.norm(self.count_sd))
 
     @property
     def row_counts(self):
@@ -80,9 +152,21 @@ class NoisyStatistics:
         No row has a square above R², so that there are no fewer than the trace of ``second``
         says, two standard deviations of its noise apart.
         """
-        counts = positive_counts(self.counts, self.count_sd)
+        counts = positive_counts(*self.pooled_counts)
+        return counts * max(1.0, self._least_rows / counts.sum())
+
+    @property
+    def row_counts_by_source(self):
+        """Return positive rows of each class in each source, of the same sum."""
+        counts = positive_counts(self.counts, self.count_sd[:, np.newaxis])
+        return counts * (self.row_counts.sum() / counts.sum())
+
+    @property
+    def _least_rows(self):
+        if self.of_all_columns is not None:
+            return float(self.of_all_columns[0])
         certain = self.second.trace() - 2 * self.second_sd * np.sqrt(len(self.second))
-        return counts * max(1.0, certain / self.radius**2 / counts.sum())
+        return certain / self.radius**2
 
 
 def positive_counts(counts, deviation):
@@ -90,7 +174,7 @@ def positive_counts(counts, deviation):
     return positive_mean(counts, deviation) + _HALF
 
 
-def measure_moments(statistics, grid, shrinkage=1.0):
+def measure_moments(statistics, basis, centre=0.0, shrinkage=1.0):
     r"""Return class counts, means and the covariance within classes, with their noise.
 
     With the sums :math:`s_c` of the classes and noisy counts :math:`n_c` of sum N,
@@ -110,8 +194,11 @@ def measure_moments(statistics, grid, shrinkage=1.0):
     ----------
     statistics : NoisyStatistics
 
-    grid : RowGrid
-        On which the sums were computed.
+    basis : BasisFunctions
+        Of which the sums are.
+
+    centre : float or ndarray of shape (n_basis,), default=0.0
+        What was taken from these functions before they were summed.
 
     shrinkage : float, default=1.0
         The mean of c², from :func:`clipping_effect`.
@@ -121,15 +208,15 @@ def measure_moments(statistics, grid, shrinkage=1.0):
     moments : Moments
         Of the columns, not of nonlinear functions of them.
     """
-    linear = grid.basis.linear
-    unclipped = grid.basis.scale[linear]
+    linear = basis.linear
+    unclipped = basis.scale[linear]
     scale = unclipped * np.sqrt(shrinkage)
     counts = statistics.row_counts
     n_rows, shares = counts.sum(), counts / counts.sum()
-    sums = statistics.contrast + np.outer(statistics.frequencies, statistics.total)
-    means = _within(sums / counts[:, np.newaxis], statistics.radius)
-    variances = statistics.contrast_sd**2 + (statistics.frequencies * statistics.total_sd) ** 2
-    noise = variances[:, np.newaxis] + (means * statistics.count_sd) ** 2
+    means = _within(statistics.class_sums / counts[:, np.newaxis], statistics.radius)
+    variances = (statistics.frequencies.T**2 * statistics.total_sd**2).sum(axis=1)
+    variances += statistics.contrast_sd**2
+    noise = variances[:, np.newaxis] + (means * statistics.pooled_counts[1]) ** 2
     noise /= counts[:, np.newaxis] ** 2
     noise = np.minimum(noise, statistics.radius**2)
     within = statistics.second / n_rows - (means.T * shares) @ means + np.diag(shares @ noise)
@@ -139,8 +226,8 @@ def measure_moments(statistics, grid, shrinkage=1.0):
     return Moments(
         class_counts=counts,
         effective_sizes=counts.copy(),
-        means=grid.basis.centre[linear]
-        + grid.centre[linear] / unclipped
+        means=basis.centre[linear]
+        + np.broadcast_to(centre, basis.scale.shape)[linear] / unclipped
         + means[:, linear] / scale,
         covariances=within[np.triu_indices(p)][np.newaxis].astype(np.float32),
         noise=np.zeros(p),

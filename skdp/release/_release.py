@@ -36,6 +36,7 @@ from skdp.release._guarantees import (
     elements_per_record,
 )
 from skdp.release._linear_scores import LinearScores
+from skdp.release._merging import check_mergeable, merged_guarantee
 from skdp.release._mixtures import Mixtures
 from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import (
@@ -47,6 +48,7 @@ from skdp.release._parts import (
     read_only,
     require,
 )
+from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
 from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
@@ -58,6 +60,26 @@ from skdp.utils._validation import checked_subset
 _LABELS = (bool, int, float, str)
 # Of lines of the summary, in characters (rule of thumb).
 _WIDTH = 88
+
+
+class _Estimated:
+    """A part of a release that follows from its noisy sums, where it has these.
+
+    It is then made when it is first asked for, and no part of the file.
+    """
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, release, owner=None):
+        if release is None:
+            return None  # the default of the field
+        sums = vars(release).get("statistics")
+        return vars(release)[self._name] if sums is None else getattr(sums, self._name)
+
+    def __set__(self, release, value):
+        # Where none is given, the default is passed, which is this.
+        vars(release)[self._name] = None if value is self else value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -105,6 +127,10 @@ class Release:
 
     alignment : Alignment or None, default=None
         ``components`` V_sr, ``class_medians`` m_sr,c and ``mean`` of the noisy rows.
+
+    statistics : Statistics or None, default=None
+        The noisy sums themselves, of the columns and public functions of them, of one source or
+        of several that were merged. Moments and linear scores follow from them.
 
     moments : Moments or None, default=None
         ``class_counts`` and ``effective_sizes`` (n_classes,), ``means`` (n_classes, p), upper
@@ -158,10 +184,17 @@ class Release:
     bounds: np.ndarray | None = None
     encoder: Schema | None = None
     alignment: Alignment | None = field(default=None, metadata={"part": Alignment})
-    moments: Moments | None = field(default=None, metadata={"part": Moments})
+    statistics: Statistics | None = field(default=None, metadata={"part": Statistics})
+    moments: Moments | None = field(
+        default=_Estimated(),  # type: ignore[assignment]
+        metadata={"part": Moments},
+    )
     subspace: Subspace | None = field(default=None, metadata={"part": Subspace})
     mixtures: Mixtures | None = field(default=None, metadata={"part": Mixtures})
-    linear: LinearScores | None = field(default=None, metadata={"part": LinearScores})
+    linear: LinearScores | None = field(
+        default=_Estimated(),  # type: ignore[assignment]
+        metadata={"part": LinearScores},
+    )
     classifier: WideCDMMAClassifier | None = field(
         default=None, metadata={"part": SourceClassifier}
     )
@@ -173,6 +206,8 @@ class Release:
         object.__setattr__(self, "dtype", _float_dtype(self.dtype))
         if self.subspace is None and self.row_classifier is None:
             object.__setattr__(self, "row_classifier", self.classifier)
+        if isinstance(self.statistics, Statistics):
+            self._forget_estimates()
         self._check()
         self._freeze()
 
@@ -182,9 +217,17 @@ class Release:
         return {f.name: f.metadata["part"] for f in fields(cls) if "part" in f.metadata}
 
     def parts(self):
-        """Return the class and the part of each that there is, by name."""
-        found = {name: (kind, getattr(self, name)) for name, kind in self.part_kinds().items()}
+        """Return the class and the part of each that is stored, by name."""
+        found = {name: (kind, vars(self)[name]) for name, kind in self.part_kinds().items()}
         return {name: (kind, part) for name, (kind, part) in found.items() if part is not None}
+
+    def _forget_estimates(self):
+        """Raise ValueError where estimates are given that are not those of the sums."""
+        for name in ("moments", "linear"):
+            given = vars(self)[name]
+            own = given is None or given is getattr(self.statistics, name)
+            require(own, name, "must be left out where there are statistics, which say it")
+            vars(self)[name] = None
 
     def _check(self):
         """Raise ValueError, naming the part, unless all fit together and can be used."""
@@ -198,11 +241,8 @@ class Release:
             check_guarantee(self.label_guarantee, "label_guarantee", {"label"}, 1)
         for name, (kind, part) in self.parts().items():
             kind.validate(part, name, self)
-        require(
-            self.moments is not None or self.classifier is not None,
-            "release",
-            "has neither moments nor a classifier",
-        )
+        some = any(name in self.parts() for name in ("statistics", "moments", "classifier"))
+        require(some, "release", "has neither statistics, moments nor a classifier")
 
     @property
     def record_guarantee(self):
@@ -500,15 +540,16 @@ class Release:
         columns, feature_names, encoder = self._chosen(names)
         if np.array_equal(columns, np.arange(self.n_features)):
             return self
-        moments = self._needed_moments("without which nothing is known of some columns alone")
+        if self.statistics is None:
+            self._needed_moments("without which nothing is known of some columns alone")
         parts: dict[str, Any] = dict.fromkeys(self.part_kinds())
         for name, (kind, part) in self.parts().items():
             parts[name] = kind.restrict(part, columns, self)
         scorers = ("linear", "classifier", "mixtures")
         if self.classifier is not None and all(parts[name] is None for name in scorers):
-            subspace = Subspace.of_columns(moments, columns, len(columns))
+            subspace = Subspace.of_columns(self.moments, columns, len(columns))
             parts["subspace"] = subspace
-            parts["mixtures"] = Mixtures.of_moments(moments.restrict(columns), subspace)
+            parts["mixtures"] = Mixtures.of_moments(parts["moments"], subspace)
         return replace(
             self,
             n_features=len(columns),
@@ -535,6 +576,65 @@ class Release:
         place = {name: number for number, name in enumerate(known)}
         columns = np.array([place[name] for name in wanted])
         return columns, self.feature_names[columns], encoder
+
+    @classmethod
+    def merge(cls, releases, *, disjoint):
+        r"""Return the release of the rows of several sources together.
+
+        Noisy sums add, and so do the variances of their noise; everything is then estimated once.
+        Classes are told apart *within* sources, as far as noise leaves their differences in
+        frequencies and means; of two classes, the intercept at a new site is uncertain by what
+        those of the sources spread, which :attr:`LinearScores.intercept_sd` says. Merged releases
+        are releases like others, and may be merged further.
+
+        Parameters
+        ----------
+        releases : sequence of Release
+            Of :class:`~skdp.DPStatisticsSource` with its linear model: of the same columns in any
+            order, bounds, categories and classes.
+
+        disjoint : bool
+            Whether nobody has rows in two of the sources, as you know and they cannot. Then each
+            person is guaranteed what the source has guaranteed that has their rows, and the
+            guarantee is the weakest of these; otherwise it is their sum.
+
+        Returns
+        -------
+        release : Release
+
+        Raises
+        ------
+        ValueError
+            When one of them has no sums, is there twice, or differs in classes, columns or the
+            unit of its guarantee; it names which, and how.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, Release
+        >>> rng = np.random.RandomState(0)
+        >>> def hospital(n):
+        ...     X, y = rng.rand(n, 2), rng.randint(2, size=n)
+        ...     return DPStatisticsSource(1.0, classes=[0, 1]).fit(X + y[:, None] / 2, y).release_
+        >>> Release.merge([hospital(300), hospital(400)], disjoint=True)
+        Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
+        """
+        releases = list(releases)
+        check_mergeable(releases, cls, disjoint)
+        first, *others = releases
+        if first.feature_names is not None:
+            shared = first.feature_names if first.encoder is None else first.encoder.names
+            others = [each.restrict(list(shared)) for each in others]
+        statistics = Statistics.merge([each.statistics for each in (first, *others)])
+        guarantees = [each.guarantee for each in releases]
+        return replace(
+            first,
+            dtype=np.result_type(*(each.dtype for each in releases)),
+            guarantee=merged_guarantee(guarantees, disjoint),
+            statistics=statistics,
+            moments=None,
+            linear=None,
+        )
 
     def score(self, X, y):
         """Return the accuracy of :meth:`predict`.
@@ -614,7 +714,7 @@ class Release:
         FileExistsError
             When there is one, and ``overwrite`` is False.
         """
-        save_arrays(path, KIND, *pack(self, self.part_kinds()), overwrite=overwrite)
+        save_arrays(path, KIND, *pack(self), overwrite=overwrite)
 
     @classmethod
     def load(cls, path, *, mmap_mode=None):

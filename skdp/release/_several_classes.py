@@ -32,7 +32,7 @@ _PRECISION = 1e-9
 _TINY = np.finfo(np.float64).tiny
 
 
-def scores_of_several_classes(statistics, population, covariance, errors, basis, shrinkage):
+def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
     r"""Return linear scores of more than two classes, and the class means.
 
     The weights of each class against the rest are a posterior mean, with one prior scale for
@@ -60,8 +60,6 @@ def scores_of_several_classes(statistics, population, covariance, errors, basis,
 
     Parameters
     ----------
-    statistics : NoisyStatistics
-
     population : _Population
         What follows from the sums but the covariance.
 
@@ -84,7 +82,7 @@ def scores_of_several_classes(statistics, population, covariance, errors, basis,
     middles = population.mean + (1 - pi) * (weights @ covariance) / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    simulated = _simulate(statistics, population, covariance, basis, shrinkage, coefficients)
+    simulated = _simulate(population, covariance, basis, shrinkage, coefficients)
     scores = [s + intercepts for s in simulated.scores]
     matrix, shift = _softmax_map(scores, population.frequencies)
     coefficients, intercepts = matrix @ coefficients, matrix @ intercepts + shift
@@ -174,7 +172,7 @@ def _posterior_offsets(population, covariance, coefficients):
     return np.array(offsets), np.array(uncertainty)
 
 
-def _simulate(statistics, population, covariance, basis, shrinkage, coefficients):
+def _simulate(population, covariance, basis, shrinkage, coefficients):
     """Return the scores of simulated rows, as :func:`scores_of_several_classes` says."""
     rng, pi = np.random.RandomState(0), population.frequencies
     offsets, uncertainty = _posterior_offsets(population, covariance, coefficients)
@@ -189,11 +187,10 @@ def _simulate(statistics, population, covariance, basis, shrinkage, coefficients
         deviations.append(scores - scores.mean(axis=0))
 
     simulated = sum(p * s.T @ s / len(s) for p, s in zip(pi, deviations, strict=True))
-    second = statistics.second / population.n_rows - np.outer(population.mean, population.mean)
     centres = offsets @ coefficients.T
     between = centres - pi @ centres
     between = (between.T * pi) @ between + np.tensordot(pi, uncertainty, 1)
-    scale = _rescaling(simulated, coefficients @ second @ coefficients.T - between)
+    scale = _rescaling(simulated, coefficients @ population.covariance @ coefficients.T - between)
     scores = []
     for centre, deviation, spread in zip(centres, deviations, uncertainty, strict=True):
         shifts = rng.standard_normal(deviation.shape) @ _root(spread)

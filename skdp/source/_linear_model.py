@@ -8,9 +8,7 @@ from skdp.noise import Share
 from skdp.release import (
     COSINE_ORDERS,
     NoisyStatistics,
-    clipping_effect,
-    linear_scores,
-    measure_moments,
+    Statistics,
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, RowGrid
@@ -100,14 +98,7 @@ class LinearModel(StatisticsModel):
         return shares_of_sums(fractions, n_classes, n_basis)
 
     def learn(self, rows, grid, queries):
-        statistics = perturb_sums(rows.sums(grid), grid, queries)
-        # By how much clipping shrank rows: moments are in units of the columns, and are stretched;
-        # scores are of clipped rows and allow for that themselves, as they do for variances.
-        shrinkage, _ = clipping_effect(statistics, grid.basis, statistics.row_counts.sum())
-        return {
-            "moments": measure_moments(statistics, grid, shrinkage),
-            "linear": linear_scores(statistics, grid.basis),
-        }
+        return {"statistics": Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis)}
 
 
 def shares_of_sums(fractions, n_classes, n_basis):

@@ -68,7 +68,8 @@ class PrincipalModel(StatisticsModel):
 
     def learn(self, rows, grid, queries):
         grid = estimate_location(rows, grid, queries)
-        moments = measure_moments(perturb_sums(rows.sums(grid), grid, queries), grid)
+        statistics = perturb_sums(rows.sums(grid), grid, queries)
+        moments = measure_moments(statistics, grid.basis, grid.centre)
         subspace = Subspace.of_moments(moments, self.n_directions)
         # Rows that are all the same have no spread, but one step of the grid cannot be told.
         step = (grid.step / grid.basis.scale).max()

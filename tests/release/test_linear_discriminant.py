@@ -97,7 +97,7 @@ def test_order_of_the_classes_does_not_matter(rng):
     statistics = statistics_of(basis.encode(X), y, 3, pi, noise=2.0, rng=rng)
     permuted = replace(
         statistics,
-        counts=statistics.counts[order],
+        counts=statistics.counts[:, order],
         contrast=statistics.contrast[order],
         frequencies=pi[order],
     )

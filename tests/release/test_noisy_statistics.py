@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
 from skdp.release import BasisFunctions, NoisyStatistics, measure_moments
-from skdp.source import RowGrid
 
 
 def statistics_of(z, y, radius, sd):
@@ -20,8 +19,7 @@ def statistics_of(z, y, radius, sd):
 def test_without_noise_they_are_those_of_the_rows(rng):
     X, y = rng.rand(500, 3), rng.randint(2, size=500)
     basis = BasisFunctions.of_columns([0, 0, 0])
-    grid = RowGrid(basis, np.zeros(len(basis.column)), 100.0)
-    moments = measure_moments(statistics_of(basis.encode(X), y, 100.0, 0.0), grid)
+    moments = measure_moments(statistics_of(basis.encode(X), y, 100.0, 0.0), basis)
     assert_allclose(moments.means, [X[y == c].mean(axis=0) for c in (0, 1)], rtol=1e-3)
     within = sum(np.mean(y == c) * np.cov(X[y == c].T, bias=True) for c in (0, 1))
     assert_allclose(moments.within_covariance(), within, rtol=1e-3, atol=1e-4)
@@ -30,12 +28,14 @@ def test_without_noise_they_are_those_of_the_rows(rng):
 def test_rows_that_were_shortened_alike_are_lengthened_with_their_noise(rng):
     X, y = rng.rand(500, 3), rng.randint(2, size=500)
     basis = BasisFunctions.of_columns([0, 0, 0])
-    grid, z = RowGrid(basis, np.zeros(len(basis.column)), 100.0), basis.encode(X)
-    plain = measure_moments(statistics_of(z, y, 100.0, 0.0), grid)
-    shortened = measure_moments(statistics_of(0.7 * z, y, 100.0, 0.0), grid, 0.49)
+    z = basis.encode(X)
+    plain = measure_moments(statistics_of(z, y, 100.0, 0.0), basis)
+    shortened = measure_moments(statistics_of(0.7 * z, y, 100.0, 0.0), basis, shrinkage=0.49)
     assert_allclose(shortened.means, plain.means)
     assert_allclose(shortened.covariances, plain.covariances, rtol=1e-5, atol=1e-7)
-    one, other = (measure_moments(statistics_of(z, y, 9.0, 1.0), grid, s) for s in (1.0, 0.49))
+    one, other = (
+        measure_moments(statistics_of(z, y, 9.0, 1.0), basis, shrinkage=s) for s in (1.0, 0.49)
+    )
     assert_allclose(other.mean_noise, one.mean_noise / 0.49)
     assert_allclose(other.covariance_noise, one.covariance_noise / 0.49**2)
 

@@ -184,7 +184,7 @@ CLASSIFIERS = [
         field(subspace=None, mixtures=None),
     ),
     (
-        "neither moments nor a classifier",
+        "neither statistics, moments nor a classifier",
         field(**dict.fromkeys(["moments", "subspace", "mixtures", *BOTH])),
     ),
 ]

@@ -266,15 +266,17 @@ def test_tables_without_an_encoder_are_told_of_it(rng, missing):
 def test_an_auc_that_is_not_known_is_not_told(source, rows, tmp_path):
     release = source.release_
     assert "expected AUC on rows like these (0.5: a guess): 0.9" in release.summary()
-    silent = replace(release, linear=replace(release.linear, d_primes=None))
+    linear = replace(release.linear, d_primes=None, d_prime_sds=None)
+    silent = replace(release, statistics=None, linear=linear)
     assert "expected AUC" not in silent.summary()
     silent.save(tmp_path / "release")
     loaded = Release.load(tmp_path / "release")
     assert loaded.linear.d_primes is None
     assert_array_equal(loaded.scores(rows[0]), release.scores(rows[0]))
     for part in ("coefficients", "intercepts"):
+        linear = replace(release.linear, **{part: None})
         with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
-            replace(release, linear=replace(release.linear, **{part: None}))
+            replace(release, statistics=None, linear=linear)
 
 
 def test_only_an_accumulator_can_be_released_as_one(rows):

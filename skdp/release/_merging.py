@@ -1,0 +1,124 @@
+"""Whether releases may be merged, and what they guarantee together."""
+
+from dataclasses import replace
+
+from skdp.tabular import description_of
+
+# Most columns that an error lists.
+_MOST = 5
+
+
+def check_mergeable(releases, kind, disjoint):
+    """Raise ValueError, naming which and the remedy, unless releases may be merged.
+
+    Parameters
+    ----------
+    releases : list
+
+    kind : type
+        Release.
+
+    disjoint : object
+        As given to :meth:`Release.merge`.
+    """
+    if not isinstance(disjoint, bool):
+        raise ValueError(
+            "The 'disjoint' parameter of Release.merge must be True, if nobody has rows in two of "
+            f"the sources, or False, got {disjoint!r:.100}."
+        )
+    for k, release in enumerate(releases):
+        if not isinstance(release, kind):
+            raise ValueError(
+                "The 'releases' parameter of Release.merge must hold releases, got "
+                f"{type(release).__name__} as number {k}. Pass release_ of a fitted source, or "
+                "Release.load(path)."
+            )
+        if release.statistics is None:
+            raise ValueError(
+                f"Release {k} has no noisy sums to be added: these are in releases of "
+                "DPStatisticsSource with model='linear'. Pass the releases as a list, "
+                "DPTransferClassifier([...]), which weighs them."
+            )
+    if not releases:
+        raise ValueError("The 'releases' parameter of Release.merge is empty. Name one at least.")
+    first = releases[0]
+    for k, release in enumerate(releases[1:], 1):
+        problem = _difference(first, release)
+        if problem:
+            raise ValueError(f"Releases 0 and {k} cannot be merged: {problem}")
+        for j in range(k):
+            if releases[j].statistics.shares_noise(release.statistics):
+                raise ValueError(
+                    f"Releases {j} and {k} have the sums of the same source, with the same noise. "
+                    "Rows that are counted twice tell nothing more: leave one of them out."
+                )
+
+
+def _difference(first, release):
+    """Return how a release differs from the first in what all must have in common, or None."""
+    if first.classes.tolist() != release.classes.tolist():
+        return f"their classes are {first.classes.tolist()} and {release.classes.tolist()}."
+    for name in ("unit", "relation"):
+        own, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
+        if own != other:
+            return f"their guarantees are about {name}={own!r} and {name}={other!r}."
+    columns = _columns(first), _columns(release)
+    lines = [
+        f"the column {name!r} is {_described(columns[0].get(name))} and "
+        f"{_described(columns[1].get(name))}"
+        for name in {**columns[0], **columns[1]}
+        if columns[0].get(name) != columns[1].get(name)
+    ]
+    if lines:
+        return (
+            f"{'; '.join(lines[:_MOST])}. Their sums are of other functions of the columns. Agree "
+            "on one schema before anybody makes a release; a list of releases does not need one."
+        )
+    named = first.feature_names is not None
+    restricted = release.restrict(list(_columns(first))) if named else release
+    if not first.statistics.is_like(restricted.statistics):
+        return (
+            "their rows were clipped to other norms, or one was restricted to some of its columns "
+            "and the other one not. Use the same 'radius', and merge before you restrict."
+        )
+    return None
+
+
+def _columns(release):
+    """Return what is public of each column, by name."""
+    if release.encoder is not None:
+        return {column.name: description_of(column) for column in release.encoder.columns}
+    names = range(release.n_features)
+    if release.feature_names is not None:
+        names = release.feature_names.tolist()
+    bounds = [None] * release.n_features if release.bounds is None else release.bounds.T.tolist()
+    return dict(zip(names, bounds, strict=True))
+
+
+def _described(description):
+    return "not there" if description is None else str(description)
+
+
+def merged_guarantee(guarantees, disjoint):
+    """Return what merged releases guarantee, see :meth:`Release.merge`.
+
+    Parameters
+    ----------
+    guarantees : list of PrivacyGuarantee
+        About the same neighbours.
+
+    disjoint : bool
+    """
+    if not disjoint:
+        return sum(guarantees[1:], start=guarantees[0])
+    if len(guarantees) == 1:
+        return guarantees[0]
+    distances = [guarantee.gaussian_distance for guarantee in guarantees]
+    if None in distances:  # of which none need be the weakest at every δ
+        return sum(guarantees[1:], start=guarantees[0])
+    weakest = guarantees[distances.index(max(distances))]
+    claim = (
+        f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
+        "has claimed"
+    )
+    return replace(weakest, excludes=f"{weakest.excludes}; {claim}")

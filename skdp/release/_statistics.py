@@ -1,0 +1,176 @@
+"""The noisy sums that a release carries, and all that is estimated from them when it is asked."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skdp.release._basis import BasisFunctions
+from skdp.release._linear_discriminant import known_clipping, linear_scores
+from skdp.release._noisy_statistics import NoisyStatistics, measure_moments
+from skdp.release._parts import (
+    LARGEST_MEAN,
+    Part,
+    check_below,
+    check_shape,
+    read_only,
+    require,
+)
+
+# Of an array of a file, by field of the sums: numbers that are one array in the file each.
+_ARRAYS = ("counts", "total", "contrast", "frequencies", "count_sd", "total_sd")
+_NUMBERS = ("radius", "contrast_sd", "second_sd")
+# By how much frequencies of a source may miss a sum of 1: rounding.
+_ROUNDING = 1e-9
+# Least of a frequency, and of a variance or scale of a basis function: what is divided by them
+# stays finite (rule of thumb).
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class Statistics(Part):
+    """Noisy sums over the rows of one source or of several, and their public basis functions.
+
+    Moments and linear scores are estimates of these sums, the same wherever they are made; they
+    are made when they are first asked for.
+
+    Attributes
+    ----------
+    sums : NoisyStatistics
+
+    basis : BasisFunctions
+        A linear function of each column, and cosines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> rng = np.random.RandomState(0)
+    >>> X, y = rng.rand(500, 2), rng.randint(2, size=500)
+    >>> release = DPStatisticsSource(bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+    >>> release.statistics.n_sources
+    1
+    >>> release.statistics.sums.second.shape  # a linear function and two cosines of each column
+    (6, 6)
+    """
+
+    sums: NoisyStatistics
+    basis: BasisFunctions
+
+    @property
+    def n_sources(self):
+        """Number of sources whose rows were summed."""
+        return len(self.sums.counts)
+
+    @cached_property
+    def moments(self):
+        """Moments of the columns, see :func:`measure_moments`."""
+        shrinkage, _ = known_clipping(self.sums, self.basis)
+        moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
+        return moments.freeze(copy=False)
+
+    @cached_property
+    def linear(self):
+        """Linear scores of the classes, see :func:`linear_scores`."""
+        return linear_scores(self.sums, self.basis).freeze(copy=False)
+
+    @classmethod
+    def merge(cls, parts):
+        """Return the sums over the rows of all of them, which have the same basis functions."""
+        return cls(NoisyStatistics.added([part.sums for part in parts]), parts[0].basis)
+
+    def is_like(self, other):
+        """Return whether sums of the other may be added: basis functions and radius are these."""
+        alike = self.sums.radius == other.sums.radius
+        alike = alike and (self.sums.of_all_columns is None) == (other.sums.of_all_columns is None)
+        mine, others = vars(self.basis), vars(other.basis)
+        return alike and all(np.array_equal(mine[key], others[key]) for key in mine)
+
+    def shares_noise(self, other):
+        """Return whether some source is in both, with the same noise."""
+        mine, others = (part.sums.total[:, np.newaxis] for part in (self, other))
+        return bool((mine == others.swapaxes(0, 1)).all(axis=2).any())
+
+    def check(self, name, release):
+        """Raise ValueError unless these are sums of the classes and columns of a release."""
+        sums, basis = self.sums, self.basis
+        require(isinstance(sums, NoisyStatistics), f"{name}.sums", "must be NoisyStatistics")
+        BasisFunctions.validate(basis, f"{name}.basis", release)
+        linear = np.sort(basis.column[basis.order == 1])
+        every = np.array_equal(linear, np.arange(release.n_features))
+        require(every, f"{name}.basis", "must have a linear function of each column")
+        divided = np.abs([basis.scale, basis.variances]).min() >= _LEAST
+        require(divided, f"{name}.basis", f"must have scales and variances of at least {_LEAST:g}")
+        K, t, S = len(release.classes), len(basis.column), len(sums.counts)
+        shapes = {
+            **{"counts": (S, K), "total": (S, t), "frequencies": (S, K), "second": (t, t)},
+            **{"contrast": (K, t), "count_sd": (S,), "total_sd": (S,)},
+            **{"radius": (), "contrast_sd": (), "second_sd": (), "of_all_columns": (3,)},
+        }
+        for key, shape in shapes.items():
+            if key == "of_all_columns" and sums.of_all_columns is None:
+                continue
+            array = np.asarray(getattr(sums, key))
+            require(array.dtype.kind == "f", f"{name}.{key}", "must be an array of real numbers")
+            check_shape(array, shape, f"{name}.{key}")
+            check_below(array, LARGEST_MEAN, f"{name}.{key}")
+            positive = array.min() >= 0 or not key.endswith("_sd")
+            require(positive, f"{name}.{key}", "must not be negative")
+        require(sums.radius > _LEAST, f"{name}.radius", f"must be above {_LEAST:g}")
+        frequencies = sums.frequencies
+        shares = frequencies.min() >= _LEAST
+        shares = shares and np.abs(frequencies.sum(axis=1) - 1).max() <= _ROUNDING
+        require(shares, f"{name}.frequencies", "must be positive and add up to 1")
+        if sums.of_all_columns is not None:
+            _, shrinkage, widening = sums.of_all_columns
+            known = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
+            require(known, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
+
+    def pack(self, name, release):
+        """Return no header, and the arrays: of what is symmetric, the upper triangle."""
+        sums = self.sums
+        arrays = {f"{name}/{key}": getattr(sums, key) for key in _ARRAYS}
+        arrays |= {f"{name}/{key}": np.array([getattr(sums, key)]) for key in _NUMBERS}
+        arrays[f"{name}/second"] = sums.second[np.triu_indices(len(sums.second))]
+        if sums.of_all_columns is not None:
+            arrays[f"{name}/of_all_columns"] = sums.of_all_columns
+        return None, arrays | self.basis.pack(f"{name}/basis", release)[1]
+
+    @classmethod
+    def unpack(cls, name, header, arrays):
+        """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
+        if header is not None or f"{name}/counts" not in arrays:
+            return super().unpack(name, header, arrays)
+        fields = {key: arrays[f"{name}/{key}"] for key in _ARRAYS}
+        for key in _NUMBERS:
+            [number] = arrays[f"{name}/{key}"].tolist()
+            fields[key] = float(number)
+        t = fields["total"].shape[-1]
+        fields["second"] = np.zeros((t, t))
+        fields["second"][np.triu_indices(t)] = arrays[f"{name}/second"]
+        fields["second"] += np.triu(fields["second"], 1).T
+        fields["of_all_columns"] = arrays.get(f"{name}/of_all_columns")
+        basis = BasisFunctions.unpack(f"{name}/basis", None, arrays)
+        return cls(NoisyStatistics(**fields), basis)
+
+    def freeze(self, copy):
+        """Return this with arrays that cannot be written to; itself where none can."""
+        parts = [*vars(self.sums).values(), *vars(self.basis).values()]
+        if not any(isinstance(array, np.ndarray) and array.flags.writeable for array in parts):
+            return self
+        sums = {key: read_only(value, copy) for key, value in vars(self.sums).items()}
+        return type(self)(NoisyStatistics(**sums), self.basis.freeze(copy))
+
+    def restrict(self, columns, release):
+        """Return the sums of functions of some of the columns, exactly as they are."""
+        basis, places = self.basis.select(columns)
+        return type(self)(self.sums.select(places, known_clipping(self.sums, self.basis)), basis)
+
+    def contents(self, name, release):
+        """Return what these are, in a few words."""
+        of = f" of {self.n_sources} sources" if self.n_sources > 1 else ""
+        return f"noisy counts, sums and second moments{of}; means, covariances, scores follow"
+
+    def result_lines(self, release):
+        """Return what the moments and the linear scores say."""
+        return self.moments.result_lines(release) + self.linear.result_lines(release)
