@@ -192,19 +192,35 @@ class Candidates:
         self._log_posteriors.append(log_posteriors)
 
     def _add_sources(self):
-        """Add what the sources say, together and each."""
+        """Add what the sources say, together and each.
+
+        One of those that were merged counts beforehand by how much less it knows.
+        """
         self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in self._pairs]
-        named = {"source": self.scorers[0]}
-        if len(self.scorers) > 1:
-            rows = np.array([effective_rows(pair.release) for pair in self._pairs])
-            named["source"] = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
-            named |= {f"source {k}": scorer for k, scorer in enumerate(self.scorers)}
-        for name, scorer in named.items():
-            log_posteriors = normalised_log_posteriors(scorer, self._task.X)
-            size = self._task.X.shape[1], self._task.sampling
-            correction = AveragedCorrection.of_source(log_posteriors, *size)
-            candidate = Candidate(name, scorer, -np.log(len(named)))
-            self._add_corrected(candidate, correction, log_posteriors)
+        rows = np.array([effective_rows(pair.release) for pair in self._pairs])
+        if len(self.scorers) == 1:
+            self._add_source("source", self.scorers[0], 0.0, self._pairs[0].release)
+        else:
+            pool = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
+            alike = -np.log(1 + len(self.scorers))
+            self._add_source("source", pool, alike)
+            for pair, scorer in zip(self._pairs, self.scorers, strict=True):
+                self._add_source(pair.name, scorer, alike, pair.release)
+        for pair in self._task.single_pairs:
+            log_odds = prior_odds(rows.sum(), effective_rows(pair.release))
+            scorer = on_all_columns(self._task, source_scorer(pair))
+            self._add_source(pair.name, scorer, log_odds)
+
+    def _add_source(self, name, scorer, log_odds, release=None):
+        """Add what a source says, corrected by labels."""
+        log_posteriors = normalised_log_posteriors(scorer, self._task.X)
+        known: tuple = ()
+        if release is not None and release.statistics is not None:
+            spread = release.linear.intercept_sd
+            known = () if spread is None else (float(spread[0]), release.statistics.n_sources)
+        size = self._task.X.shape[1], self._task.sampling
+        correction = AveragedCorrection.of_source(log_posteriors, *size, *known)
+        self._add_corrected(Candidate(name, scorer, log_odds), correction, log_posteriors)
 
     def _add_adapted(self):
         """Add densities of the sources that follow the target's rows, where these speak for them.
