@@ -157,7 +157,7 @@ def test_ordered_categories_are_merged_where_one_order_is_left():
     assert Schema.common(ordered("ac", "abc")).columns[0].categories == ("a", "b", "c")
     assert Schema.common(ordered("ab", "bc", "cd")).columns[0].categories == tuple("abcd")
     full = "abcdef"
-    parts = [each for each in itertools.combinations(full, 3)]
+    parts = itertools.combinations(full, 3)
     assert Schema.common(ordered(*parts)).columns[0].categories == tuple(full)
     with pytest.raises(ValueError, match=r"Column 'stage' .* contradict .* one order"):
         Schema.common(ordered("abc", "acb"))
