@@ -372,7 +372,7 @@ class Schema:
                 f"The 'columns' parameter of Schema.common must be 'shared' or 'all', got "
                 f"{columns!r:.100}."
             )
-        if isinstance(schemas, Schema | str | os.PathLike) or not len(schemas):
+        if not isinstance(schemas, list | tuple | Mapping) or not schemas:
             raise ValueError(
                 "The 'schemas' parameter of Schema.common must be a list of one schema or more, "
                 "or a dict of these."

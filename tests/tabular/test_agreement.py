@@ -202,7 +202,7 @@ def test_classes_must_be_the_same():
             Schema.common([of(AGE), of(AGE, classes=other)])
 
 
-@pytest.mark.parametrize("schemas", [[], {}, of(AGE), "common.json"])
+@pytest.mark.parametrize("schemas", [[], {}, of(AGE), "common.json", None, iter([])])
 def test_common_wants_a_list(schemas):
     with pytest.raises(ValueError, match=r"'schemas' parameter of Schema.common must be a list"):
         Schema.common(schemas)
