@@ -49,13 +49,31 @@ def as_releases(source, strategy):
             f"Several sources are weighted by their moments, which source {without[0]} does not "
             "have. Ask its owner for a release that has."
         )
-    if len({release.encoder.columns for release in releases if release.encoder is not None}) > 1:
-        raise ValueError(
-            "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
-            "encoded by other schemas, so that the same row has several codes. Combine releases "
-            "of the same columns, bounds and categories."
-        )
-    return releases
+    return _of_one_schema(releases)
+
+
+def _of_one_schema(releases):
+    """Return releases with the columns of their tables in the order of the first that has one."""
+    encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
+    for k in encoded[1:]:
+        # Classes are compared with those of the target; here columns are what matters.
+        here, there = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
+        lines = here.difference(there)
+        if lines:
+            more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
+            raise ValueError(
+                "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
+                "encoded by other schemas, so that the same row has several codes. Source "
+                f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Leave these "
+                "columns out of both by Release.restrict, or ask for releases by one schema, as "
+                "Schema.common makes it."
+            )
+    return [
+        release
+        if release.encoder is None
+        else release.restrict(releases[encoded[0]].encoder.names)
+        for release in releases
+    ]
 
 
 def as_release(source, strategy):
