@@ -550,6 +550,76 @@ def test_shift_is_judged_against_the_better_side(load, monkeypatch):
     assert "| A | three | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 | 0.450 |" in text
 
 
+def _owners_rows():
+    """Two draws of two hospitals, of which one has no curve, and of adult."""
+    worth = {"best single": 0.8, "list": 0.795, "merged": 0.7, "equal noise": 0.8}
+    for draw in (0, 1):
+        for case, n_test, shift in (
+            ("heart, Cleveland", 104, 0.0),
+            ("heart, Zurich-Basel", 16, 0.1),
+        ):
+            for model, value in worth.items():
+                row = {"case": case, "level": "1", "variant": "others", "labels": 0, "draw": draw}
+                row |= {"model": model, "n_test": n_test, "accuracy": value + shift + draw / 50}
+                yield row if shift else {**row, "auc": value, "log_loss": 1 - value}
+        for model, value in worth.items():
+            row = {"case": "adult, 5 owners", "level": "4", "variant": "-", "labels": 0}
+            row |= {"draw": draw, "model": model, "auc": value, "log_loss": 1 - value}
+            yield {**row, "accuracy": 0.5}
+    row = {"case": "adult", "level": "1", "labels": 0, "n_encoded": 103, "draw": 0}
+    for variant, size in (("before", 2048), ("after", 1024)):
+        row |= {"variant": variant, "bytes": size, "load_ms": 1.0, "first_ms": 2.0}
+        yield {**row, "model": "one release"}
+
+
+def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, monkeypatch):
+    tables, rows = load("_owners_tables"), [*_owners_rows()]
+    (name, _, some, key), *_ = places = [*tables.cells(rows)]
+    assert name == "four hospitals, the three others, no label"
+    assert len(places) == len(tables.HOSPITAL_PARTS) + 1
+    means = tables.values(some, "accuracy", model="merged", **key)
+    assert means == pytest.approx({0: 0.75, 1: 0.77})  # of both hospitals
+    assert tables.shown(means) == "0.760 ± 0.010"
+    found = tables.gain(some, "log_loss", "merged", "equal noise", **key)
+    assert (found.mean, found.error) == pytest.approx((-0.1, 0))  # less of it is better
+    below = {tuple(line[:5]) for line in tables.violations(rows)}
+    assert ("adult, 5 owners", "4", "AUC", "merged", "best single") in below
+    assert ("adult, 5 owners", "4", "log loss", "merged", "equal noise") in below
+    assert not any("list" in line for line in below)  # less than .01 below
+    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
+    text = tables.tables()
+    assert "| three others, no label | merged | 0.760 ± 0.010 |" in text.replace(
+        "the three", "three"
+    )
+    assert "| 103 | one release | before | 2.0 | 1.0 | 2.0 |" in text
+
+
+def test_patients_are_those_of_flamby(load):
+    data = load("_owners_data")
+    sizes = {
+        name: (len(rows.y), len(rows.y_test))
+        for name in data.HOSPITALS
+        for rows in [data.federation(f"heart, {name}", "others", 0)]
+    }
+    assert [*sizes.values()] == [(199, 104), (172, 89), (30, 16), (85, 45)]
+    rows = data.federation("heart, Cleveland", "all", 0)
+    assert [len(y) for _, y in rows.owners.values()] == [199, 172, 30, 85]
+    assert len(data.federation("heart, Cleveland", "others", 0).owners) == 3
+
+
+@pytest.mark.filterwarnings("ignore:This release may tell")
+def test_one_release_has_the_noise_of_all_owners(load, monkeypatch):
+    bench, data = load("bench_owners"), load("_owners_data")
+    rows = data.federation("heart, Budapest", "others", 0)
+    releases = [bench.make_release(rows, *owner, 1.0) for owner in rows.owners.values()]
+    found = bench.of_all_rows(rows, 1.0, releases)
+    own = releases[0].guarantee.gaussian_distance
+    assert found["one noise"].guarantee.gaussian_distance == pytest.approx(own)
+    assert found["equal noise"].guarantee.gaussian_distance == pytest.approx(
+        own / np.sqrt(3), 1e-3
+    )
+
+
 def _statistics_rows():
     """Three draws; a transfer as good as its source at one budget, and worse at another."""
     gains = {4.0: (0.0, 0.02, -0.02), 1.0: (-0.03, -0.02, -0.01)}

@@ -1,0 +1,281 @@
+"""Many owners: releases that are merged, against a list of them, one release, and no privacy.
+
+    python benchmarks/bench_owners.py
+    python benchmarks/bench_owners.py --tasks heart,files --draws 3
+    PYTHONPATH=OLDER python benchmarks/bench_owners.py --before COMMIT
+
+heart: FLamby's protocol, its 486 patients of four hospitals to learn from and its 254 to be
+predicted, δ = 1e-4; each hospital is predicted from the three others, without a label and with 30
+of its own, and from all four. adult: 300 rows for each of 5, 20 and 60 owners at random, and of
+owners by a column. tables: five owners share the rows of a table. files: what a release takes on
+the disk, and seconds to load it and to predict first.
+
+One release of all rows has either the ε of the owners, hence one noise instead of many, or the
+noise that all owners add together. The best single release is the best on the test rows, for each
+measure: nobody could choose it. Each draw has noise of its own, and rows except those of
+hospitals. Rows that come from the same releases are written together, and what ``results/`` has is
+not computed again. ``--before``: measure the lists and files of an older package, found first by
+PYTHONPATH. The six tables are found through SKDP_DATA.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import inspect
+import tempfile
+import warnings
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from _owners_data import CASES, federation
+from _report import Timer
+from _store import Results
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp.datasets import hide_labels
+from skdp.privacy import gaussian_epsilon
+from skdp.release import Release
+
+DRAWS = {"heart": 10, "adult": 5, "tables": 5, "files": 3}
+EPSILONS = {"heart": (5.0, 1.0), "adult": (4.0, 1.0), "tables": (4.0, 1.0)}
+OTHERS, ALL, NONE = "others", "all", "-"
+# Whose releases, and how many labels of its own the target has; a hospital has others.
+PARTS = {"heart": ((OTHERS, 0), (OTHERS, 30), (ALL, 0)), "adult": ((NONE, 0),)}
+PARTS["tables"] = PARTS["adult"]
+MOST_PREDICTED = 1000
+BEFORE = ", before"
+LEAST = 1e-12
+
+
+def measured(truth, probabilities):
+    """Return what probabilities of class 1 are worth."""
+    kept = np.clip(probabilities, LEAST, 1 - LEAST)
+    found = {
+        "accuracy": np.mean((probabilities > 0.5) == truth),
+        "log_loss": log_loss(truth, kept, labels=(0, 1)),
+    }
+    if len(np.unique(truth)) > 1:  # else, as of Zurich-Basel, there is no curve
+        found["auc"] = roc_auc_score(truth, probabilities)
+    return {name: round(float(value), 5) for name, value in found.items()}
+
+
+def make_release(rows, X, y, epsilon):
+    source = DPStatisticsSource(epsilon, delta=rows.delta, encoder=rows.schema, classes=(0, 1))
+    return source.fit(X, y).release_
+
+
+def by_transfer(source, rows, known):
+    """Return probabilities by a transfer; ``known`` None: no label."""
+    options = {"random_state": 0}
+    if (
+        isinstance(source, list)
+        and "disjoint" in inspect.signature(DPTransferClassifier).parameters
+    ):
+        options["disjoint"] = True
+    model = DPTransferClassifier(source, **options).fit(rows.X, known)
+    return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
+
+
+def by_regression(rows, X, y):
+    """Return probabilities by a logistic regression without privacy, of one class a frequency."""
+    if len(np.unique(y)) < 2:
+        return np.full(len(rows.X_test), (y.sum() + 1) / (len(y) + 2))
+    model = make_pipeline(
+        TabularEncoder(rows.schema), StandardScaler(), LogisticRegression(max_iter=1000)
+    )
+    return model.fit(X, y).predict_proba(rows.X_test)[:, 1]
+
+
+def baselines(rows, labels, known):
+    """Return probabilities without privacy: of all rows, and of the target's own labels."""
+    found = {"no privacy": by_regression(rows, *rows.pooled)}
+    if labels:
+        shown = np.array([label is not None for label in known])
+        found["own labels"] = by_regression(rows, rows.X[shown], known[shown].astype(int))
+    else:
+        found["majority"] = np.full(len(rows.y_test), rows.y.mean())
+    return found
+
+
+def of_all_rows(rows, epsilon, releases):
+    """Return one release of all rows with one noise, and one with the noise of all owners."""
+    distances = np.array([release.guarantee.gaussian_distance for release in releases])
+    deviation = np.sqrt(np.sum(distances**-2.0))
+    same = gaussian_epsilon(deviation, rows.delta)
+    return {
+        "one noise": make_release(rows, *rows.pooled, epsilon),
+        "equal noise": make_release(rows, *rows.pooled, same),
+    }
+
+
+def singles(rows, predicted):
+    """Return the best and the mean worth of single releases, for each measure."""
+    found = [measured(rows.y_test, probabilities) for probabilities in predicted]
+    each = {name: [row[name] for row in found] for name in found[0]}
+    best = {name: (min if name == "log_loss" else max)(each[name]) for name in each}
+    return {
+        "best single": best,
+        "mean single": {name: round(float(np.mean(each[name])), 5) for name in each},
+    }
+
+
+def federated(rows, epsilon, labels, known, before):
+    """Return what each model is worth, of releases that the owners make anew."""
+    releases = [make_release(rows, X, y, epsilon) for X, y in rows.owners.values()]
+    found = {"list": by_transfer(releases, rows, known)}
+    if before:
+        return {f"list{BEFORE}": measured(rows.y_test, found["list"])}
+    merged = Release.merge(releases, disjoint=True)
+    whole = {"merged": merged, **of_all_rows(rows, epsilon, releases)}
+    for name, release in whole.items():
+        found[f"{name}, transfer"] = by_transfer(release, rows, known)
+    worth = {}
+    if not labels:
+        for name, release in whole.items():
+            found[name] = release.predict_proba(rows.X_test)[:, 1]
+        alone = [release.predict_proba(rows.X_test) for release in releases]
+        worth = singles(rows, [each[:, 1] for each in alone])
+        odds = [np.log(each[:, 1] / each[:, 0]) for each in alone]
+        found["mean of log-odds"] = expit(np.mean(odds, axis=0))
+    found |= baselines(rows, labels, known)
+    return worth | {name: measured(rows.y_test, each) for name, each in found.items()}
+
+
+MODELS = (
+    "best single", "mean single", "mean of log-odds", "list", "merged", "merged, transfer",
+    "equal noise", "equal noise, transfer", "one noise", "one noise, transfer", "no privacy",
+    "majority",
+)  # fmt: skip
+WITH_LABELS = ("list", *(name for name in MODELS if "transfer" in name), "no privacy")
+WITH_LABELS = (*WITH_LABELS, "own labels")
+
+
+def federated_groups(task, draw, before):
+    """Return cells whose rows are made together."""
+    for case, epsilon, (variant, labels) in product(CASES[task], EPSILONS[task], PARTS[task]):
+        models = (f"list{BEFORE}",) if before else WITH_LABELS if labels else MODELS
+        cell = {"case": case, "level": f"{epsilon:g}", "variant": variant, "draw": draw}
+        yield [{**cell, "model": model, "labels": labels} for model in models]
+
+
+def federated_rows(group, before):
+    cell = group[0]
+    rows, labels = federation(cell["case"], cell["variant"], cell["draw"]), cell["labels"]
+    known = None
+    if labels:
+        n_shown = min(labels, len(rows.y))
+        known = hide_labels(
+            rows.y, n_shown, sampling="random", marker=None, random_state=cell["draw"]
+        )
+    with Timer() as timer:
+        worth = federated(rows, float(cell["level"]), labels, known, before)
+    head = {"n_owners": len(rows.owners), "n_test": len(rows.y_test)}
+    head["group_seconds"] = round(timer.seconds / len(group), 3)
+    return [{**each, **head, **worth[each["model"]]} for each in group]
+
+
+FILES = {"13 columns": "numeric", "adult": "adult"}
+N_MERGED = 20
+
+
+def files_groups(draw, before):
+    for case in FILES:
+        models = ("one release", f"{N_MERGED} owners")
+        variant = "before" if before else "after"
+        cell = {"case": case, "level": "1", "variant": variant, "draw": draw, "labels": 0}
+        yield [{**cell, "model": model} for model in models]
+
+
+def files_rows(group, before):
+    """Return bytes and seconds of one release, and of all owners': a list before, one merged."""
+    case = group[0]["case"]
+    found = []
+    releases, X = _some_releases(case, group[0]["draw"])
+    for cell, some in zip(group, (releases[:1], releases), strict=True):
+        with Timer() as timer:
+            if len(some) > 1 and not before:
+                some = [Release.merge(some, disjoint=True)]
+        worth = {"merge_ms": round(1000 * timer.seconds, 2), **_file_worth(some, X)}
+        found.append({**cell, "n_encoded": releases[0].n_features, **worth})
+    return found
+
+
+def _some_releases(case, draw):
+    if case == "adult":
+        rows = federation("adult, 20 owners", NONE, draw)
+        made = [make_release(rows, X, y, 1.0) for X, y in rows.owners.values()]
+        return made, rows.X_test.iloc[:MOST_PREDICTED]
+    rng = np.random.RandomState(draw)
+    X, y = rng.rand(N_MERGED * 300 + MOST_PREDICTED, 13), None
+    y = (X[:, :3].sum(axis=1) + rng.rand(len(X)) > 2).astype(int)
+    parts = np.split(np.arange(N_MERGED * 300), N_MERGED)
+    made = [DPStatisticsSource(1.0, classes=(0, 1)).fit(X[p], y[p]).release_ for p in parts]
+    return made, X[-MOST_PREDICTED:]
+
+
+def _file_worth(releases, X, n_times=5):
+    """Return bytes, and the median milliseconds to load and to predict first."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{k}.skdp" for k in range(len(releases))]
+        for release, path in zip(releases, paths, strict=True):
+            release.save(path)
+        load, first = [], []
+        for _ in range(n_times):
+            with Timer() as timer:
+                loaded = [Release.load(path) for path in paths]
+            load.append(1000 * timer.seconds)
+            with Timer() as timer:
+                for release in loaded:
+                    release.predict_proba(X)
+            first.append(1000 * timer.seconds)
+        size = sum(path.stat().st_size for path in paths)
+    return {"bytes": size, "load_ms": round(median(load), 2), "first_ms": round(median(first), 2)}
+
+
+def groups_of(task, draw, before):
+    if task == "files":
+        return files_groups(draw, before)
+    return federated_groups(task, draw, before)
+
+
+def run(tasks, draws, before, results, redo=False):
+    """Compute what is missing, and say how many rows were written."""
+    made = 0
+    for task in tasks:
+        for draw in range(min(DRAWS[task], draws)):
+            for group in groups_of(task, draw, before):
+                if not redo and all(cell in results for cell in group):
+                    continue
+                rows = (files_rows if task == "files" else federated_rows)(group, bool(before))
+                if before:
+                    rows = [{**row, "code": before} for row in rows]
+                made += results.add_all(rows, redo=True)
+            print(task, draw, made, flush=True)
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tasks", type=lambda text: text.split(","), default=[*DRAWS])
+    parser.add_argument("--draws", type=int, default=max(DRAWS.values()), help="at most so many")
+    parser.add_argument("--before", metavar="COMMIT", help="the commit of the imported package")
+    parser.add_argument("--redo", action="store_true", help="compute what is there again")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of few rows, of missing columns, and of noise
+    results = Results("owners", "python benchmarks/bench_owners.py")
+    print(run(options.tasks, options.draws, options.before, results, options.redo), "rows")
+
+
+if __name__ == "__main__":
+    main()
