@@ -52,6 +52,7 @@ REPEATS = 20
 
 
 def release_of(X, y, schema, epsilon, delta=1e-5):
+    schema = {**schema, "classes": [0, 1]}
     return DPStatisticsSource(epsilon, delta, encoder=schema).fit(X, y).release_
 
 
