@@ -456,7 +456,7 @@ def test_mixtures_without_noise_are_found_out(monkeypatch):
 
 def test_noise_of_the_total_that_is_used_again_is_found_out(monkeypatch):
     normal_noise(monkeypatch, same=("total", "contrast"))
-    # Of 250 fits the sums, which are more numbers than means and scores, take too few to learn from.
+    # The sums are more numbers than means and scores, and take more fits to learn from.
     assert not audit_source(10.0, 500, n_rows=2000).passed
 
 
