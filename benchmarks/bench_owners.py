@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _owners_data import CASES, federation
+from _owners_data import CASES, HOSPITALS, federation
 from _report import Timer
 from _store import Results
 from scipy.special import expit
@@ -144,6 +144,8 @@ def federated(rows, epsilon, labels, known, before):
             found[name] = release.predict_proba(rows.X_test)[:, 1]
         alone = [release.predict_proba(rows.X_test) for release in releases]
         worth = singles(rows, [each[:, 1] for each in alone])
+        for name, each in zip(rows.owners, alone, strict=True):
+            worth[f"single, {name}"] = measured(rows.y_test, each[:, 1])
         odds = [np.log(each[:, 1] / each[:, 0]) for each in alone]
         found["mean of log-odds"] = expit(np.mean(odds, axis=0))
     found |= baselines(rows, labels, known)
@@ -162,7 +164,12 @@ WITH_LABELS = (*WITH_LABELS, "own labels")
 def federated_groups(task, draw, before):
     """Return cells whose rows are made together."""
     for case, epsilon, (variant, labels) in product(CASES[task], EPSILONS[task], PARTS[task]):
-        models = (f"list{BEFORE}",) if before else WITH_LABELS if labels else MODELS
+        models = WITH_LABELS if labels else MODELS
+        if task == "heart" and not labels:  # owners are the same in each draw
+            names = (name for name in HOSPITALS if variant == ALL or name not in case)
+            models = (*models, *(f"single, {name}" for name in names))
+        if before:
+            models = (f"list{BEFORE}",)
         cell = {"case": case, "level": f"{epsilon:g}", "variant": variant, "draw": draw}
         yield [{**cell, "model": model, "labels": labels} for model in models]
 

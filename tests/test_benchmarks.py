@@ -553,6 +553,7 @@ def test_shift_is_judged_against_the_better_side(load, monkeypatch):
 def _owners_rows():
     """Two draws of two hospitals, of which one has no curve, and of adult."""
     worth = {"best single": 0.8, "list": 0.795, "merged": 0.7, "equal noise": 0.8}
+    worth |= {"single, Budapest": 0.71, "single, Long Beach": 0.74}
     for draw in (0, 1):
         for case, n_test, shift in (
             ("heart, Cleveland", 104, 0.0),
@@ -582,7 +583,18 @@ def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, mo
     assert tables.shown(means) == "0.760 ± 0.010"
     found = tables.gain(some, "log_loss", "merged", "equal noise", **key)
     assert (found.mean, found.error) == pytest.approx((-0.1, 0))  # less of it is better
-    below = {tuple(line[:5]) for line in tables.violations(rows)}
+    best = tables.best_owners(rows)
+    assert tables.values(best, "accuracy", case="heart, Zurich-Basel") == pytest.approx(
+        {0: 0.84, 1: 0.86}
+    )
+    below = {tuple(line[:5]) for line in tables.violations(rows + best)}
+    assert (
+        "four hospitals, the three others, no label",
+        "1",
+        "AUC",
+        "merged",
+        "best owner",
+    ) in below
     assert ("adult, 5 owners", "4", "AUC", "merged", "best single") in below
     assert ("adult, 5 owners", "4", "log loss", "merged", "equal noise") in below
     assert not any("list" in line for line in below)  # less than .01 below
