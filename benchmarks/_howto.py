@@ -22,7 +22,6 @@ NEEDS = {
     "bench_statistics.py tables": "the six tables",
     "bench_records.py": "the six tables",
     "bench_shift.py": "the six tables",
-    "bench_owners.py": "the six tables",
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
@@ -43,7 +42,6 @@ OTHERS = (
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "calibration", "secure", "neural",
-    "owners",
 )  # fmt: skip
 
 TEXT = """\
@@ -61,12 +59,11 @@ packages of `bench_tables_peers.py` exclude one another: each has an environment
 
 **Commands.** One command for each table, from the root of the repository. `bench_transfer.py`
 computes only the rows that its table lacks, and writes each as it comes: after an interruption
-repeat the command. `--list` says what is missing, `--redo` computes rows again, and
-`--models`, `--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py`
-says what a table is to hold. Two processes may fill one table. `bench_office.py` keeps the
-pairs of domains that it has, `bench_tables_peers.py`, `bench_statistics.py`,
-`bench_records.py` and `bench_owners.py` their rows; the other scripts run as a whole. `python
-benchmarks/tables.py` then writes this page.
+repeat the command. `--list` says what is missing, `--redo` computes rows again, and `--models`,
+`--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py` says what a
+table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
+that it has, `bench_tables_peers.py`, `bench_statistics.py` and `bench_records.py` their rows; the
+other scripts run as a whole. `python benchmarks/tables.py` then writes this page.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the

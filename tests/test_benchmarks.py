@@ -574,7 +574,7 @@ def _owners_rows():
 
 
 def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, monkeypatch):
-    tables, rows = load("_owners_tables"), [*_owners_rows()]
+    tables, rows = load("_merging_tables"), [*_owners_rows()]
     (name, _, some, key), *_ = places = [*tables.cells(rows)]
     assert name == "four hospitals, the three others, no label"
     assert len(places) == len(tables.HOSPITAL_PARTS) + 1
@@ -607,7 +607,7 @@ def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, mo
 
 
 def test_patients_are_those_of_flamby(load):
-    data = load("_owners_data")
+    data = load("_merging_data")
     sizes = {
         name: (len(rows.y), len(rows.y_test))
         for name in data.HOSPITALS
@@ -621,7 +621,7 @@ def test_patients_are_those_of_flamby(load):
 
 @pytest.mark.filterwarnings("ignore:This release may tell")
 def test_one_release_has_the_noise_of_all_owners(load, monkeypatch):
-    bench, data = load("bench_owners"), load("_owners_data")
+    bench, data = load("bench_merging"), load("_merging_data")
     rows = data.federation("heart, Budapest", "others", 0)
     releases = [bench.make_release(rows, *owner, 1.0) for owner in rows.owners.values()]
     found = bench.of_all_rows(rows, 1.0, releases)

@@ -1,7 +1,7 @@
 """The tables of many owners: merged releases against lists, single ones, and one of all rows."""
 
 from _comparisons import Paired
-from _owners_data import CASES
+from _merging_data import CASES
 from _table import load, mean_of, table
 
 NONE, OTHERS, ALL = "-", "others", "all"
@@ -187,7 +187,7 @@ def _files(rows):
 
 
 def tables():
-    rows = load("owners")["rows"]
+    rows = load("merging")["rows"]
     rows += best_owners(rows)
     below = violations(rows)
     header = ["cut", "ε", "measure", "model", "than", "gain"]

@@ -1,8 +1,8 @@
 """Many owners: releases that are merged, against a list of them, one release, and no privacy.
 
-    python benchmarks/bench_owners.py
-    python benchmarks/bench_owners.py --tasks heart,files --draws 3
-    PYTHONPATH=OLDER python benchmarks/bench_owners.py --before COMMIT
+    python benchmarks/bench_merging.py
+    python benchmarks/bench_merging.py --tasks heart,files --draws 3
+    PYTHONPATH=OLDER python benchmarks/bench_merging.py --before COMMIT
 
 heart: FLamby's protocol, its 486 patients of four hospitals to learn from and its 254 to be
 predicted, δ = 1e-4; each hospital is predicted from the three others, without a label and with 30
@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _owners_data import CASES, HOSPITALS, federation
+from _merging_data import CASES, HOSPITALS, federation
 from _report import Timer
 from _store import Results
 from scipy.special import expit
@@ -280,7 +280,7 @@ def main():
     parser.add_argument("--redo", action="store_true", help="compute what is there again")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of few rows, of missing columns, and of noise
-    results = Results("owners", "python benchmarks/bench_owners.py")
+    results = Results("merging", "python benchmarks/bench_merging.py")
     print(run(options.tasks, options.draws, options.before, results, options.redo), "rows")
 
 
