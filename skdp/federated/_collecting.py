@@ -1,4 +1,4 @@
-"""What a server makes of the owners' answers: one merged release, and reasons for those refused."""
+"""What a server makes of answers: one merged release, and reasons for those refused."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

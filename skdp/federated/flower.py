@@ -15,13 +15,14 @@ The project is a folder with this ``pyproject.toml`` and no code::
 
     [tool.flwr.app.config]
     n-owners = 4
-    path = "merged.skdp"
+    release-path = "merged.skdp"
 
-Further keys of the server: ``report-path``; ``schema``, the path of one; ``start-timeout``, seconds
-to wait until as many owners are there; and ``timeout``, seconds to wait for their answers. It claims
-that nobody is in two sources unless ``disjoint`` is false. What an owner answers is its own matter:
-the node configuration of its SuperNode has ``owner``, its name, ``loader``, the function that loads
-its source and rows, and may have ``path`` and ``error-path``, see :func:`~skdp.federated.owner_answer`.
+Further keys of the server: ``report-path``; ``schema``, the path of one; ``start-timeout``,
+seconds to wait until as many owners are there; and ``timeout``, seconds to wait for their answers.
+It claims that nobody is in two sources unless ``disjoint`` is false. What an owner answers is its
+own matter: the node configuration of its SuperNode has ``owner``, its name, ``loader``, the
+function that loads its source and rows, and may have ``path`` and ``error-path``, see
+:func:`~skdp.federated.owner_answer`.
 """
 
 import time
@@ -81,7 +82,7 @@ def collect(grid, context):
         answers, disjoint=bool(config.get("disjoint", True)), schema=config.get("schema") or None
     )
     log(INFO, "%s", collected)
-    collected.save(config["path"], config.get("report-path") or None)
+    collected.save(config["release-path"], config.get("report-path") or None)
 
 
 def _nodes(grid, n_owners, timeout):
