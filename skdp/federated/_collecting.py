@@ -78,7 +78,7 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
 
     schema : Schema, mapping, str, path-like or None, default=None
         What was agreed on: releases of tables with other columns are refused. None: what most of
-        the releases have in common; of equally many, that of the first.
+        the releases have in common; of equally many, that of the first name.
 
     classes : array-like or None, default=None
         Likewise of the classes; None: those of the schema, if it has any.
@@ -113,9 +113,10 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
     if schema is not None:
         schema = as_schema(schema)
         classes = schema.classes if classes is None else classes
+    named = {_printable(name): answer for name, answer in answers.items()}
     refused, releases, n_bytes = {}, {}, {}
-    for name, answer in answers.items():
-        name = _printable(name)
+    # In the order of names, so that sums do not depend on who answered first.
+    for name, answer in sorted(named.items()):
         try:
             releases[name] = _release(answer, max_bytes)
             _check_agreed(releases[name], schema, classes)

@@ -35,6 +35,8 @@ except ImportError as error:
 _TASK = "release"
 # Of the answer in the message.
 _KEY = "skdp"
+# Of the owner, see owner_answer.
+_PATHS = ("path", "error_path")
 
 
 class ReleaseExecutor(Executor):
@@ -44,20 +46,20 @@ class ReleaseExecutor(Executor):
     loads the source and the rows of the owner, whose name it gets, and returns
     ``(source, X, y)``, or with ``groups``; ``SKDP_FEDERATION_PATH`` and
     ``SKDP_FEDERATION_ERROR_PATH`` are ``path`` and ``error_path`` of
-    :func:`~skdp.federated.owner_answer`.
+    :func:`~skdp.federated.owner_answer`, in which ``{owner}`` stands for the owner's name, for
+    several sites on one machine.
     """
 
     def execute(self, task_name, shareable, fl_ctx, abort_signal):
         """Return the answer to the one task that there is."""
         if task_name != _TASK:
             return make_reply(ReturnCode.TASK_UNKNOWN)
+        owner = fl_ctx.get_identity_name()
         loader = os.environ.get("SKDP_FEDERATION_LOADER", "")
-        paths = {
-            name: os.environ.get(f"SKDP_FEDERATION_{name.upper()}")
-            for name in ("path", "error_path")
-        }
+        given = {key: os.environ.get(f"SKDP_FEDERATION_{key.upper()}") for key in _PATHS}
+        paths = {key: path.replace("{owner}", owner) for key, path in given.items() if path}
         reply = Shareable()
-        reply[_KEY] = loaded_answer(loader, fl_ctx.get_identity_name(), **paths)
+        reply[_KEY] = loaded_answer(loader, owner, **paths)
         return reply
 
 
