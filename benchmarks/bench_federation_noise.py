@@ -4,8 +4,8 @@
 
 The source's rows of each table are dealt to 4, 20 and 100 owners at random; of adult, owners have
 300 rows each as well ("300 rows"). "merged": each owner's release at ε, merged. "one noise": one
-release of the rows of all owners at ε, which is what distributed noise under secure aggregation
-would come to where nobody drops out and nobody colludes. "no noise": the same at ε = ∞. All predict
+release of all owners' rows at ε, which is what distributed noise under secure aggregation would
+come to where nobody drops out and nobody colludes. "no noise": the same at ε = ∞. All predict
 the target's test rows without any label. A row that ``results/`` has is not computed again.
 """
 
