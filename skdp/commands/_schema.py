@@ -1,24 +1,38 @@
-"""``skdp schema``: a draft of the public schema, from rows that are no secret."""
+"""``skdp schema``: a draft of the public schema, or one that several owners can share."""
 
 from skdp.commands._tables import check_columns, check_output, inferred, read_table
-from skdp.tabular import CategoryColumn, schema_from
+from skdp.tabular import CategoryColumn, Schema, schema_from
 from skdp.utils._files import write_whole
 
 NAME = "schema"
-HELP = """Draft a schema from rows that are public, or the target's own.
+HELP = """Draft a schema from rows that are public, or make one of several schemas.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
+  skdp schema --common north.json south.json -o common.json
 
 Bounds and categories of private rows are private: never draft from these. Read the draft,
-widen its bounds to what instruments and code books allow, and delete what identifies people."""
+widen its bounds to what instruments and code books allow, and delete what identifies people.
+Owners whose releases are to be merged agree on one schema before any of them makes a release."""
 # Categories of a column above which it may well hold names or ids (rule of thumb).
 _MANY = 50
 
 
 def add_arguments(parser):
     """Add what the command takes."""
-    parser.add_argument("table", metavar="TABLE", help="public rows (.csv or .parquet)")
+    table = "public rows (.csv or .parquet)"
+    parser.add_argument("table", metavar="TABLE", nargs="?", help=table)
+    parser.add_argument(
+        "--common",
+        nargs="+",
+        metavar="SCHEMA",
+        help="schemas of several owners (.json); writes one that all of them can use",
+    )
+    parser.add_argument(
+        "--all-columns",
+        action="store_true",
+        help="with --common: also columns that only some of the schemas have",
+    )
     parser.add_argument(
         "--public", action="store_true", help="say that these rows are public, or the target's own"
     )
@@ -27,7 +41,13 @@ def add_arguments(parser):
 
 
 def run(arguments, note):
-    """Draft a schema, write it, and return what to say of it."""
+    """Draft a schema or make a common one, write it, and return what to say of it."""
+    if arguments.common is not None:
+        return _common(arguments, note)
+    if arguments.table is None:
+        raise ValueError("Name a TABLE of public rows to draft from, or schemas by --common.")
+    if arguments.all_columns:
+        raise ValueError("--all-columns says which columns --common takes. Leave it out.")
     if not arguments.public:
         raise ValueError(
             f"--public is missing. A schema tells the bounds and categories of the rows in "
@@ -53,10 +73,55 @@ def run(arguments, note):
             )
     if not label:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
-    text = schema.to_json() + "\n"
-    with write_whole(target, overwrite=arguments.force) as file:
-        file.write(text.encode())
+    _write(schema, target, arguments)
     return (
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )
+
+
+def _common(arguments, note):
+    """Write the schema that several owners can use, and return what changes for each of them."""
+    paths = arguments.common
+    for given, name in (
+        (arguments.table is not None, "TABLE"),
+        (arguments.public, "--public"),
+        (arguments.label is not None, "--label"),
+    ):
+        if given:
+            raise ValueError(
+                f"{name} is for a draft from rows, and --common reads schemas alone. Leave one of "
+                "them out."
+            )
+    if len(set(paths)) < max(2, len(paths)):
+        raise ValueError("--common needs two schemas or more. Name each file once.")
+    target = check_output(arguments.output, (".json",), force=arguments.force, inputs=paths)
+    schemas = {}
+    for path in paths:
+        note(f"reading {path!r}")
+        try:
+            schemas[repr(path)] = Schema.read(path)
+        except ValueError as error:
+            raise ValueError(f"{path!r}: {error}") from None
+    columns = "all" if arguments.all_columns else "shared"
+    schema = Schema.common(schemas, columns=columns)
+    if schema.classes is None:
+        note("the schemas list no classes; skdp release needs them: add them by hand")
+    _write(schema, target, arguments)
+    lines = [schema.summary()]
+    for name, each in schemas.items():
+        changes = each.difference(schema)
+        agrees = ":" if changes else " agree"
+        lines.append(f"{name} (here) and the common schema (there){agrees}")
+        lines += [f"  {change}" for change in changes]
+    lines.append(
+        f"Wrote {str(target)!r}. Read what was widened: bounds that are far apart may be other "
+        "units,\nand new categories other spellings. Then every owner makes a release by it."
+    )
+    return "\n".join(lines)
+
+
+def _write(schema, target, arguments):
+    """Write a schema as JSON."""
+    with write_whole(target, overwrite=arguments.force) as file:
+        file.write(f"{schema.to_json()}\n".encode())

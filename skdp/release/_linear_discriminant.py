@@ -352,9 +352,9 @@ def _spread_of_intercepts(sites, intercept, weights):
     r"""Return the standard deviation of the intercept of a new site, an array of one, or None.
 
     Each site has the intercept with which the mean probability of its rows is the frequency of
-    class 1. With errors of variances e by noise and by the sampling of rows, intercepts of sites
-    are of a normal distribution whose variance is estimated by moments (DerSimonian and Laird,
-    1986); that of its mean is added. None of a single source, which says nothing of others.
+    class 1. The variance of these, less that of their errors by noise and by the sampling of rows,
+    is that of sites (Hedges and Olkin, 1985); that of the mean is added. None of a single source,
+    which says nothing of others.
 
     Parameters
     ----------
@@ -375,11 +375,8 @@ def _spread_of_intercepts(sites, intercept, weights):
         binomial = own[0] * own[1]
         of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
         errors.append(of_frequency + site.mean_noise * (weights @ weights))
-    precision = 1 / np.array(errors)
-    total = precision.sum()
-    excess = precision @ (found - precision @ found / total) ** 2 - (len(sites) - 1)
-    variance = max(excess / (total - precision @ precision / total), 0.0)
-    return np.sqrt([variance + 1 / (1 / (variance + 1 / precision)).sum()])
+    variance = max(np.var(found, ddof=1) - np.mean(errors), 0.0)
+    return np.sqrt([variance + 1 / (1 / (variance + np.array(errors))).sum()])
 
 
 def square_before_clipping(clipped, radius, expected):

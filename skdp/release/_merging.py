@@ -26,6 +26,8 @@ def check_mergeable(releases, kind, disjoint):
             "The 'disjoint' parameter of Release.merge must be True, if nobody has rows in two of "
             f"the sources, or False, got {disjoint!r:.100}."
         )
+    if not releases:
+        raise ValueError("The 'releases' parameter of Release.merge is empty. Name one at least.")
     for k, release in enumerate(releases):
         if not isinstance(release, kind):
             raise ValueError(
@@ -33,25 +35,39 @@ def check_mergeable(releases, kind, disjoint):
                 f"{type(release).__name__} as number {k}. Pass release_ of a fitted source, or "
                 "Release.load(path)."
             )
-        if release.statistics is None:
-            raise ValueError(
-                f"Release {k} has no noisy sums to be added: these are in releases of "
-                "DPStatisticsSource with model='linear'. Pass the releases as a list, "
-                "DPTransferClassifier([...]), which weighs them."
-            )
-    if not releases:
-        raise ValueError("The 'releases' parameter of Release.merge is empty. Name one at least.")
-    first = releases[0]
-    for k, release in enumerate(releases[1:], 1):
-        problem = _difference(first, release)
-        if problem:
-            raise ValueError(f"Releases 0 and {k} cannot be merged: {problem}")
-        for j in range(k):
-            if releases[j].statistics.shares_noise(release.statistics):
-                raise ValueError(
-                    f"Releases {j} and {k} have the sums of the same source, with the same noise. "
-                    "Rows that are counted twice tell nothing more: leave one of them out."
-                )
+    for k, release in enumerate(releases):
+        # Of one alone, whether it has sums; of sums, whether they are those of another source.
+        for j in range(max(k, 1)):
+            problem = merge_problem(releases[j], release, same=k == 0)
+            if problem:
+                raise ValueError(f"Releases {j} and {k} cannot be merged: {problem}")
+
+
+def merge_problem(first, release, *, same=False):
+    """Return why two releases cannot be merged, and what to do, or None.
+
+    Parameters
+    ----------
+    first, release : Release
+
+    same : bool, default=False
+        Whether they are one.
+    """
+    if first.statistics is None or release.statistics is None:
+        return (
+            "one has no noisy sums to be added, which releases of DPStatisticsSource with "
+            "model='linear' have. Pass them as a list, DPTransferClassifier([...]), which weighs "
+            "them."
+        )
+    if same:
+        return None
+    difference = _difference(first, release)
+    if difference is None and first.statistics.shares_noise(release.statistics):
+        return (
+            "they have the sums of the same source, with the same noise. Rows that are counted "
+            "twice tell nothing more: leave one of them out."
+        )
+    return difference
 
 
 def _difference(first, release):
@@ -105,14 +121,19 @@ def merged_guarantee(guarantees, disjoint):
     Parameters
     ----------
     guarantees : list of PrivacyGuarantee
-        About the same neighbours.
 
     disjoint : bool
+
+    Raises
+    ------
+    ValueError
+        When they are about different neighbours.
     """
-    if not disjoint:
+    if not disjoint or len(guarantees) == 1:
         return sum(guarantees[1:], start=guarantees[0])
-    if len(guarantees) == 1:
-        return guarantees[0]
+    for name in ("unit", "relation"):
+        if len({getattr(guarantee, name) for guarantee in guarantees}) > 1:
+            raise ValueError(f"Guarantees of another {name} are about different neighbours.")
     distances = [guarantee.gaussian_distance for guarantee in guarantees]
     if None in distances:  # of which none need be the weakest at every δ
         return sum(guarantees[1:], start=guarantees[0])

@@ -103,8 +103,14 @@ class NoisyStatistics:
         Parameters
         ----------
         parts : sequence of NoisyStatistics
-            Of the same basis functions and radius; of all columns.
+            Of the same basis functions and radius, either all or none of all columns.
         """
+        of_all_columns = None
+        if parts[0].of_all_columns is not None:
+            sizes = [s.row_counts.sum() for s in parts]
+            known = np.array([s.of_all_columns for s in parts])
+            of_all_columns = np.average(known, axis=0, weights=sizes)
+            of_all_columns[0] = known[:, 0].sum()
         kept_apart = ("counts", "total", "frequencies", "count_sd", "total_sd")
         together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
         return cls(
@@ -114,6 +120,7 @@ class NoisyStatistics:
             radius=parts[0].radius,
             contrast_sd=float(np.linalg.norm([s.contrast_sd for s in parts])),
             second_sd=float(np.linalg.norm([s.second_sd for s in parts])),
+            of_all_columns=of_all_columns,
         )
 
     def select(self, places, clipping):
@@ -124,15 +131,18 @@ class NoisyStatistics:
         places : ndarray of shape (n_chosen,)
             Their numbers.
 
-        clipping : tuple of float
-            What :func:`clipping_effect` returns for all.
+        clipping : tuple of float or None
+            What :func:`clipping_effect` returns for all; None where these are all.
         """
+        known = self.of_all_columns
+        if clipping is not None:
+            known = np.array([self._least_rows, *clipping])
         return replace(
             self,
             total=self.total[:, places],
             contrast=self.contrast[:, places],
             second=self.second[np.ix_(places, places)],
-            of_all_columns=np.array([self._least_rows, *clipping]),
+            of_all_columns=known,
         )
 
     @property

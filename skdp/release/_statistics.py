@@ -65,14 +65,16 @@ class Statistics(Part):
     @cached_property
     def moments(self):
         """Moments of the columns, see :func:`measure_moments`."""
-        shrinkage, _ = known_clipping(self.sums, self.basis)
-        moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
+        with np.errstate(all="ignore"):  # what overflows is bounded
+            shrinkage, _ = known_clipping(self.sums, self.basis)
+            moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
         return moments.freeze(copy=False)
 
     @cached_property
     def linear(self):
         """Linear scores of the classes, see :func:`linear_scores`."""
-        return linear_scores(self.sums, self.basis).freeze(copy=False)
+        with np.errstate(all="ignore"):
+            return linear_scores(self.sums, self.basis).freeze(copy=False)
 
     @classmethod
     def merge(cls, parts):
@@ -88,7 +90,7 @@ class Statistics(Part):
 
     def shares_noise(self, other):
         """Return whether some source is in both, with the same noise."""
-        mine, others = (part.sums.total[:, np.newaxis] for part in (self, other))
+        mine, others = (np.sort(part.sums.total)[:, np.newaxis] for part in (self, other))
         return bool((mine == others.swapaxes(0, 1)).all(axis=2).any())
 
     def check(self, name, release):
@@ -164,7 +166,9 @@ class Statistics(Part):
     def restrict(self, columns, release):
         """Return the sums of functions of some of the columns, exactly as they are."""
         basis, places = self.basis.select(columns)
-        return type(self)(self.sums.select(places, known_clipping(self.sums, self.basis)), basis)
+        fewer = len(columns) < release.n_features
+        clipping = known_clipping(self.sums, self.basis) if fewer else None
+        return type(self)(self.sums.select(places, clipping), basis)
 
     def contents(self, name, release):
         """Return what these are, in a few words."""

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -12,6 +12,14 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from skdp.tabular._agreement import (
+    classes_difference,
+    column_difference,
+    column_texts,
+    common_classes,
+    common_column,
+    shortened,
+)
 from skdp.tabular._columns import (
     CategoryColumn,
     NumericColumn,
@@ -263,6 +271,129 @@ class Schema:
         of_name = {column.name: column for column in self.columns}
         return Schema(tuple(of_name[name] for name in chosen), self.classes)
 
+    def difference(self, other):
+        """Return what differs between this schema and another one.
+
+        Another order of columns is no difference, since a release can be brought to any order by
+        ``Release.restrict``. Another order of categories is one: their codes differ.
+
+        Parameters
+        ----------
+        other : Schema, mapping, str or path-like
+            A text that starts with a brace is JSON, any other a path.
+
+        Returns
+        -------
+        lines : tuple of str
+            One for each column that differs, with its name and both descriptions, and one if
+            the classes differ, or their order. Empty where the schemas agree.
+
+        See Also
+        --------
+        common : A schema that several owners can use.
+
+        Examples
+        --------
+        >>> from skdp.tabular import Schema
+        >>> ours = {"age": {"type": "numeric", "low": 20, "high": 90}}
+        >>> theirs = {"age": {"type": "numeric", "low": 18, "high": 100}}
+        >>> Schema.from_mapping(ours).difference(theirs)
+        ("'age': numeric, 20 to 90 here; numeric, 18 to 100 there",)
+        """
+        other = as_schema(other)
+        here, there = ({c.name: c for c in each.columns} for each in (self, other))
+        lines = [
+            f"{name!r:.100}: {column_difference(here.get(name), there.get(name))}"
+            for name in here | there
+            if here.get(name) != there.get(name)
+        ]
+        classes = classes_difference(self.classes, other.classes)
+        return (*lines, f"classes: {classes}") if classes else tuple(lines)
+
+    @classmethod
+    def common(cls, schemas, *, columns="shared"):
+        """Return a schema that all of several owners can use, made of their schemas.
+
+        Releases that are to be merged need one schema. Agree on it before any of them is made:
+        noisy sums that were made by one schema cannot be turned into those of another one, and
+        what they cost in privacy is spent. No rows are read, and none should be behind the
+        schemas.
+
+        Bounds become the lowest and the highest of all owners; categories those of all, in the
+        order of the first owner that lists them and in its spelling; a column may be missing
+        where it may be with any owner. Ordered categories need lists that leave one order only.
+        Whether a column is numeric, logarithmic or ordered, and which classes there are, has to
+        agree: a difference is more likely to be another unit or spelling than another range.
+
+        Parameters
+        ----------
+        schemas : list of schemas, or dict of str to schema
+            One or more in any form that :meth:`difference` takes. The keys of a dict, as names
+            of owners, stand in the errors in place of positions.
+
+        columns : {"shared", "all"}, default="shared"
+            The columns that all have, or those that any has. With "all", a column that some
+            lack may be missing, and those who lack it have to add it to their tables, empty.
+
+        Returns
+        -------
+        schema : Schema
+            With its columns in the order of the first schema, then of the others. Its classes
+            are in the order of the first schema that lists them.
+
+        Raises
+        ------
+        ValueError
+            When descriptions of a column have nothing in common, naming it with each
+            description; when classes differ; when no column is shared.
+
+        See Also
+        --------
+        difference : What differs between two schemas.
+
+        Examples
+        --------
+        >>> from skdp.tabular import Schema
+        >>> north = {
+        ...     "age": {"type": "numeric", "low": 20, "high": 90},
+        ...     "ward": {"type": "category", "categories": ["A", "B"]},
+        ... }
+        >>> south = {
+        ...     "ward": {"type": "category", "categories": ["B", "C"], "missing": True},
+        ...     "age": {"type": "numeric", "low": 18, "high": 80},
+        ... }
+        >>> print(Schema.common([north, south]).summary())
+        Schema(1 numeric column, 1 of categories; 5 encoded; classes not listed)
+          'age': numeric, 18 to 90
+          'ward': category, 'A', 'B', 'C'; may be missing
+        """
+        if columns not in ("shared", "all"):
+            raise ValueError(
+                f"The 'columns' parameter of Schema.common must be 'shared' or 'all', got "
+                f"{columns!r:.100}."
+            )
+        if not isinstance(schemas, list | tuple | Mapping) or not schemas:
+            raise ValueError(
+                "The 'schemas' parameter of Schema.common must be a list of one schema or more, "
+                "or a dict of these."
+            )
+        if not isinstance(schemas, Mapping):
+            schemas = {f"schema {k}": each for k, each in enumerate(schemas)}
+        known = {owner: as_schema(each) for owner, each in schemas.items()}
+        of_name: dict = {}
+        for owner, schema in known.items():
+            for column in schema.columns:
+                of_name.setdefault(column.name, {})[owner] = column
+        in_all = [name for name, each in of_name.items() if len(each) == len(known)]
+        if not in_all and columns == "shared":
+            raise ValueError(
+                "The schemas have no column in common; call the same things by the same names, "
+                "or use columns='all'."
+            )
+        chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
+        chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
+        return cls(tuple(chosen), common_classes({o: each.classes for o, each in known.items()}))
+
     def to_mapping(self):
         """Return the schema as a mapping of version, columns and classes, of JSON's types."""
         columns = {column.name: description_of(column) for column in self.columns}
@@ -283,7 +414,7 @@ class Schema:
     def __repr__(self):
         numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
         plural = "" if numeric == 1 else "s"
-        classes = "not listed" if self.classes is None else _shortened(self.classes)
+        classes = "not listed" if self.classes is None else shortened(self.classes)
         return (
             f"Schema({numeric} numeric column{plural}, {len(self.columns) - numeric} of "
             f"categories; {len(self.encoded_names)} encoded; classes {classes})"
@@ -302,13 +433,7 @@ class Schema:
     def _table(self):
         """Yield of each column its name, kind, values, and what else is to be said."""
         for column in self.columns:
-            missing = "; may be missing" if column.missing else ""
-            if isinstance(column, NumericColumn):
-                values = f"{column.low:g} to {column.high:g}"
-                yield column.name, "numeric", values, "; logarithmic" * column.log + missing
-            else:
-                ordered = "; ordered" * column.ordered
-                yield column.name, "category", _shortened(column.categories), ordered + missing
+            yield column.name, *column_texts(column)
 
 
 def as_schema(schema):
@@ -471,12 +596,6 @@ def _check_classes(classes):
         raise ValueError(
             f"The schema {fault}, as 'classes'; spell them differently in schema and table."
         )
-
-
-def _shortened(values, shown=5):
-    """Return the first values as text, each with control characters made visible."""
-    more = f", … ({len(values)})" if len(values) > shown else ""
-    return ", ".join(f"{value!r:.50}" for value in values[:shown]) + more
 
 
 def _classes(labels):

@@ -28,7 +28,13 @@ from skdp.transfer._priors_and_costs import (
     with_prior,
 )
 from skdp.transfer._self_training import SelfTrainingSchedule
-from skdp.transfer._sources import as_releases, check_columns, match_columns, summed_guarantee
+from skdp.transfer._sources import (
+    as_releases,
+    check_columns,
+    match_columns,
+    merged_groups,
+    summed_guarantee,
+)
 from skdp.transfer._strategy import Strategy, Task
 from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
@@ -68,7 +74,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     another number of them is another space, into which the target is embedded.
 
     **What is guaranteed.** What the release guarantees about the *source's* rows; using it
-    costs no more. For a person with rows in several sources, the guarantees add up. The target's
+    costs no more. For a person with rows in several sources, the guarantees add up, see
+    ``disjoint``. The target's
     rows are **not** protected: the model holds clusters of them.
 
     Parameters
@@ -77,9 +84,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         The release, or the path of the file that :meth:`Release.save` wrote; a file is read in
         each :meth:`fit`. Where a search clones this estimator, pass a release or a path: clones
         share a release, while the clone of a fitted source is not fitted. ``None`` learns from
-        the target alone. Several releases are weighted by the labelled rows, those of statistics
-        by how much they know as well ("noise_aware" only). Each must have all classes of the
-        target; without labels, all have the same classes. Those of tables share their encoder.
+        the target alone. Several releases are taken together ("noise_aware" only): those with
+        noisy sums of the same columns are merged (:meth:`Release.merge`), and the labelled rows
+        may favour a single one; others are weighted by these, and by how much they know. Each must
+        have all classes of the target; without labels, all have the same classes. Those of tables
+        share their schema, but for the order of its columns.
+
+    disjoint : bool, default=False
+        Whether nobody has rows in two of several sources, as you know and nobody else can. Then
+        ``guarantee_`` is the weakest of theirs, not their sum; what is learned is the same.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
         How source and target combine, see Notes. Those of the papers, "alignment" and
@@ -112,7 +125,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         after learning, by one offset for each class. ``None``: they stay as they were found.
         An array of shape (n_classes,), in the order of ``classes_``, or a mapping of labels to
         probabilities: the mean probabilities of all rows in :meth:`fit`, labelled or not, become
-        these. ``"source"``: those of the source, on average over several; noisy in a release of
+        these. ``"source"``: those of the source, of all rows of sources that are merged and on
+        average over others; noisy in a release of
         statistics, and in one of :class:`~skdp.DPSource` exact and unprotected unless its labels
         were randomised. See Notes for when that harms.
 
@@ -181,7 +195,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     guarantee_ : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
         That of the source, None without one. It says nothing about the target's rows. Of several
-        sources it is the sum, for a person may have rows in all of them; where they are about
+        sources it is the sum, for a person may have rows in all of them, or with ``disjoint`` the
+        weakest of theirs; where they are about
         different neighbours, and have no sum, it is a tuple, and each holds for its own source.
 
     n_features_in_ : int
@@ -299,6 +314,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "source": "no_validation",  # by as_release, which knows the remedy
+        "disjoint": ["boolean"],
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
         "unlabeled": [str, Real, None],
@@ -314,6 +330,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self,
         source=None,
         *,
+        disjoint=False,
         strategy="noise_aware",
         self_training=None,
         unlabeled="auto",
@@ -325,6 +342,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         random_state=None,
     ):
         self.source = source
+        self.disjoint = disjoint
         self.strategy = strategy
         self.self_training = self_training
         self.unlabeled = unlabeled
@@ -397,17 +415,14 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             verbose=self.verbose,
             random_state=random_state,
         )
-        sources = tuple(
-            (release, match_classes(self.classes_, release.classes))
-            for release in self._matching.releases
-        )
         check_columns(self, self._matching, X, labels)
-        for k, release in enumerate(self._matching.releases):
-            which = f"source {k}" if len(releases) > 1 else "the source"
+        sources, singles = self._sources()
+        for name, release, _ in sources:
+            which = "the source" if len(sources) == 1 else name
             warn_of_doubt(release, TARGET_ADVICE.format(which=which))
-        n_shared = self._matching.n_shared
-        n_classes, how = len(self.classes_), self.label_sampling
-        task = Task(X, labels, n_classes, sources, n_shared, self.n_jobs, random_state, how)
+        n_classes, n_shared = len(self.classes_), self._matching.n_shared
+        how = self.n_jobs, random_state, self.label_sampling
+        task = Task(X, labels, n_classes, sources, n_shared, *how, singles)
         if self.class_prior is not None:  # no guess of it decides frequencies
             task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
@@ -431,8 +446,22 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[predicted_labels(result, task, self.class_weight_)]
         self.label_distributions_ = result.distributions
-        self.guarantee_ = summed_guarantee([release.guarantee for release in releases])
+        guarantees = [release.guarantee for release in releases]
+        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
         return self
+
+    def _sources(self):
+        """Return releases, merged where they can be, and each of those that were merged."""
+        given, groups = self._matching.releases, merged_groups(self._matching.releases)
+        indices = [match_classes(self.classes_, release.classes) for release in given]
+        sources, singles = [], []
+        for release, numbers in groups:
+            plural = "s" * (len(numbers) > 1)
+            name = f"source{plural} {', '.join(map(str, numbers))}"
+            sources.append((name, release, indices[numbers[0]]))
+            if plural:
+                singles += [(f"source {k}", given[k], indices[k]) for k in numbers]
+        return tuple(sources), tuple(singles)
 
     def _validated(self, X):
         check_is_fitted(self)

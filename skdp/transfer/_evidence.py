@@ -194,7 +194,9 @@ def effective_rows(release):
     n_rows = release.moments.class_counts.sum()
     distance = release.guarantee.gaussian_distance
     square = (release.guarantee.epsilon if distance is None else distance) ** 2
-    return float(n_rows / (1 + release.n_features / (square * n_rows)))
+    # Each of several sources added noise of its own.
+    n_sources = 1 if release.statistics is None else release.statistics.n_sources
+    return float(n_rows / (1 + n_sources * release.n_features / (square * n_rows)))
 
 
 def prior_odds(n_rows, n_labels):

@@ -81,7 +81,7 @@ class NoiseAware:
                 "strategy='noise_aware', got 1: rows are scored by models that left them out."
             )
         can_train = task.labels_each_class and not task.has_indicators
-        if task.unlabelled.all() or any(is_calibrated(release) for release, _ in task.sources):
+        if task.unlabelled.all() or any(is_calibrated(pair.release) for pair in task.pairs):
             # Calibrated.
             candidates = Candidates(task).learn()
             # Class means that agree have followed the target's rows already.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.release import Release
+from skdp.release import Release, merge_problem, merged_guarantee
 from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
 from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._warnings import warn
@@ -49,13 +49,31 @@ def as_releases(source, strategy):
             f"Several sources are weighted by their moments, which source {without[0]} does not "
             "have. Ask its owner for a release that has."
         )
-    if len({release.encoder.columns for release in releases if release.encoder is not None}) > 1:
-        raise ValueError(
-            "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
-            "encoded by other schemas, so that the same row has several codes. Combine releases "
-            "of the same columns, bounds and categories."
-        )
-    return releases
+    return _of_one_schema(releases)
+
+
+def _of_one_schema(releases):
+    """Return releases with the columns of their tables in the order of the first that has one."""
+    encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
+    for k in encoded[1:]:
+        # Classes are compared with those of the target; here columns are what matters.
+        here, there = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
+        lines = here.difference(there)
+        if lines:
+            more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
+            raise ValueError(
+                "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
+                "encoded by other schemas, so that the same row has several codes. Source "
+                f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Leave these "
+                "columns out of both by Release.restrict, or ask for releases by one schema, as "
+                "Schema.common makes it."
+            )
+    return [
+        release
+        if release.encoder is None
+        else release.restrict(releases[encoded[0]].encoder.names)
+        for release in releases
+    ]
 
 
 def as_release(source, strategy):
@@ -103,23 +121,55 @@ def as_release(source, strategy):
     return release
 
 
-def summed_guarantee(guarantees):
-    """Return what releases guarantee together about a person whose rows are in all of them.
+def merged_groups(releases):
+    """Return releases with those merged that can be, each with the numbers of its sources.
+
+    Parameters
+    ----------
+    releases : list of Release
+
+    Returns
+    -------
+    groups : list of (Release, list of int)
+    """
+    groups: list = []
+    for k, release in enumerate(releases):
+        for group in groups:
+            if not any(merge_problem(releases[j], release) for j in group):
+                group.append(k)
+                break
+        else:
+            groups.append([k])
+    # What they guarantee together is said elsewhere.
+    return [
+        (Release.merge([releases[k] for k in group], disjoint=True), group)
+        if len(group) > 1
+        else (releases[group[0]], group)
+        for group in groups
+    ]
+
+
+def summed_guarantee(guarantees, disjoint):
+    """Return what releases guarantee together about any person.
 
     Parameters
     ----------
     guarantees : list of PrivacyGuarantee
 
+    disjoint : bool
+        Whether nobody has rows in two of the sources.
+
     Returns
     -------
     guarantee : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
-        Their sum. Those about different neighbours have no sum: they are returned as they are,
-        and each holds for the rows of its own source alone.
+        Their sum, or the weakest of them if nobody has rows in two sources. Those about different
+        neighbours have neither: they are returned as they are, and each holds for the rows of its
+        own source alone.
     """
     if not guarantees:
         return None
     try:
-        return sum(guarantees[1:], start=guarantees[0])
+        return merged_guarantee(guarantees, disjoint)
     except ValueError:
         return tuple(guarantees)
 

@@ -35,8 +35,9 @@ class Task:
     n_classes : int
         Of the target.
 
-    sources : tuple of (Release, list of int)
-        Releases, each with the index of the target's classes among its own.
+    sources : tuple of (str, Release, list of int)
+        Names, releases, merged where they can be, and the index of the target's classes among
+        those of each.
 
     n_shared : int or None
         How many columns, the first ones, are those of the releases; None for all of them, or none.
@@ -49,6 +50,9 @@ class Task:
 
     label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labelled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
+
+    single_sources : tuple of (str, Release, list of int), default=()
+        Those that were merged, likewise.
     """
 
     X: np.ndarray
@@ -59,6 +63,7 @@ class Task:
     n_jobs: int | None
     random_state: np.random.RandomState
     label_sampling: str = "auto"
+    single_sources: tuple = ()
 
     @property
     def unlabelled(self):
@@ -93,6 +98,11 @@ class Task:
         return [PairedRelease(self, *source) for source in self.sources]
 
     @property
+    def single_pairs(self):
+        """The same of each release that was merged."""
+        return [PairedRelease(self, *source) for source in self.single_sources]
+
+    @property
     def labels_each_class(self):
         """Whether each class has a labelled row."""
         return len(np.unique(self.labels[~self.unlabelled])) == self.n_classes
@@ -118,6 +128,9 @@ class PairedRelease:
     ----------
     task : Task
 
+    name : str
+        Of the source, among others.
+
     release : Release
 
     class_indices : list of int
@@ -125,6 +138,7 @@ class PairedRelease:
     """
 
     task: Task
+    name: str
     release: Release
     class_indices: list
 

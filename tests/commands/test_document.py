@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -62,6 +63,25 @@ def test_the_documented_session(folder):
             schema = json.loads(Path("schema.json").read_text())
             schema["columns"]["lactate"] |= {"low": 0.3, "high": 20, "log": True}
             Path("schema.json").write_text(json.dumps(schema))
+
+
+def test_the_documented_common_schema(folder):
+    block = DOCUMENT.read_text().split(".. code-block:: text\n")[1]
+    block = textwrap.dedent(re.split(r"\n(?=\S)", block, maxsplit=1)[0]).strip()
+    command, _, expected = block.removeprefix("$ ").partition("\n")
+    age, stay = ({"type": "numeric", "low": 20, "high": 90}, {"low": 0, "high": 365})
+    ward = {"type": "category", "categories": ["A", "B"]}
+    for name, columns in {
+        "north": {"age": age, "ward": ward},
+        "south": {
+            "ward": ward | {"categories": ["B", "C"]},
+            "age": age | {"low": 18, "high": 110},
+            "stay": age | stay,
+        },
+    }.items():
+        document = {"version": 1, "columns": columns, "classes": ["died", "home"]}
+        Path(f"{name}.json").write_text(json.dumps(document))
+    assert run(command) == (0, expected)
 
 
 def test_the_readme_s_commands_run(folder):

@@ -83,3 +83,96 @@ def test_mistakes_are_refused(folder, run, arguments, message):
     assert out == ""
     assert not Path("new.json").exists()
     assert (folder / "schema.json").read_text() == before
+
+
+def write(name, columns, classes=("died", "home")):
+    document = {"version": 1, "columns": columns, "classes": list(classes)}
+    Path(name).write_text(json.dumps(document))
+
+
+AGE = {"type": "numeric", "low": 20, "high": 90}
+WARD = {"type": "category", "categories": ["A", "B"]}
+
+
+@pytest.fixture
+def owners(folder):
+    """Schemas of three owners."""
+    write("a.json", {"age": AGE, "ward": WARD})
+    write("b.json", {"ward": WARD | {"categories": ["B", "C"]}, "age": AGE | {"low": 18}})
+    write("c.json", {"age": AGE | {"high": 110}, "ward": WARD, "stay": AGE})
+    return ["a.json", "b.json", "c.json"]
+
+
+def test_a_common_schema_is_written_and_says_what_was_widened(owners, run):
+    code, out, err = run("schema", "--common", *owners, "-o", "common.json")
+    assert code == 0, err
+    common = Schema.read("common.json")
+    schemas = [Schema.read(path) for path in owners]
+    assert common == Schema.common(schemas)
+    assert common.names == ("age", "ward")
+    assert common.summary() in out
+    lines = out.splitlines()
+    for path, schema in zip(owners, schemas, strict=True):
+        start = lines.index(f"'{path}' (here) and the common schema (there):")
+        told = schema.difference(common)
+        assert told
+        assert lines[start + 1 : start + 1 + len(told)] == [f"  {line}" for line in told]
+    assert "  'age': numeric, 20 to 90 here; numeric, 18 to 110 there" in lines
+    assert "  'stay': numeric, 20 to 90 here; no such column there" in lines
+    assert "Wrote 'common.json'. Read what was widened" in out
+    _, out, _ = run("schema", "--common", "common.json", "a.json", "-o", "again.json")
+    assert "'common.json' (here) and the common schema (there) agree" in out
+    assert Schema.read("again.json") == common
+
+
+def test_columns_of_some_owners_can_be_kept(owners, run):
+    code, *_ = run("schema", "--common", *owners, "--all-columns", "-o", "common.json")
+    assert code == 0
+    columns = {column.name: column.missing for column in Schema.read("common.json").columns}
+    assert columns == {"age": False, "ward": False, "stay": True}
+
+
+def test_a_release_can_be_made_by_a_common_schema(folder, run, release_command):
+    schema = json.loads(Path("schema.json").read_text())
+    write("other.json", schema["columns"] | {"age": AGE | {"high": 120}})
+    code, *_ = run("schema", "--common", "schema.json", "other.json", "-o", "common.json")
+    assert code == 0
+    command = ["common.json" if each == "schema.json" else each for each in release_command]
+    assert run(*command)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["draft.csv", "--common", "a.json", "b.json"], "TABLE is for a draft from rows"),
+        (["--public", "--common", "a.json", "b.json"], "--public is for a draft from rows"),
+        (["--label", "x", "--common", "a.json", "b.json"], "--label is for a draft from rows"),
+        (["--common", "a.json"], "--common needs two schemas or more"),
+        (["--common", "a.json", "a.json"], "Name each file once"),
+        (["--common", "a.json", "none.json"], "'none.json': No such file"),
+        (["--common", "a.json", "draft.csv"], "'draft.csv': The schema is no JSON"),
+        (["--common", "a.json", "b.json", "-o", "b.json"], "'b.json' is also a file that is read"),
+        (["--common", "a.json", "b.json", "-o", "schema.json"], "is there already"),
+        (
+            ["--common", "a.json", "log.json"],
+            "Column 'age' has no common description: numeric, 20 to 90 in 'a.json'; numeric, "
+            "20 to 90; logarithmic in 'log.json'; make it logarithmic in all or in none",
+        ),
+        (
+            ["--common", "a.json", "labels.json"],
+            "The classes are 'died', 'home' in 'a.json' and 'Died', 'home' in 'labels.json'",
+        ),
+        (["--all-columns", "draft.csv", "--public"], "--all-columns says which columns --common"),
+        ([], "Name a TABLE of public rows to draft from, or schemas by --common"),
+    ],
+)
+def test_mistakes_with_common_schemas_are_refused(owners, run, arguments, message):
+    write("log.json", {"age": AGE | {"log": True}})
+    write("labels.json", {"age": AGE}, classes=("Died", "home"))
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    output = [] if "-o" in arguments else ["-o", "common.json"]
+    code, out, err = run("schema", *arguments, *output)
+    assert code == 1
+    assert message in err
+    assert out == ""
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before

@@ -85,7 +85,7 @@ def initial_labels(rows, marked, seeds, inference):
 def _make_task(X, labels, release=None, class_indices=None, seed=0):
     if class_indices is None:
         class_indices = list(range(labels.max() + 1))
-    sources = () if release is None else ((release, class_indices),)
+    sources = () if release is None else (("source", release, class_indices),)
     random_state = np.random.RandomState(seed)
     return Task(X, labels, len(class_indices), sources, None, None, random_state)
 

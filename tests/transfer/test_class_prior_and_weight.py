@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.base import clone
 
-from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
+from skdp import DPStatisticsSource, DPTransferClassifier, Release, SelfTrainingSchedule
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -76,7 +76,7 @@ def test_the_source_s_frequencies_are_those_of_its_release(rng, target):
     assert_allclose(found, release.moments.frequencies, atol=1e-6)
     both = [release, release_of(rng, 0.1)]
     model = DPTransferClassifier(both, class_prior="source", random_state=0).fit(X)
-    expected = np.mean([each.moments.frequencies for each in both], axis=0)
+    expected = Release.merge(both, disjoint=True).moments.frequencies
     assert_allclose(model.predict_proba(X).mean(axis=0), expected, atol=1e-6)
 
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skdp import DPStatisticsSource, DPTransferClassifier
@@ -127,8 +127,11 @@ def test_sources_of_tables_share_their_encoder(release, target):
     older = SCHEMA | {"age": SCHEMA["age"] | {"high": 120}}
     other = release_of(1, older)
     for rows in (X, release.encode(X)):
-        with pytest.raises(ValueError, match=r"'source' parameter .* encoded by other schemas"):
+        with pytest.raises(ValueError, match=r"'source' .* encoded by other schemas") as error:
             DPTransferClassifier([release, other]).fit(rows, marked)
+        both = "'age': numeric, 0 to 100; may be missing here; numeric, 0 to 120; may be missing"
+        assert f"Source 0 here, source 1 there: {both} there. Leave" in str(error.value)
+        assert "ward" not in str(error.value)
     rows, y = table(2000, 1)
     bare = DPStatisticsSource(4.0, classes=["ill", "well"], random_state=0)
     bare = bare.fit(release.encode(rows), y).release_
@@ -136,6 +139,56 @@ def test_sources_of_tables_share_their_encoder(release, target):
         DPTransferClassifier([release, bare]).fit(X, marked)
     encoded = release.encode(X)
     assert DPTransferClassifier([release, bare], random_state=0).fit(encoded, marked).model_
+
+
+def test_sources_of_tables_may_have_their_columns_in_another_order(release, target):
+    X, marked, X_test = target
+    turned = dict(reversed(SCHEMA.items()))
+    # The same sums in another order, and sums that were made in it.
+    same, other = release_of(1), release_of(1, turned)
+    assert other.encoder.names == ("ward", "age") != release.encoder.names
+    for rows, asked in ((X, X_test), (release.encode(X), release.encode(X_test))):
+        straight, twisted, made = (
+            DPTransferClassifier([release, each], random_state=0).fit(rows, marked)
+            for each in (same, same.restrict(["ward", "age"]), other)
+        )
+        expected = straight.predict_proba(asked)
+        assert_allclose(twisted.predict_proba(asked), expected, rtol=0, atol=1e-9)
+        # Their noise is another, their rows are the same: a wrong order would be far off.
+        assert np.abs(made.predict_proba(asked) - expected).mean() < 0.05
+    assert made.guarantee_ == straight.guarantee_
+
+
+def test_the_first_schema_of_several_gives_the_order(release, target):
+    X, marked, _ = target
+    other = release_of(1, dict(reversed(SCHEMA.items())))
+    rows, y = table(2000, 1)
+    bare = DPStatisticsSource(4.0, classes=["ill", "well"], random_state=0)
+    bare = bare.fit(other.encode(rows), y).release_
+    encoded = other.encode(X)
+    assert DPTransferClassifier([bare, other, release], random_state=0).fit(encoded, marked).model_
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ward": {"type": "category", "categories": [*"CBA"]}},
+        {"ward": {"type": "category", "categories": [*"ABCD"]}},
+        {"stay": {"type": "numeric", "low": 0, "high": 9}},
+    ],
+)
+def test_other_codes_are_refused_and_may_be_left_out(release, target, change):
+    X, marked, _ = target
+    schema = SCHEMA | change
+    source = DPStatisticsSource(4.0, encoder=schema, classes=["ill", "well"], random_state=0)
+    rows, y = table(2000, 1)
+    other = source.fit(rows.assign(stay=1.0), y).release_
+    (name,) = change
+    with pytest.raises(ValueError, match=rf"there: '{name}': .* here; .* there. Leave these"):
+        DPTransferClassifier([release, other]).fit(X, marked)
+    agreed = [name for name in SCHEMA if name not in change]
+    both = [each.restrict(agreed) for each in (release, other)]
+    assert DPTransferClassifier(both, random_state=0).fit(X[agreed], marked).model_
 
 
 def test_other_units_warn(rng, release, target):

@@ -1,0 +1,168 @@
+"""Where descriptions of one column differ, and the description that several owners can share."""
+
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._values import canonical
+
+
+def shortened(values, shown=5):
+    """Return the first values as text, each with control characters made visible."""
+    more = f", … ({len(values)})" if len(values) > shown else ""
+    return ", ".join(f"{value!r:.50}" for value in values[:shown]) + more
+
+
+def column_texts(column, shown=5):
+    """Return the kind of a column, its values, and what else is to be said, as texts."""
+    missing = "; may be missing" if column.missing else ""
+    if isinstance(column, NumericColumn):
+        values = f"{_number(column.low)} to {_number(column.high)}"
+        return "numeric", values, "; logarithmic" * column.log + missing
+    values = shortened(column.categories, shown)
+    return "category", values, "; ordered" * column.ordered + missing
+
+
+def column_text(column, shown=5):
+    """Return the description of a column, or of one that a schema lacks (None), as a text."""
+    if column is None:
+        return "no such column"
+    kind, values, notes = column_texts(column, shown)
+    return f"{kind}, {values}{notes}"
+
+
+def column_difference(here, there):
+    """Return both descriptions of a column, of which one may be None, as a text."""
+    text = f"{column_text(here)} here; {column_text(there)} there"
+    if not (isinstance(here, CategoryColumn) and isinstance(there, CategoryColumn)):
+        return text
+    return text + _note(here.categories, there.categories)
+
+
+def classes_difference(here, there):
+    """Return both lists of classes, of which one may be None, as a text; "" where they agree."""
+    # Python takes 1 and True for equal, but a label is one or the other.
+    if [*map(repr, here or ())] == [*map(repr, there or ())]:
+        return ""
+    texts = ("not listed" if each is None else shortened(each) for each in (here, there))
+    text = "{} here; {} there".format(*texts)
+    return text if here is None or there is None else text + _note(here, there)
+
+
+def common_column(columns):
+    """Return the column that holds what any of several owners' columns of one name holds.
+
+    Parameters
+    ----------
+    columns : dict of str to NumericColumn or CategoryColumn
+        Of each owner.
+
+    Returns
+    -------
+    column : NumericColumn or CategoryColumn
+
+    Raises
+    ------
+    ValueError
+        When they differ in type, scale or order, naming the column and two descriptions.
+    """
+    first, *others = columns.values()
+    for column in others:
+        if type(column) is not type(first):
+            raise _disagreement(columns, "make it numeric in all or in none")
+        if getattr(column, "log", None) != getattr(first, "log", None):
+            raise _disagreement(columns, "make it logarithmic in all or in none")
+        if getattr(column, "ordered", None) != getattr(first, "ordered", None):
+            raise _disagreement(columns, "make it ordered in all or in none")
+    missing = any(column.missing for column in columns.values())
+    if isinstance(first, NumericColumn):
+        low = min(column.low for column in columns.values())
+        high = max(column.high for column in columns.values())
+        return NumericColumn(first.name, low, high, first.log, missing)
+    spelled: dict = {}  # the first spelling of several, as of 7 and 007
+    for column in columns.values():
+        for category in column.categories:
+            spelled.setdefault(canonical(category), category)
+    if first.ordered:
+        spelled = {key: spelled[key] for key in _one_order(columns)}
+    return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing)
+
+
+def common_classes(classes):
+    """Return the classes that all owners list, in the order of the first; None where none does.
+
+    Parameters
+    ----------
+    classes : dict of str to tuple or None
+        Of each owner.
+
+    Raises
+    ------
+    ValueError
+        When they list different ones.
+    """
+    listed = {owner: each for owner, each in classes.items() if each is not None}
+    if not listed:
+        return None
+    (first, these), *others = listed.items()
+    for owner, those in others:
+        if set(map(repr, these)) != set(map(repr, those)):
+            raise ValueError(
+                f"The classes are {shortened(these)} in {first} and {shortened(those)} in "
+                f"{owner}{_note(these, those)}; releases that are used together need the same "
+                "classes, so list in each what the label can be anywhere, in one spelling."
+            )
+    return these
+
+
+def _one_order(columns):
+    """Return the keys of all categories in the only order that agrees with all lists."""
+    sorter: TopologicalSorter = TopologicalSorter()
+    for column in columns.values():
+        for earlier, later in pairwise(map(canonical, column.categories)):
+            sorter.add(later, earlier)
+    try:
+        sorter.prepare()
+    except CycleError:
+        raise _disagreement(
+            columns, "the orders of its categories contradict each other; list them in one order"
+        ) from None
+    order: list = []
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        if len(ready) > 1:
+            raise _disagreement(
+                columns, "nothing says which order all its categories have; list all in one schema"
+            )
+        order += ready
+        sorter.done(*ready)
+    return order
+
+
+def _disagreement(columns, remedy):
+    """Return the error of a column whose descriptions no common one can hold."""
+    # Of owners with the same description, the first is named.
+    owners: dict = {}
+    for owner, column in columns.items():
+        owners.setdefault(column_text(column, shown=20), owner)
+    texts = "; ".join(f"{text!s:.1000} in {owner}" for text, owner in owners.items())
+    name = next(iter(columns.values())).name
+    return ValueError(f"Column {name!r:.100} has no common description: {texts}; {remedy}.")
+
+
+def _note(here, there):
+    """Return where two lists differ, which texts of long lists do not show."""
+    if here == there or max(len(here), len(there)) <= 5:
+        return ""
+    more = {
+        "here": [value for value in here if value not in set(there)],
+        "there": [value for value in there if value not in set(here)],
+    }
+    notes = [f"only {side}: {shortened(values)}" for side, values in more.items() if values]
+    return f" ({'; '.join(notes) or 'in another order'})"
+
+
+def _number(value):
+    """Return a number as a short text that is exact."""
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)

@@ -1,0 +1,386 @@
+"""Sums of several sources: what adds up, what is told apart within sites, what is refused."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.metrics import log_loss
+
+from skdp import DPSource, DPStatisticsSource, Release
+from skdp.privacy.audit import audit_release
+from skdp.release import NoisyStatistics
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:This release"),
+    pytest.mark.filterwarnings("ignore:.*were drawn before"),
+]
+SCHEMA = {
+    "version": 1,
+    "columns": {
+        "age": {"type": "numeric", "low": 20, "high": 90},
+        "dose": {"type": "numeric", "low": 0, "high": 1},
+        "ward": {"type": "category", "categories": ["a", "b", "c"]},
+    },
+    "classes": ["home", "ill"],
+}
+# No row is clipped, so that sums of some columns are those of fits to these.
+LARGE = 50.0
+
+
+def people(rng, n, ill=0.4, shift=0.0):
+    """A table and labels: the classes differ in age and ward, the sites in dose and frequency."""
+    y = rng.rand(n) < ill
+    table = pd.DataFrame(
+        {
+            "age": np.clip(50 + 12 * y + 12 * rng.randn(n), 20, 90),
+            "dose": np.clip(0.4 + shift + 0.15 * rng.randn(n), 0, 1),
+            "ward": np.where(rng.rand(n) < 0.3 + 0.4 * y, "a", rng.choice(["b", "c"], n)),
+        }
+    )
+    return table, np.where(y, "ill", "home")
+
+
+def release_of(table, y, epsilon=4.0, schema=SCHEMA, seed=None, **settings):
+    random_state = None if seed is None else np.random.RandomState(seed)
+    settings = {"encoder": schema, "random_state": random_state, **settings}
+    return DPStatisticsSource(epsilon, **settings).fit(table, y).release_
+
+
+@pytest.fixture(scope="module")
+def sites():
+    rng = np.random.RandomState(0)
+    rows = [people(rng, 400, ill, shift) for ill, shift in ((0.3, 0.0), (0.5, 0.1), (0.9, 0.3))]
+    return rows, [release_of(*each, seed=k) for k, each in enumerate(rows)]
+
+
+def sums_of(release):
+    return release.statistics.sums
+
+
+def test_merged_sums_are_the_sums(sites):
+    _, releases = sites
+    merged, parts = sums_of(Release.merge(releases, disjoint=True)), [*map(sums_of, releases)]
+    assert_array_equal(merged.second, parts[0].second + parts[1].second + parts[2].second)
+    assert_array_equal(merged.contrast, parts[0].contrast + parts[1].contrast + parts[2].contrast)
+    for name in ("counts", "total", "frequencies"):
+        assert_array_equal(getattr(merged, name), [getattr(part, name)[0] for part in parts])
+    for name in ("second_sd", "contrast_sd"):
+        assert getattr(merged, name) ** 2 == pytest.approx(
+            sum(getattr(part, name) ** 2 for part in parts)
+        )
+    assert_allclose(merged.class_sums, sum(part.class_sums for part in parts))
+
+
+def test_merging_in_steps_is_merging_at_once(sites, tmp_path):
+    _, (one, two, three) = sites
+    at_once = Release.merge([one, two, three], disjoint=True)
+    two_first = Release.merge([one, two], disjoint=True)
+    two_first.save(tmp_path / "merged.skdp")
+    in_steps = Release.merge([Release.load(tmp_path / "merged.skdp"), three], disjoint=True)
+    assert in_steps.statistics.n_sources == 3
+    assert_array_equal(in_steps.linear.coefficients, at_once.linear.coefficients)
+    assert_array_equal(in_steps.moments.means, at_once.moments.means)
+    assert "of 3 sources" in in_steps.summary()
+
+
+def test_of_one_alone_it_is_that_one(sites):
+    rows, (one, *_) = sites
+    merged = Release.merge([one], disjoint=True)
+    assert_array_equal(merged.scores(rows[0][0]), one.scores(rows[0][0]))
+    assert merged.guarantee == one.guarantee
+
+
+def test_without_noise_and_differences_it_is_one_release_of_all_rows(rng):
+    tables = [people(rng, 3000) for _ in range(3)]
+    merged = Release.merge([release_of(*each, np.inf) for each in tables], disjoint=True)
+    one = release_of(
+        pd.concat([table for table, _ in tables]), np.hstack([y for _, y in tables]), np.inf
+    )
+    assert_allclose(merged.moments.means, one.moments.means, atol=1e-4)
+    assert_allclose(merged.moments.covariances, one.moments.covariances, atol=1e-4)
+    X, y = people(rng, 3000)
+    # Sites differ by chance, and classes are compared within them.
+    apart = np.abs(merged.predict_proba(X) - one.predict_proba(X))
+    assert apart.max() < 0.03
+    assert log_loss(y, merged.predict_proba(X)) < log_loss(y, one.predict_proba(X)) + 0.002
+
+
+def test_classes_are_told_apart_within_sites(rng):
+    # Where ill people are frequent, doses are high; within a site they tell nothing of illness.
+    cells = [(0.2, 0.0), (0.4, 0.1), (0.6, 0.2), (0.8, 0.3)]
+    tables = [people(rng, 4000, *cell) for cell in cells]
+    merged = Release.merge([release_of(*each, 50.0) for each in tables], disjoint=True)
+    pooled = release_of(
+        pd.concat([table for table, _ in tables]), np.hstack([y for _, y in tables]), 50.0
+    )
+
+    def slope(release):
+        rows, _ = people(np.random.RandomState(1), 2)
+        rows = pd.concat([rows[:1]] * 2).assign(dose=[0.3, 0.7])
+        return np.diff(np.diff(release.scores(rows), axis=1)[:, 0])[0]
+
+    assert abs(slope(merged)) < 0.25
+    assert slope(pooled) > 1
+
+
+def test_intercepts_spread_as_sites_do(rng):
+    def spread(frequencies, n=3000):
+        tables = [people(rng, n, ill) for ill in frequencies]
+        release = Release.merge([release_of(*each, 20.0) for each in tables], disjoint=True)
+        return release.linear.intercept_sd[0]
+
+    # Rows differ by label shift: intercepts by the log-odds of the frequencies; the error of the
+    # mean of sixteen sites comes to it.
+    log_odds = rng.normal(0, 1.2, 16)
+    expected = np.std(log_odds, ddof=1) * np.sqrt(1 + 1 / 16)
+    assert spread(expit(log_odds)) == pytest.approx(expected, rel=0.1)
+    assert spread(np.full(16, 0.4)) < 0.12
+    assert release_of(*people(rng, 500)).linear.intercept_sd is None
+
+
+def test_probabilities_are_averaged_over_the_intercept_of_a_new_site(rng, sites):
+    rows, releases = sites
+    merged = Release.merge(releases, disjoint=True)
+    known = replace(merged.linear, intercept_sd=None)
+    rows = merged.encode(rows[0][0])[:50]
+    scores = np.diff(known.scores(rows), axis=1)[:, 0]
+    draws = merged.linear.intercept_sd * rng.standard_normal((20_000, 1))
+    expected = expit(scores + draws).mean(axis=0)
+    found = expit(np.diff(merged.linear.scores(rows), axis=1)[:, 0])
+    assert_allclose(found, expected, atol=0.02)
+    assert np.abs(expit(scores) - expected).max() > 0.03
+
+
+def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng):
+    table, y = people(rng, 2000)
+    names = ["ward", "age"]
+    fewer = {**SCHEMA, "columns": {name: SCHEMA["columns"][name] for name in names}}
+    restricted = release_of(table, y, np.inf, radius=LARGE).restrict(names)
+    fitted = release_of(table[names], y, np.inf, schema=fewer, radius=LARGE)
+    steps = LARGE / 2**16
+    for name in ("counts", "total", "contrast", "frequencies", "second"):
+        own, other = (getattr(sums_of(release), name) for release in (restricted, fitted))
+        assert_allclose(own, other, atol=2 * len(table) * steps)
+    assert_allclose(restricted.predict_proba(table), fitted.predict_proba(table), atol=5e-3)
+    assert_allclose(restricted.moments.means, fitted.moments.means, atol=5e-3)
+
+
+def test_what_sums_of_all_columns_tell_of_clipping_stays(sites):
+    rows, (one, two, _) = sites
+    restricted = one.restrict(["dose", "age"])
+    least, shrinkage, widening = sums_of(restricted).of_all_columns
+    assert 0.5 < shrinkage <= 1 <= widening < 1.1
+    assert least <= sums_of(one).row_counts.sum()
+    assert_allclose(restricted.moments.means[:, 0], one.moments.means[:, 1])
+    merged = Release.merge([one, two], disjoint=True).restrict(["dose", "age"])
+    after = Release.merge([restricted, two.restrict(["dose", "age"])], disjoint=True)
+    X = rows[0][0]
+    assert_allclose(merged.predict_proba(X), after.predict_proba(X), atol=0.02)
+    assert_array_equal(sums_of(one.restrict(["ward", "age", "dose"])).of_all_columns, None)
+
+
+def test_the_order_of_columns_is_no_difference(sites):
+    rows, (one, two, _) = sites
+    turned = {**SCHEMA, "columns": dict(reversed(SCHEMA["columns"].items()))}
+    other = release_of(*rows[1], schema=turned, seed=1)
+    merged = Release.merge([one, other], disjoint=True)
+    assert merged.encoder == one.encoder
+    # The same noise in other places: of the same size.
+    assert_allclose(
+        sums_of(merged).second_sd, sums_of(Release.merge([one, two], disjoint=True)).second_sd
+    )
+    assert_allclose(
+        sums_of(merged).second.trace(), sums_of(one).second.trace() + sums_of(other).second.trace()
+    )
+
+
+def test_files_are_small_and_estimates_the_same_wherever_they_are_made(sites, tmp_path):
+    rows, releases = sites
+    for release in (releases[0], Release.merge(releases, disjoint=True)):
+        release.save(tmp_path / "release.skdp")
+        assert (tmp_path / "release.skdp").stat().st_size < 20_000
+        loaded = Release.load(tmp_path / "release.skdp")
+        assert_array_equal(loaded.scores(rows[0][0]), release.scores(rows[0][0]))
+        assert_array_equal(loaded.moments.covariances, release.moments.covariances)
+        assert loaded.linear is loaded.linear  # made once
+        assert not loaded.linear.coefficients.flags.writeable
+
+
+def test_the_weakest_guarantee_or_the_sum(sites):
+    rows, (one, two, _) = sites
+    weak = release_of(*rows[2], 6.0, seed=2)
+    disjoint = Release.merge([one, two, weak], disjoint=True).guarantee
+    assert (disjoint.epsilon, disjoint.delta) == (weak.guarantee.epsilon, 1e-5)
+    assert "nobody has rows in two of the 3 sources" in disjoint.excludes
+    added = Release.merge([one, two, weak], disjoint=False).guarantee
+    distances = [each.guarantee.gaussian_distance for each in (one, two, weak)]
+    assert added.gaussian_distance == pytest.approx(np.linalg.norm(distances))
+    assert "nobody has rows in two" not in added.excludes
+
+
+class Merged(DPStatisticsSource):
+    """One of three owners, with two others whose rows are what they are."""
+
+    def fit(self, X, y, groups=None):
+        super().fit(X, y, groups)
+        others = []
+        for seed in (1, 2):
+            rng = np.random.RandomState(seed)
+            source = DPStatisticsSource(self.epsilon, classes=[0, 1])
+            others.append(source.fit(rng.rand(30, 2), np.arange(30) % 2).release_)
+        self.release_ = Release.merge([self.release_, *others], disjoint=True)
+        self.guarantee_ = self.release_.guarantee
+        return self
+
+
+def test_a_record_of_one_owner_is_protected_in_the_merged_release(rng):
+    X, y = rng.rand(40, 2), np.arange(40) % 2
+
+    def own_sums(release):
+        sums = release.statistics.sums
+        return np.hstack([sums.counts[0] / sums.count_sd[0], sums.total[0] / sums.total_sd[0]])
+
+    audit = audit_release(Merged(2.0, classes=[0, 1]), X, y, n_trials=400, statistics=own_sums)
+    assert audit.passed
+    assert audit.epsilon_lower < 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"age": {"type": "numeric", "low": 18, "high": 90}}, "the column 'age' is .*'low': 20"),
+        ({"dose": None}, "the column 'dose' is .* and not there"),
+        ({"ward": {"type": "category", "categories": ["a", "b"]}}, "the column 'ward' is"),
+    ],
+)
+def test_other_columns_are_refused_by_name(sites, change, message):
+    rows, (one, *_) = sites
+    columns = {**SCHEMA["columns"], **change}
+    columns = {name: column for name, column in columns.items() if column}
+    other = release_of(*rows[1], schema={**SCHEMA, "columns": columns})
+    with pytest.raises(ValueError, match=f"Releases 0 and 1 cannot be merged: {message}"):
+        Release.merge([one, other], disjoint=True)
+
+
+def test_what_does_not_add_up_is_refused(sites):
+    rows, (one, two, _) = sites
+
+    def refused(releases, message, disjoint=True):
+        with pytest.raises(ValueError, match=message):
+            Release.merge(releases, disjoint=disjoint)
+
+    refused([], "'releases' parameter of Release.merge is empty")
+    refused([one, "two"], "must hold releases, got str as number 1")
+    refused([one, two], "'disjoint' parameter of Release.merge must be True", disjoint=None)
+    refused([one, two, one], "Releases 0 and 2 cannot be merged: they have the sums of the same")
+    pair = Release.merge([one, two], disjoint=True)
+    refused([pair, two], "same source, with the same noise")
+    classes = {**SCHEMA, "classes": ["home", "sick"]}
+    other = release_of(rows[1][0], np.where(rows[1][1] == "ill", "sick", "home"), schema=classes)
+    refused([one, other], r"their classes are \['home', 'ill'\] and \['home', 'sick'\]")
+    refused([one, release_of(*rows[1], radius=2.0)], "rows were clipped to other norms")
+    refused([one.restrict(["age"]), two], "the column 'dose' is not there and")
+    X = one.encode(rows[0][0])
+    mixtures = DPStatisticsSource(4.0, classes=["home", "ill"], model="mixtures").fit(
+        X, rows[0][1]
+    )
+    refused([mixtures.release_, one], "Releases 0 and 0 cannot be merged: one has no noisy sums")
+    noisy_rows = DPSource(8.0, bounds=(0, 1), n_components=1, n_layers=1).fit(X, rows[0][1])
+    refused([one, noisy_rows.release_], "Releases 0 and 1 cannot be merged: one has no noisy")
+
+
+def test_other_units_of_the_guarantee_are_refused(sites):
+    rows, (one, *_) = sites
+    source = DPStatisticsSource(4.0, encoder=SCHEMA, privacy_unit="group")
+    people = source.fit(*rows[1], groups=np.arange(400)).release_
+    with pytest.raises(ValueError, match="guarantees are about unit='labelled record' and"):
+        Release.merge([one, people], disjoint=True)
+
+
+def test_arrays_merge_by_position(rng):
+    releases = [
+        DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1, 2])
+        .fit(rng.rand(300, 3), np.arange(300) % 3)
+        .release_
+        for _ in range(2)
+    ]
+    merged = Release.merge(releases, disjoint=False)
+    assert merged.predict_proba(rng.rand(5, 3)).shape == (5, 3)
+    assert merged.linear.intercept_sd is None  # of more than two classes
+    wider = DPStatisticsSource(4.0, bounds=(0, 2), classes=[0, 1, 2]).fit(
+        rng.rand(300, 3), np.arange(300) % 3
+    )
+    with pytest.raises(ValueError, match=r"the column 0 is \[0.0, 1.0\] and \[0.0, 2.0\]"):
+        Release.merge([releases[0], wider.release_], disjoint=True)
+
+
+@pytest.mark.parametrize("sd", [0.0, 1.0, 1e6])
+@pytest.mark.parametrize("n_sources", [1, 5])
+def test_whatever_sums_pass_the_checks_estimates_are_finite(rng, sites, sd, n_sources):
+    _, (one, *_) = sites
+    t = len(one.statistics.basis.column)
+    for scale in (0.0, 1e-6, 1.0, 1e9):
+        second = scale * rng.randn(t, t)
+        sums = NoisyStatistics(
+            counts=scale * rng.randn(n_sources, 2),
+            total=scale * rng.randn(n_sources, t),
+            contrast=scale * rng.randn(2, t),
+            frequencies=np.full((n_sources, 2), 0.5),
+            second=second + second.T,
+            radius=1.0,
+            count_sd=np.full(n_sources, sd),
+            total_sd=np.full(n_sources, sd),
+            contrast_sd=sd,
+            second_sd=sd,
+        )
+        release = replace(
+            one, moments=None, linear=None, statistics=replace(one.statistics, sums=sums)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            release.moments.check("moments", release)
+            release.linear.check("linear", release)
+            assert release.summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": np.zeros((1, 3))}, r"'statistics.counts' .* must have shape \(1, 2\)"),
+        ({"total": np.full((1, 11), np.nan)}, "'statistics.total'"),
+        ({"count_sd": np.array([-1.0])}, "'statistics.count_sd' .* must not be negative"),
+        ({"frequencies": np.array([[0.5, 0.6]])}, "must be positive and add up to 1"),
+        ({"frequencies": np.array([[1.0, 0.0]])}, "must be positive and add up to 1"),
+        ({"radius": 0.0}, "'statistics.radius' .* must be above"),
+        ({"second_sd": -1.0}, "'statistics.second_sd' .* must not be negative"),
+        ({"of_all_columns": np.array([9.0, 1.5, 1.0])}, "must be a bound, a share, and 1 or more"),
+    ],
+)
+def test_sums_that_are_none_are_refused(sites, change, message):
+    _, (one, *_) = sites
+    sums = replace(sums_of(one), **change)
+    with pytest.raises(ValueError, match=message):
+        replace(one, moments=None, linear=None, statistics=replace(one.statistics, sums=sums))
+
+
+def test_estimates_of_other_sums_are_refused(sites):
+    _, (one, two, _) = sites
+    with pytest.raises(ValueError, match="'linear' of a release must be left out where there are"):
+        replace(one, linear=two.linear)
+    assert replace(one).linear is one.linear
+
+
+def test_small_noisy_owners_add_up(rng):
+    # Ten owners of a hundred rows: alone they tell little, merged as much as one with their noise.
+    X, y = people(rng, 3000)
+    tables = [people(rng, 100) for _ in range(10)]
+    releases = [release_of(*each, 1.0, seed=k) for k, each in enumerate(tables)]
+    merged = log_loss(y, Release.merge(releases, disjoint=True).predict_proba(X))
+    single = [log_loss(y, release.predict_proba(X)) for release in releases]
+    assert merged < np.mean(single) - 0.02
+    assert merged < log_loss(y, np.full(len(y), np.mean(y == "ill"))) - 0.02
