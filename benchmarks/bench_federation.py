@@ -62,7 +62,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="A federation of four hospitals.")
     parser.add_argument("framework", choices=RUN)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="of the results")
+    parser.add_argument("--check", action="store_true", help="fail unless all is as it should be")
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="of results")
     options = parser.parse_args()
     command = "python benchmarks/bench_federation.py flower; … nvflare"
     results = Results("federation", command, options.folder)
@@ -71,3 +72,6 @@ if __name__ == "__main__":
             row = measure(options.framework, case, Path(folder))
         print(json.dumps(row, indent=1), flush=True)
         results.add(row, redo=True)
+        as_it_should_be = row["equal"] and not row["leaked"]
+        if options.check and not (as_it_should_be and set(row["refused"]) == set(CASES[case][0])):
+            raise SystemExit("The merged release, the refusals or the secrecy are not right.")

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from skdp.release import Release
-from skdp.tabular import as_schema, description_of
+from skdp.release import Release, merge_problem
+from skdp.tabular import as_schema
 from skdp.utils._files import to_json, write_whole
 
 # Most characters of an owner's name, or of the type of an error, that a report repeats.
 _LONGEST = 80
+# Most columns that a reason lists.
+_MOST = 5
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
         except _RefusedError as refusal:
             releases.pop(name, None)
             refused[name] = str(refusal)
-    merged, others = _largest_group(releases, disjoint)
+    merged, others = _largest_group(releases)
     refused |= others
     release = (
         Release.merge([releases[name] for name in merged], disjoint=disjoint) if merged else None
@@ -172,38 +174,32 @@ def _check_agreed(release, schema, classes):
         raise _RefusedError(f"other classes: {release.classes.tolist()}")
     if schema is None:
         return
-    agreed, own = _columns(schema), _columns(release.encoder)
-    differing = [name for name in {**agreed, **own} if agreed.get(name) != own.get(name)]
-    if differing:
-        raise _RefusedError(f"another schema: it differs in {', '.join(map(repr, differing[:5]))}")
+    if release.encoder is None:
+        raise _RefusedError("no schema, where one was agreed on")
+    differences = schema.difference(release.encoder)
+    if differences:
+        raise _RefusedError(f"another schema: {'; '.join(differences[:_MOST])}")
 
 
-def _columns(schema):
-    """Return what is public of each column of a schema, by name."""
-    columns = () if schema is None else schema.columns
-    return {column.name: description_of(column) for column in columns}
-
-
-def _largest_group(releases, disjoint):
+def _largest_group(releases):
     """Return the names of the most releases that can be merged, and why the others cannot."""
-    groups, problems = [], {}  # names and their merged release
+    groups: list[list[str]] = []
     for name, release in releases.items():
         for group in groups:
-            try:
-                group[1] = Release.merge([group[1], release], disjoint=disjoint)
-            except ValueError as error:
-                problems.setdefault(name, {})[group[0][0]] = str(error)
-            else:
-                group[0].append(name)
+            if _problem([releases[member] for member in group], release) is None:
+                group.append(name)
                 break
         else:
-            groups.append([[name], release])
-    if not groups:
-        return [], {}
-    merged = max(groups, key=lambda group: len(group[0]))[0]
-    refused = {}
-    for names, _ in groups:
-        for name in names if names is not merged else ():
-            why = problems.get(name, {}).get(merged[0], "its columns or classes are not theirs")
-            refused[name] = f"not like the other releases: {why}"
-    return merged, refused
+            groups.append([name])
+    merged = max(groups, key=len, default=[])
+    others = [releases[name] for name in merged]
+    return merged, {
+        name: f"it cannot be added to {merged[0]}: {_problem(others, release)}"
+        for name, release in releases.items()
+        if name not in merged
+    }
+
+
+def _problem(group, release):
+    """Return why a release cannot be merged with those of a group, or None."""
+    return next(filter(None, (merge_problem(member, release) for member in group)), None)
