@@ -57,7 +57,8 @@ def release_of(hospital):
 # random order: the first of them are those whose diagnosis is known. A random sample tells two
 # things, how diagnoses depend on the columns and how frequent they are;
 # ``label_sampling="random"`` says that it is one. The three releases have noisy sums of the same
-# columns, which are added. Without any diagnosis the hospital may still know how many of its patients are ill: ``class_prior`` takes that.
+# columns, which are added. Without any diagnosis the hospital may still know how many of its
+# patients are ill: ``class_prior`` takes that.
 
 label_counts = (0, 10, 30, 60)
 encoder = TabularEncoder(heart.schema)

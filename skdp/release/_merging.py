@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
-from skdp.tabular import description_of
+import numpy as np
+
+from skdp.tabular import Schema
+from skdp.utils._warnings import warn
 
 # Most columns that an error lists.
 _MOST = 5
@@ -78,21 +81,17 @@ def _difference(first, release):
         own, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
         if own != other:
             return f"their guarantees are about {name}={own!r} and {name}={other!r}."
-    columns = _columns(first), _columns(release)
-    lines = [
-        f"the column {name!r} is {_described(columns[0].get(name))} and "
-        f"{_described(columns[1].get(name))}"
-        for name in {**columns[0], **columns[1]}
-        if columns[0].get(name) != columns[1].get(name)
-    ]
+    lines = _column_differences(first, release)
     if lines:
+        more = f"; and {len(lines) - _MOST} more" if len(lines) > _MOST else ""
         return (
-            f"{'; '.join(lines[:_MOST])}. Their sums are of other functions of the columns. Agree "
-            "on one schema before anybody makes a release; a list of releases does not need one."
+            f"{'; '.join(lines[:_MOST])}{more}. Their sums are of other functions of the columns. "
+            "Leave these columns out of both by Release.restrict; before anybody makes a release, "
+            "agree on one schema, as Schema.common makes it."
         )
-    named = first.feature_names is not None
-    restricted = release.restrict(list(_columns(first))) if named else release
-    if not first.statistics.is_like(restricted.statistics):
+    if first.feature_names is not None:
+        release = release.restrict(column_names(first))
+    if not first.statistics.is_like(release.statistics):
         return (
             "their rows were clipped to other norms, or one was restricted to some of its columns "
             "and the other one not. Use the same 'radius', and merge before you restrict."
@@ -100,19 +99,51 @@ def _difference(first, release):
     return None
 
 
-def _columns(release):
-    """Return what is public of each column, by name."""
+def warn_of_noisiest(parts, merged):
+    """Warn where one of the statistics has so much noise that the others tell more without it."""
+    noisiest = int(np.argmax([part.sums.contrast_sd for part in parts]))
+    others = parts[:noisiest] + parts[noisiest + 1 :]
+    if others and type(merged).merge(others).effective_rows > merged.effective_rows:
+        warn(
+            f"Release {noisiest} has so much noise for its rows that the merged one tells less "
+            "with it than without it. Leave it out, or pass the list to DPTransferClassifier, "
+            "which keeps it apart."
+        )
+
+
+def column_names(release):
+    """Return the names by which a release is restricted, of its tables or of its features."""
     if release.encoder is not None:
-        return {column.name: description_of(column) for column in release.encoder.columns}
+        return list(release.encoder.names)
+    return release.feature_names.tolist()
+
+
+def _column_differences(first, release):
+    """Return a line for each column that differs."""
+    encoders = first.encoder, release.encoder
+    if None not in encoders:
+        here, there = (Schema(encoder.columns) for encoder in encoders)
+        return here.difference(there)
+    if encoders != (None, None):
+        return ("one is of tables that a schema encodes, and the other one of numbers",)
+    here, there = (_bounds(each) for each in (first, release))
+    return tuple(
+        f"{name!r:.100}: {here.get(name, 'not there')} here; {there.get(name, 'not there')} there"
+        for name in here | there
+        if here.get(name) != there.get(name)
+    )
+
+
+def _bounds(release):
+    """Return the public bounds of each feature, as a text, by its name or number."""
     names = range(release.n_features)
     if release.feature_names is not None:
         names = release.feature_names.tolist()
-    bounds = [None] * release.n_features if release.bounds is None else release.bounds.T.tolist()
-    return dict(zip(names, bounds, strict=True))
-
-
-def _described(description):
-    return "not there" if description is None else str(description)
+    bounds = release.bounds
+    texts = ["no bounds"] * release.n_features
+    if bounds is not None:
+        texts = [f"{low:.12g} to {high:.12g}" for low, high in bounds.T]
+    return dict(zip(names, texts, strict=True))
 
 
 def merged_guarantee(guarantees, disjoint):

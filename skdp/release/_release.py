@@ -36,7 +36,12 @@ from skdp.release._guarantees import (
     elements_per_record,
 )
 from skdp.release._linear_scores import LinearScores
-from skdp.release._merging import check_mergeable, merged_guarantee
+from skdp.release._merging import (
+    check_mergeable,
+    column_names,
+    merged_guarantee,
+    warn_of_noisiest,
+)
 from skdp.release._mixtures import Mixtures
 from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import (
@@ -608,6 +613,11 @@ class Release:
             When one of them has no sums, is there twice, or differs in classes, columns or the
             unit of its guarantee; it names which, and how.
 
+        Warns
+        -----
+        UserWarning
+            When one has so much noise that the others tell more without it.
+
         Examples
         --------
         >>> import numpy as np
@@ -623,9 +633,10 @@ class Release:
         check_mergeable(releases, cls, disjoint)
         first, *others = releases
         if first.feature_names is not None:
-            shared = first.feature_names if first.encoder is None else first.encoder.names
-            others = [each.restrict(list(shared)) for each in others]
-        statistics = Statistics.merge([each.statistics for each in (first, *others)])
+            others = [each.restrict(column_names(first)) for each in others]
+        parts = [each.statistics for each in (first, *others)]
+        statistics = Statistics.merge(parts)
+        warn_of_noisiest(parts, statistics)
         guarantees = [each.guarantee for each in releases]
         return replace(
             first,

@@ -62,6 +62,18 @@ class Statistics(Part):
         """Number of sources whose rows were summed."""
         return len(self.sums.counts)
 
+    @property
+    def effective_rows(self):
+        """Rows whose sums would tell as much of class means if there were no noise, about.
+
+        Noise in the mean of N rows of p columns has p v/N times the variance of their sampling,
+        v being the variance of the noise in the contrasts in units of the squared radius.
+        """
+        n_rows = self.sums.row_counts.sum()
+        n_columns = np.count_nonzero(self.basis.order == 1)
+        noise = n_columns * (self.sums.contrast_sd / self.sums.radius) ** 2
+        return float(n_rows / (1 + noise / n_rows))
+
     @cached_property
     def moments(self):
         """Moments of the columns, see :func:`measure_moments`."""

@@ -181,22 +181,23 @@ def effective_rows(release):
     """Return how many rows would tell as much as a release does.
 
     Of statistics, whatever was learned from them: noise in a mean of N rows of p features, by a
-    mechanism of sensitivity/σ = μ, leaves what N/(1 + p/(μ²N)) rows say. Of noisy rows, what their
-    moments say, see :attr:`Moments.precision`.
+    mechanism of sensitivity/σ = μ, leaves what N/(1 + p/(μ²N)) rows say; of sums that are there,
+    :attr:`Statistics.effective_rows` knows the noise. Of noisy rows, what their moments say, see
+    :attr:`Moments.precision`.
 
     Parameters
     ----------
     release : Release
         With moments.
     """
+    if release.statistics is not None:
+        return release.statistics.effective_rows
     if not release.moments.of_statistics:
         return release.moments.precision
     n_rows = release.moments.class_counts.sum()
     distance = release.guarantee.gaussian_distance
     square = (release.guarantee.epsilon if distance is None else distance) ** 2
-    # Each of several sources added noise of its own.
-    n_sources = 1 if release.statistics is None else release.statistics.n_sources
-    return float(n_rows / (1 + n_sources * release.n_features / (square * n_rows)))
+    return float(n_rows / (1 + release.n_features / (square * n_rows)))
 
 
 def prior_odds(n_rows, n_labels):

@@ -124,6 +124,8 @@ def as_release(source, strategy):
 def merged_groups(releases):
     """Return releases with those merged that can be, each with the numbers of its sources.
 
+    One whose noise would make the others tell less than they do without it stays apart.
+
     Parameters
     ----------
     releases : list of Release
@@ -131,22 +133,22 @@ def merged_groups(releases):
     Returns
     -------
     groups : list of (Release, list of int)
+        In the order of their first sources.
     """
+    summed = [k for k, release in enumerate(releases) if release.statistics is not None]
+    rest = [(releases[k], [k]) for k in range(len(releases)) if k not in summed]
     groups: list = []
-    for k, release in enumerate(releases):
-        for group in groups:
-            if not any(merge_problem(releases[j], release) for j in group):
-                group.append(k)
-                break
+    for k in sorted(summed, key=lambda k: -releases[k].statistics.effective_rows):
+        for n, (merged, numbers) in enumerate(groups):
+            if merge_problem(merged, releases[k]) is None:
+                # What all guarantee together is said elsewhere.
+                more = Release.merge([merged, releases[k]], disjoint=True)
+                if more.statistics.effective_rows > merged.statistics.effective_rows:
+                    groups[n] = (more, sorted([*numbers, k]))
+                    break
         else:
-            groups.append([k])
-    # What they guarantee together is said elsewhere.
-    return [
-        (Release.merge([releases[k] for k in group], disjoint=True), group)
-        if len(group) > 1
-        else (releases[group[0]], group)
-        for group in groups
-    ]
+            groups.append((releases[k], [k]))
+    return sorted(groups + rest, key=lambda group: group[1][0])
 
 
 def summed_guarantee(guarantees, disjoint):

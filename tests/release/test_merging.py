@@ -253,9 +253,15 @@ def test_a_record_of_one_owner_is_protected_in_the_merged_release(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"age": {"type": "numeric", "low": 18, "high": 90}}, "the column 'age' is .*'low': 20"),
-        ({"dose": None}, "the column 'dose' is .* and not there"),
-        ({"ward": {"type": "category", "categories": ["a", "b"]}}, "the column 'ward' is"),
+        (
+            {"age": {"type": "numeric", "low": 18, "high": 90}},
+            "'age': numeric, 20 to 90 here; n",
+        ),
+        ({"dose": None}, "'dose': numeric, 0 to 1 here; no such column there"),
+        (
+            {"ward": {"type": "category", "categories": ["a", "b"]}},
+            "'ward': category, 'a', 'b', 'c' here; category",
+        ),
     ],
 )
 def test_other_columns_are_refused_by_name(sites, change, message):
@@ -284,7 +290,7 @@ def test_what_does_not_add_up_is_refused(sites):
     other = release_of(rows[1][0], np.where(rows[1][1] == "ill", "sick", "home"), schema=classes)
     refused([one, other], r"their classes are \['home', 'ill'\] and \['home', 'sick'\]")
     refused([one, release_of(*rows[1], radius=2.0)], "rows were clipped to other norms")
-    refused([one.restrict(["age"]), two], "the column 'dose' is not there and")
+    refused([one.restrict(["age"]), two], "'age'|'dose'.* there")
     X = one.encode(rows[0][0])
     mixtures = DPStatisticsSource(4.0, classes=["home", "ill"], model="mixtures").fit(
         X, rows[0][1]
@@ -315,7 +321,7 @@ def test_arrays_merge_by_position(rng):
     wider = DPStatisticsSource(4.0, bounds=(0, 2), classes=[0, 1, 2]).fit(
         rng.rand(300, 3), np.arange(300) % 3
     )
-    with pytest.raises(ValueError, match=r"the column 0 is \[0.0, 1.0\] and \[0.0, 2.0\]"):
+    with pytest.raises(ValueError, match="0: 0 to 1 here; 0 to 2 there"):
         Release.merge([releases[0], wider.release_], disjoint=True)
 
 
@@ -384,3 +390,18 @@ def test_small_noisy_owners_add_up(rng):
     single = [log_loss(y, release.predict_proba(X)) for release in releases]
     assert merged < np.mean(single) - 0.02
     assert merged < log_loss(y, np.full(len(y), np.mean(y == "ill"))) - 0.02
+
+
+def test_one_with_much_noise_is_warned_of(rng):
+    good, poor = release_of(*people(rng, 3000), 8.0), release_of(*people(rng, 100), 0.1)
+    with pytest.warns(UserWarning, match="Release 0 has so much noise for its rows") as caught:
+        merged = Release.merge([poor, good], disjoint=True)
+    assert caught[0].filename == __file__
+    assert merged.statistics.effective_rows < good.statistics.effective_rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alike = Release.merge([good, release_of(*people(rng, 3000), 8.0)], disjoint=True)
+    # Twice the rows, and twice the variance of the noise.
+    assert alike.statistics.effective_rows == pytest.approx(
+        2 * good.statistics.effective_rows, rel=0.05
+    )
