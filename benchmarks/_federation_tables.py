@@ -54,8 +54,9 @@ def one_noise():
     n_draws = len({row["draw"] for row in rows})
     return (
         f"AUC / log loss at the target without labels, means of {n_draws} draws. Merged: the "
-        "releases of all owners, each with its own noise. One noise: one release of all their rows, "
-        "what distributed noise under secure aggregation would come to.\n\n" + table(names, body)
+        "releases of all owners, each with its own noise. One noise: one release of all their "
+        "rows, what distributed noise under secure aggregation would come to.\n\n"
+        + table(names, body)
     )
 
 
