@@ -104,6 +104,7 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
     >>> rng = np.random.RandomState(0)
     >>> def answer(n_columns):
     ...     X, y = rng.rand(300, n_columns), rng.randint(2, size=300)
+    ...     X[:, 0] = (X[:, 0] + y) / 2
     ...     return owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y))
     >>> answers = {"north": answer(2), "east": answer(2), "south": {"error": "OSError"}}
     >>> collected = collect_answers({**answers, "west": None}, disjoint=True)

@@ -56,6 +56,7 @@ def owner_answer(make_release, *, path=None, error_path=None):
     >>> from skdp.federated import owner_answer
     >>> rng = np.random.RandomState(0)
     >>> X, y = rng.rand(300, 2), rng.randint(2, size=300)
+    >>> X[:, 0] = (X[:, 0] + y) / 2
     >>> answer = owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y))
     >>> list(answer), len(answer["release"]) < 20_000
     (['release'], True)
