@@ -49,6 +49,8 @@ _LEAST_SQUARE = 1e-4
 # Most root mean square error of a combination of squares that stands for the constant 1. With
 # cosines of order 2 and 3 it is .014, without any .50.
 _MOST_ERROR = 0.1
+# Least share of the variance of a class within a site (rule of thumb).
+_LEAST_SHARE = 1e-3
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -93,21 +95,34 @@ def linear_scores(statistics, basis):
     >>> bool(np.mean(linear.scores(x).argmax(axis=1) == y) > 0.8)
     True
     """
-    population = _population(statistics, basis.variances)
-    W, errors = _within_covariance(statistics, population, basis.variances)
-    shrinkage, widening = known_clipping(statistics, basis)
-    if len(population.sizes) == 2:
-        found, spread = _two_classes(statistics, population, W, errors, basis, shrinkage, widening)
-    else:
-        found = scores_of_several_classes(population, W, errors, basis, shrinkage)
-        spread = None
+    clipping = known_clipping(statistics, basis)
+    within, spread = None, None
+    if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
+        _, variance, errors = _estimates(statistics, basis, clipping, within)
+        within = 1 - np.sqrt(errors / np.maximum(errors + variance, _TINY))
+    found, variance, errors = _estimates(statistics, basis, clipping, within)
+    if within is not None:
+        spread = np.sqrt([variance + 1 / (1 / (variance + errors)).sum()])
     present = occurrence(*statistics.pooled_counts)
     apart, uncertainty = d_primes(
         found.means, found.sds, found.variances, present, found.relative_error
     )
     # Rows that are asked about are not clipped, and longer.
-    coefficients = found.coefficients * np.sqrt(shrinkage)
+    coefficients = found.coefficients * np.sqrt(clipping[0])
     return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty, spread)
+
+
+def _estimates(statistics, basis, clipping, within):
+    """Return :class:`ScoredClasses`, and variance and errors of the intercepts of sites.
+
+    These are None where there are more than two classes. ``within`` is as in :func:`_sites`.
+    """
+    population = _population(statistics, basis.variances, within)
+    W, errors = _within_covariance(statistics, population, basis.variances)
+    if len(population.sizes) == 2:
+        return _two_classes(statistics, population, W, errors, basis, *clipping)
+    found = scores_of_several_classes(population, W, errors, basis, clipping[0])
+    return found, None, None
 
 
 def known_clipping(statistics, basis):
@@ -134,6 +149,7 @@ class _Site:
     uncertainty: np.ndarray  # (n_basis,): posterior variances of the mean about that of all rows
     raw_mean: np.ndarray  # (n_basis,): as it is, with noise
     mean_noise: float  # variance of the noise in each of these
+    size: np.ndarray  # (n_classes,): effective sample sizes of the differences of classes
 
 
 @dataclass(frozen=True)
@@ -150,20 +166,20 @@ class _Population:
     sites: list  # of _Site
 
 
-def _population(statistics, guesses):
+def _population(statistics, guesses, within=None):
     counts = statistics.row_counts
     n = counts.sum()
     pi = counts / n
     noise = np.linalg.norm(statistics.total_sd / n) ** 2
     reliable = guesses / (guesses + noise)
     mean = statistics.total.sum(axis=0) / n * reliable
-    sites = _sites(statistics, guesses, pi, mean)
+    sites = _sites(statistics, guesses, pi, mean, within)
     # Without noise the contrasts sum to zero; what they sum to is noise.
     contrast = statistics.contrast - statistics.contrast.mean(axis=0)
     for site, own, total in zip(sites, statistics.frequencies, statistics.total, strict=True):
         contrast = contrast + np.outer(own - site.frequencies, total)
         contrast -= np.outer(site.counts - site.n_rows * site.frequencies, site.mean)
-    sizes = sum(site.n_rows * site.frequencies * (1 - site.frequencies) for site in sites)
+    sizes = sum(site.size for site in sites)
     covariance = statistics.second / n
     for site in sites:
         square = np.outer(site.mean, site.mean) + np.diag(site.uncertainty)
@@ -174,8 +190,30 @@ def _population(statistics, guesses):
     )
 
 
-def _sites(statistics, guesses, pi, mean):
-    """Return a :class:`_Site` of each source."""
+def _sites(statistics, guesses, pi, mean, within=None):
+    r"""Return a :class:`_Site` of each source.
+
+    Differences between sites say of classes what those within sites do, but for the intercepts of
+    sites, which differ by a variance τ². With an error of variance e in an intercept, a share of
+
+    .. math:: 1 - \sqrt{e / (e + τ^2)}
+
+    of the differences of a site is taken out, as generalised least squares does with random
+    intercepts (Fuller and Battese, 1973): all where sites have many rows, none where intercepts
+    are alike.
+
+    Parameters
+    ----------
+    statistics : NoisyStatistics
+
+    guesses : ndarray of shape (n_basis,)
+
+    pi, mean : ndarray
+        Of all rows.
+
+    within : ndarray of shape (n_sources,) or None, default=None
+        This share; None for all.
+    """
     counts = statistics.row_counts_by_source
     sizes = counts.sum(axis=1)
     shares = sizes / sizes.sum()
@@ -190,21 +228,29 @@ def _sites(statistics, guesses, pi, mean):
     apart = raw - shares @ raw
     excess = shares @ (apart**2).sum(axis=1) - len(guesses) * (left @ noise)
     between = max(excess / guesses.sum(), 0.0) * guesses
+    taken_out = np.ones(len(sizes)) if within is None else within
     sites = []
     for k, size in enumerate(sizes):
-        share = varies / np.maximum(varies + errors[k], _TINY)
-        frequencies = pi + share * (own[k] - pi)
-        credible = between / np.maximum(between + noise[k], _TINY)
+        credible = varies / np.maximum(varies + errors[k], _TINY)
+        square = (credible * (own[k] - pi)) ** 2 + credible * errors[k]
+        of_frequency = taken_out[k] * credible
+        frequencies = pi + of_frequency * (own[k] - pi)
+        of_mean = taken_out[k] * between / np.maximum(between + noise[k], _TINY)
+        # Where sites differ in frequencies alone, what is left of these and of the means they
+        # make counts as well.
+        left = (1 - of_frequency) * (1 - of_mean @ guesses / guesses.sum())
+        variance = np.maximum(pi * (1 - pi) - square * (1 - left), _LEAST_SHARE * pi * (1 - pi))
         sites.append(
             _Site(
                 size,
                 counts[k],
                 frequencies / frequencies.sum(),
                 errors[k],
-                mean + credible * apart[k],
-                credible * noise[k],
+                mean + of_mean * apart[k],
+                of_mean * noise[k],
                 raw[k],
                 noise[k],
+                size * variance,
             )
         )
     return sites
@@ -310,9 +356,9 @@ def _variance_along(direction, statistics, population):
 
 
 def _two_classes(statistics, population, covariance, errors, basis, shrinkage, widening):
-    """Return scores along the averaged direction, with calibrated log-odds.
+    """Return scores along the averaged direction, with calibrated log-odds, and intercepts.
 
-    And the standard deviation of the intercept over sites, see :func:`_spread_of_intercepts`.
+    Of these, what :func:`_spread_of_intercepts` returns.
     """
     direction, difference = _direction(population, covariance, errors, basis.order == 1)
     variance = widening * _variance_along(direction, statistics, population)
@@ -331,7 +377,7 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
     def of_site(frequency):
         return calibrated_log_odds(separation, variance, unequal, frequency, slope)[1]
 
-    spread = _spread_of_intercepts(population.sites, of_site, slope * direction)
+    variance_and_errors = _spread_of_intercepts(population.sites, of_site, slope * direction)
     signs, pair = np.array([-0.5, 0.5]), 1 - np.eye(2)
     own = population.differences[1], population.noise[1], population.sizes[1]
     mean, sd = posterior_separation(direction, *own, covariance, errors)
@@ -345,16 +391,15 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
         along * pair,
         error,
     )
-    return scored, spread
+    return scored, *variance_and_errors
 
 
 def _spread_of_intercepts(sites, intercept, weights):
-    r"""Return the standard deviation of the intercept of a new site, an array of one, or None.
+    """Return the variance of the intercepts of sites, and that of the error of each.
 
     Each site has the intercept with which the mean probability of its rows is the frequency of
     class 1. The variance of these, less that of their errors by noise and by the sampling of rows,
-    is that of sites (Hedges and Olkin, 1985); that of the mean is added. None of a single source,
-    which says nothing of others.
+    is that of sites (Hedges and Olkin, 1985); 0 of a single one.
 
     Parameters
     ----------
@@ -366,8 +411,6 @@ def _spread_of_intercepts(sites, intercept, weights):
     weights : ndarray of shape (n_basis,)
         Of the scores.
     """
-    if len(sites) < 2:
-        return None
     found, errors = [], []
     for site in sites:
         own = site.counts / site.n_rows
@@ -375,8 +418,9 @@ def _spread_of_intercepts(sites, intercept, weights):
         binomial = own[0] * own[1]
         of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
         errors.append(of_frequency + site.mean_noise * (weights @ weights))
-    variance = max(np.var(found, ddof=1) - np.mean(errors), 0.0)
-    return np.sqrt([variance + 1 / (1 / (variance + np.array(errors))).sum()])
+    if len(sites) < 2:
+        return 0.0, np.array(errors)
+    return max(np.var(found, ddof=1) - np.mean(errors), 0.0), np.array(errors)
 
 
 def square_before_clipping(clipped, radius, expected):

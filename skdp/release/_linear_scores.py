@@ -95,16 +95,9 @@ class LinearScores(Part):
     intercept_sd: np.ndarray | None = None
 
     def scores(self, X):
-        r"""Return log-posteriors up to a constant for each row, (n_samples, n_classes).
-
-        Probabilities are averaged over the intercept b ~ N(m, s²) of another site, by
-        :math:`E[σ(t + b)] ≈ σ((t + m) / \sqrt{1 + π s^2 / 8})` (MacKay, 1992).
-        """
+        """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
         Z = X if self.basis is None else self.basis.encode(X)
-        scores = Z @ self.coefficients.T + self.intercepts
-        if self.intercept_sd is None:
-            return scores
-        return scores / np.sqrt(1 + np.pi / 8 * self.intercept_sd**2)
+        return Z @ self.coefficients.T + self.intercepts
 
     @property
     def expected_auc(self):

@@ -385,7 +385,18 @@ class ExactScores(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         exact = DPStatisticsSource(np.inf, classes=[0, 1], model=self.model).fit(X, y)
-        self.release_ = replace(self.release_, linear=exact.release_.linear)
+        linear = exact.release_.linear
+        self.release_ = replace(self.release_, statistics=None, linear=linear)
+        return self
+
+
+class ExactSquares(DPStatisticsSource):
+    def fit(self, X, y, groups=None):
+        super().fit(X, y)
+        exact = DPStatisticsSource(np.inf, classes=[0, 1]).fit(X, y).release_.statistics
+        sums = replace(self.release_.statistics.sums, second=exact.sums.second)
+        statistics = replace(exact, sums=sums)
+        self.release_ = replace(self.release_, statistics=statistics, moments=None, linear=None)
         return self
 
 
@@ -393,7 +404,7 @@ class ExactSizes(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         moments = replace(self.release_.moments, effective_sizes=np.bincount(y).astype(float))
-        self.release_ = replace(self.release_, moments=moments)
+        self.release_ = replace(self.release_, statistics=None, moments=moments)
         return self
 
 
@@ -410,8 +421,8 @@ def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     audit = audit_source(10.0, 100, model=model)
     assert audit.passed
     assert audit.epsilon_lower > 0.1
-    seen = {"linear": ("linear",), "mixtures": ("subspace", "mixtures"), "regression": ("linear",)}
-    assert audit.parts == ("moments", *seen[model])
+    seen = {"linear": ("statistics", "moments", "linear"), "regression": ("moments", "linear")}
+    assert audit.parts == seen.get(model, ("moments", "subspace", "mixtures"))
     assert f"not refuted by this canary in {', '.join(audit.parts)}, which" in audit.verdict
 
 
@@ -419,6 +430,12 @@ def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
 def test_exact_scores_are_found_out(monkeypatch):
     normal_noise(monkeypatch)
     assert not audit_source(1.0, 100, ExactScores).passed
+
+
+@pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
+def test_exact_second_moments_are_found_out(monkeypatch):
+    normal_noise(monkeypatch)
+    assert not audit_source(1.0, 100, ExactSquares).passed
 
 
 def test_exact_effective_sizes_are_found_out(monkeypatch):
@@ -439,7 +456,8 @@ def test_mixtures_without_noise_are_found_out(monkeypatch):
 
 def test_noise_of_the_total_that_is_used_again_is_found_out(monkeypatch):
     normal_noise(monkeypatch, same=("total", "contrast"))
-    assert not audit_source(10.0, 250, n_rows=2000).passed
+    # The sums are more numbers than means and scores, and take more fits to learn from.
+    assert not audit_source(10.0, 500, n_rows=2000).passed
 
 
 def test_rows_of_a_person_that_are_not_weighed_are_found_out(monkeypatch):
@@ -469,22 +487,29 @@ def test_every_released_number_is_among_the_statistics(model):
     source = DPStatisticsSource(8.0, classes=[0, 1], model=model, random_state=0)
     release = source.fit(ROWS, LABELS).release_
     before = released_statistics(release)
-    parts = {f.name: getattr(release, f.name) for f in fields(release)}
-    assert set(before) == {"moments", "linear", "subspace", "mixtures"} & {
-        name for name, part in parts.items() if part is not None
-    }
+    names = ("statistics", "moments", "linear", "subspace", "mixtures")
+    parts = {name: getattr(release, name) for name in names}
+    parts = {name: part for name, part in parts.items() if part is not None}
+    assert set(before) == set(parts)
     for name in before:
-        part = parts[name]
+        part = parts[name].sums if name == "statistics" else parts[name]
         for field in fields(part):
             array = getattr(part, field.name)
             # The basis is public; how many components a class has is seen by their weights.
             if not isinstance(array, np.ndarray) or field.name == "class_indices":
-                assert array is None or is_dataclass(array) or field.name == "class_indices"
+                public = array is None or is_dataclass(array) or field.name == "class_indices"
+                assert public or isinstance(array, float)
                 continue
             for place in np.ndindex(array.shape):
                 other = array.copy()
-                other[place] = 1.25 * other[place] + 0.5
-                moved = SimpleNamespace(**parts | {name: replace(part, **{field.name: other})})
+                # Of a symmetric array one half is there.
+                places = [place[::-1]] if field.name == "second" else []
+                for each in (place, *places):
+                    other[each] = 1.25 * array[place] + 0.5
+                changed = replace(part, **{field.name: other})
+                if name == "statistics":
+                    changed = replace(parts[name], sums=changed)
+                moved = SimpleNamespace(**parts | {name: changed})
                 after = released_statistics(moved)[name]
                 assert not np.allclose(after, before[name], rtol=1e-6, atol=0), field.name
 

@@ -44,8 +44,11 @@ _INDEPENDENT = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 def released_statistics(release):
     """Return all numbers of a release that depend on private rows, part by part.
 
-    Of ``moments`` the sums that they are made of, to which a record adds the same whatever the
-    other records are, but for noise: counts of the classes, sums of their rows and, where there
+    Of ``statistics`` the sums, those of the rows of a class in place of the contrasts, to which a
+    record adds the same whatever the frequencies are; what is estimated of them is looked at as
+    well, for in fewer numbers a leak may be plainer. Of ``moments`` the sums that they are made
+    of, to which a record adds the same whatever the other records are, but for noise: counts of
+    the classes, sums of their rows and, where there
     is one covariance matrix for all of them, of the products of two columns over all rows,
     otherwise over those of each class. Of ``subspace`` its mean and the covariance that its
     directions stand for; of ``mixtures`` mean and covariance of each class, in the columns of
@@ -74,6 +77,8 @@ def released_statistics(release):
     [2.0, 1.0, 2.0, 3.0, 23.0, 2.0, 1.0]
     """
     parts = {name: part for name, part in vars(release).items() if name not in _PUBLIC}
+    if parts.get("statistics") is not None:
+        parts |= {name: getattr(release, name) for name in ("moments", "linear")}
     found = {}
     for name, part in parts.items():
         if part is not None:
@@ -85,6 +90,14 @@ def released_statistics(release):
 
 def _is_numbers(array):
     return isinstance(array, np.ndarray) and array.dtype.kind == "f"
+
+
+def _read_statistics(release, arrays):
+    sums = release.statistics.sums
+    upper = np.triu_indices(len(sums.second))
+    numbers = [sums.counts, sums.total, sums.class_sums, sums.second[upper], sums.frequencies]
+    numbers += [sums.count_sd, sums.total_sd, sums.contrast_sd, sums.second_sd]
+    return numbers if sums.of_all_columns is None else [*numbers, sums.of_all_columns]
 
 
 def _read_moments(release, arrays):
@@ -119,7 +132,12 @@ def _read_mixtures(release, arrays):
     return numbers
 
 
-_READERS = {"moments": _read_moments, "subspace": _read_subspace, "mixtures": _read_mixtures}
+_READERS = {
+    "statistics": _read_statistics,
+    "moments": _read_moments,
+    "subspace": _read_subspace,
+    "mixtures": _read_mixtures,
+}
 
 
 @dataclass(frozen=True)
