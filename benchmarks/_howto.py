@@ -34,6 +34,8 @@ NEEDS = {
     "bench_predict_memory.py": "–",
     "bench_statistics_scale.py": "MNIST; dask",
     "bench_neural.py": "MNIST; torch and opacus",
+    "bench_federation_noise.py": "the six tables",
+    "bench_federation.py": "flwr, or nvflare, each in an environment of its own",
     "bench_secure.py": "concrete-python, in an environment of its own",
 }
 # Results that the scripts without keys write.
@@ -43,7 +45,7 @@ OTHERS = (
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "owners", "calibration", "secure",
-    "neural",
+    "neural", "federation", "federation_noise",
 )  # fmt: skip
 
 TEXT = """\

@@ -5,6 +5,7 @@ python benchmarks/tables.py
 
 import _audit_tables as audits
 import _calibration_tables as calibration
+import _federation_tables as federation
 import _front
 import _howto
 import _model_tables as models
@@ -160,6 +161,8 @@ SECTIONS = [
     ),
     ("Private networks on all of MNIST", "neural", networks.neural),
     ("Local models combined under encryption", "secure", secure.combination),
+    ("A federation of four hospitals", "federation", federation.processes),
+    ("One noise for all owners, or one each", "federation_noise", federation.one_noise),
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
