@@ -103,3 +103,28 @@ def neural(session):
     session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/neural.rst", env=one)
     names = "AdaptiveLaplace or PrivateCDBN or networks"
     session.run("pytest", "-q", "tests/test_common.py", "-k", names, env=one)
+
+
+def federation(session, framework, package):
+    """Install one framework, and run what needs it: its tests, and a federation of processes."""
+    try:
+        session.install("-e", f".[{framework}]", "pytest>=8")
+    except nox.command.CommandFailed:
+        session.skip(f"{package} cannot be installed here")
+    one = {"OMP_NUM_THREADS": "1"}
+    session.run("pytest", "-q", "tests/federated", env=one)
+    with TemporaryDirectory() as folder:
+        script = "benchmarks/bench_federation.py"
+        session.run("python", script, framework, "--folder", folder, "--check", env=one)
+
+
+@nox.session(python="3.11")
+def flower(session):
+    """A federation over Flower; not by default: it takes minutes."""
+    federation(session, "flower", "flwr 1.41")
+
+
+@nox.session(python="3.11")
+def nvflare(session):
+    """A federation over NVIDIA FLARE; not by default: it takes minutes."""
+    federation(session, "nvflare", "nvflare 2.9")

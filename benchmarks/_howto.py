@@ -22,6 +22,7 @@ NEEDS = {
     "bench_statistics.py tables": "the six tables",
     "bench_records.py": "the six tables",
     "bench_shift.py": "the six tables",
+    "bench_owners.py": "the six tables, and the four hospitals as heart/",
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
@@ -33,6 +34,8 @@ NEEDS = {
     "bench_predict_memory.py": "–",
     "bench_statistics_scale.py": "MNIST; dask",
     "bench_neural.py": "MNIST; torch and opacus",
+    "bench_federation_noise.py": "the six tables",
+    "bench_federation.py": "flwr, or nvflare, each in an environment of its own",
     "bench_secure.py": "concrete-python, in an environment of its own",
 }
 # Results that the scripts without keys write.
@@ -41,7 +44,8 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "shift", "calibration", "secure", "neural",
+    "statistics_scale", "records", "records_columns", "shift", "owners", "calibration", "secure",
+    "neural", "federation", "federation_noise",
 )  # fmt: skip
 
 TEXT = """\

@@ -5,10 +5,12 @@ python benchmarks/tables.py
 
 import _audit_tables as audits
 import _calibration_tables as calibration
+import _federation_tables as federation
 import _front
 import _howto
 import _model_tables as models
 import _neural_tables as networks
+import _owners_tables as owners
 import _records_tables as records
 import _secure_tables as secure
 import _shift_tables as shift
@@ -134,6 +136,7 @@ SECTIONS = [
     ),
     ("Records of six tables, with few labels or none", "records", records.tables),
     ("Targets that differ from their source", "shift", shift.tables),
+    ("Releases of many owners", "owners", owners.tables),
     ("What releases claim, and what is so", "calibration", calibration.tables),
     ("Records with other columns at the target", "records_columns", records.columns),
     (
@@ -158,6 +161,8 @@ SECTIONS = [
     ),
     ("Private networks on all of MNIST", "neural", networks.neural),
     ("Local models combined under encryption", "secure", secure.combination),
+    ("A federation of four hospitals", "federation", federation.processes),
+    ("One noise for all owners, or one each", "federation_noise", federation.one_noise),
     ("Noise on one core", "noise", models.noise),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),

@@ -173,4 +173,7 @@ def merged_guarantee(guarantees, disjoint):
         f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
         "has claimed"
     )
-    return replace(weakest, excludes=f"{weakest.excludes}; {claim}")
+    # What one of the sources does not protect is not protected of its people.
+    excludes = "; ".join(dict.fromkeys([*(each.excludes for each in guarantees), claim]))
+    covers = "; ".join(dict.fromkeys(each.covers for each in guarantees))
+    return replace(weakest, excludes=excludes, covers=covers)

@@ -31,8 +31,8 @@ _LEAST = 1e-9
 class Statistics(Part):
     """Noisy sums over the rows of one source or of several, and their public basis functions.
 
-    Moments and linear scores are estimates of these sums, the same wherever they are made; they
-    are made when they are first asked for.
+    Moments and linear scores are estimates of these sums, the same wherever they are made but for
+    rounding; they are made when they are first asked for.
 
     Attributes
     ----------
@@ -160,6 +160,7 @@ class Statistics(Part):
             [number] = arrays[f"{name}/{key}"].tolist()
             fields[key] = float(number)
         t = fields["total"].shape[-1]
+        check_shape(arrays[f"{name}/second"], (t * (t + 1) // 2,), f"{name}.second")
         fields["second"] = np.zeros((t, t))
         fields["second"][np.triu_indices(t)] = arrays[f"{name}/second"]
         fields["second"] += np.triu(fields["second"], 1).T

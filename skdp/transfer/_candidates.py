@@ -45,7 +45,7 @@ _N_FOLDS = 5
 # a class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels log loss is .2-.45
 # with 0, where accuracy is the same.
 _MEANS_LOG_ODDS = 2.0
-# Power of the prior odds of a source that was merged with others. Over four hospitals, each from
+# Power of the prior odds of a source among others. Over four hospitals, each from
 # the three others with 30 labels, log loss is .417 and .434 (ε = 4 and 1), .420 and .440 with 1.
 _SINGLE_POWER = 0.5
 
@@ -195,25 +195,26 @@ class Candidates:
         self._log_posteriors.append(log_posteriors)
 
     def _add_sources(self):
-        """Add what the sources say, together and each.
+        """Add what the sources say together, and each for labels to favour.
 
-        Labels may favour one of those that were merged, of which each counts beforehand by how
-        much less it knows.
+        One of several counts beforehand by how much less it knows.
         """
-        self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in self._pairs]
-        rows = np.array([effective_rows(pair.release) for pair in self._pairs])
-        if len(self.scorers) == 1:
-            self._add_source("source", self.scorers[0], 0.0, self._pairs[0].release)
+        pairs = self._pairs
+        self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in pairs]
+        rows = np.array([effective_rows(pair.release) for pair in pairs])
+        if len(pairs) == 1:
+            self._add_source("source", self.scorers[0], 0.0, pairs[0].release)
         else:
             pool = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
-            alike = -np.log(1 + len(self.scorers))
-            self._add_source("source", pool, alike)
-            for pair, scorer in zip(self._pairs, self.scorers, strict=True):
-                self._add_source(pair.name, scorer, alike, pair.release)
-        for pair in self._task.single_pairs if self._known.any() else ():
+            self._add_source("source", pool, 0.0)
+        if not self._known.any():
+            return
+        several = [] if len(pairs) == 1 else zip(pairs, self.scorers, strict=True)
+        singles = self._task.single_pairs
+        merged = ((pair, on_all_columns(self._task, source_scorer(pair))) for pair in singles)
+        for pair, scorer in (*several, *merged):
             log_odds = _SINGLE_POWER * prior_odds(rows.sum(), effective_rows(pair.release))
-            scorer = on_all_columns(self._task, source_scorer(pair))
-            self._add_source(pair.name, scorer, log_odds)
+            self._add_source(pair.name, scorer, log_odds, pair.release)
 
     def _add_source(self, name, scorer, log_odds, release=None):
         """Add what a source says, corrected by labels."""

@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from skdp import DPSource, DPStatisticsSource, Release
 from skdp.privacy.audit import audit_release
 from skdp.release import NoisyStatistics
+from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -215,6 +216,11 @@ def test_files_are_small_and_estimates_the_same_wherever_they_are_made(sites, tm
         assert_array_equal(loaded.moments.covariances, release.moments.covariances)
         assert loaded.linear is loaded.linear  # made once
         assert not loaded.linear.coefficients.flags.writeable
+    header, arrays = load_arrays(tmp_path / "release.skdp", "Release")
+    known = {key: header[key] for key in set(header) - {"format", "version", "kind"}}
+    save_arrays(tmp_path / "x", "Release", known, arrays | {"statistics/second": np.ones(1)})
+    with pytest.raises(ValueError, match="second"):
+        Release.load(tmp_path / "x")
 
 
 def test_the_weakest_guarantee_or_the_sum(sites):
@@ -223,6 +229,13 @@ def test_the_weakest_guarantee_or_the_sum(sites):
     disjoint = Release.merge([one, two, weak], disjoint=True).guarantee
     assert (disjoint.epsilon, disjoint.delta) == (weak.guarantee.epsilon, 1e-5)
     assert "nobody has rows in two of the 3 sources" in disjoint.excludes
+    # What the strictest of them does not protect is said as well.
+    open_classes = {"version": 1, "columns": SCHEMA["columns"]}
+    strict = release_of(*rows[2], 1.0, schema=open_classes, seed=3)
+    for order in ([one, strict], [strict, one]):
+        merged = Release.merge(order, disjoint=True).guarantee
+        assert merged.epsilon == one.guarantee.epsilon
+        assert "that each class occurs, as the list was taken from y" in merged.excludes
     added = Release.merge([one, two, weak], disjoint=False).guarantee
     distances = [each.guarantee.gaussian_distance for each in (one, two, weak)]
     assert added.gaussian_distance == pytest.approx(np.linalg.norm(distances))

@@ -80,7 +80,7 @@ def people(rng, n, women):
 def test_what_a_source_never_saw_is_left_out(rng, kind):
     rows, labels = people(rng, 1500, women=True)
     if kind == "statistics":
-        source = DPStatisticsSource(1.0, bounds=(0, 1), classes=[0, 1], random_state=0)
+        source = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1], random_state=0)
     else:
         source = DPSource(4.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
     release = source.fit(rows, labels).release_

@@ -1,0 +1,11 @@
+"""One round of a federation: owners answer with releases, a server merges what it can use.
+
+What an owner answers, and what a server makes of answers, needs no framework. The modules
+``skdp.federated.flower`` and ``skdp.federated.nvflare`` carry it over Flower (extra ``flower``)
+and NVIDIA FLARE (extra ``nvflare``), which name them in their own configuration.
+"""
+
+from skdp.federated._collecting import CollectedReleases, collect_answers
+from skdp.federated._owner import owner_answer
+
+__all__ = ["CollectedReleases", "collect_answers", "owner_answer"]

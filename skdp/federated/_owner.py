@@ -1,0 +1,127 @@
+"""What an owner answers: the bytes of its release, or the type of an error and no more."""
+
+import os
+import traceback
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from skdp.privacy import BudgetExceededError
+from skdp.release import Release
+
+# Of an error the most special one of these is named. A fixed list, so that no name can have been
+# made of rows; and no message, which is for the owner's own eyes.
+_TYPES = (
+    *(BudgetExceededError, FileNotFoundError, PermissionError, OSError, ImportError),
+    *(MemoryError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError),
+)
+
+
+def owner_answer(make_release, *, path=None, error_path=None):
+    """Return what an owner sends to the server of a federation: its release, or that it failed.
+
+    Whatever goes wrong while rows are read and summed stays with the owner: the answer names the
+    type of the error, one of a fixed list, and has nothing of its message, which may quote rows.
+
+    Parameters
+    ----------
+    make_release : callable
+        Without arguments; reads the owner's rows and returns a :class:`~skdp.Release` or a fitted
+        source.
+
+    path : str, path-like or None, default=None
+        Where the owner keeps its release. A release that is there is sent again instead of making
+        another one, which would spend ε and δ again: a request may come twice, as when a
+        connection broke. Remove the file, or name another, for a new release. None: each request
+        makes a release.
+
+    error_path : str, path-like or None, default=None
+        The owner's own file for errors, each with its traceback, which may quote rows. None: they
+        are not kept. They are not logged either, because frameworks may send logs to the server.
+
+    Returns
+    -------
+    answer : dict
+        ``{"release": bytes}``, a file that :meth:`~skdp.Release.save` wrote, or
+        ``{"error": str}``.
+
+    See Also
+    --------
+    collect_answers : What the server does with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.federated import owner_answer
+    >>> rng = np.random.RandomState(0)
+    >>> X, y = rng.rand(300, 2), rng.randint(2, size=300)
+    >>> X[:, 0] = (X[:, 0] + y) / 2
+    >>> answer = owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y))
+    >>> list(answer), len(answer["release"]) < 20_000
+    (['release'], True)
+    >>> owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y[:7]))
+    {'error': 'ValueError'}
+    """
+    try:
+        if path is not None and os.path.exists(path):
+            Release.load(path)  # whether it is one
+            return {"release": Path(path).read_bytes()}
+        made = make_release()
+        release = getattr(made, "release_", made)
+        if not isinstance(release, Release):
+            raise TypeError(f"make_release must return a release, got {type(release).__name__}")
+        if path is not None:
+            release.save(path, overwrite=False)
+            return {"release": Path(path).read_bytes()}
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "release.skdp")
+            release.save(file)
+            return {"release": file.read_bytes()}
+    except Exception as error:
+        if error_path is not None:
+            _keep(error, error_path)
+        return {"error": _type_name(error)}
+
+
+def loaded_answer(loader, owner, **paths):
+    """Return the answer of an owner whose source and rows a function of its own loads.
+
+    Parameters
+    ----------
+    loader : str
+        ``"module:function"``, importable at the owner. The function takes the owner's name and
+        returns a source, and what its ``fit`` takes: ``(source, X, y)``, or with ``groups``.
+
+    owner : str
+
+    **paths : str or None
+        ``path`` and ``error_path`` of :func:`owner_answer`.
+    """
+
+    def make_release():
+        module, _, function = loader.partition(":")
+        source, *rows = getattr(import_module(module), function)(owner)
+        return source.fit(*rows)
+
+    return owner_answer(make_release, **paths)
+
+
+def _type_name(error):
+    """Return the name of the first of the known types that the error is one of."""
+    return next((known.__name__ for known in _TYPES if isinstance(error, known)), "Exception")
+
+
+def _keep(error, path):
+    """Add the traceback to the owner's file; where that fails, the answer is sent all the same."""
+    lines = traceback.format_exception(error)
+    try:
+        with open(path, "a", encoding="utf-8", opener=_private) as file:
+            file.writelines(lines)
+    except OSError:
+        pass
+
+
+def _private(path, flags):
+    """Open a file that its owner alone may read, if it is made now."""
+    return os.open(path, flags, 0o600)

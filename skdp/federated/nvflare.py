@@ -1,0 +1,122 @@
+"""One round over NVIDIA FLARE: a controller and an executor that a job names (extra ``nvflare``).
+
+The job has no code of its own. Its ``config_fed_server.json``::
+
+    {"format_version": 2, "workflows": [{
+        "id": "releases", "path": "skdp.federated.nvflare.ReleaseController",
+        "args": {"release_path": "merged.skdp", "timeout": 600}}]}
+
+and its ``config_fed_client.json``::
+
+    {"format_version": 2, "executors": [{
+        "tasks": ["release"],
+        "executor": {"path": "skdp.federated.nvflare.ReleaseExecutor"}}]}
+
+What an owner answers is its own matter, and not the job's: environment variables of its site.
+"""
+
+import os
+
+from skdp.federated._collecting import collect_answers
+from skdp.federated._owner import loaded_answer
+
+try:
+    from nvflare.apis.executor import Executor
+    from nvflare.apis.fl_constant import ReturnCode
+    from nvflare.apis.impl.controller import Controller, Task
+    from nvflare.apis.shareable import Shareable, make_reply
+except ImportError as error:
+    raise ImportError(
+        "skdp.federated.nvflare needs NVIDIA FLARE, which is not installed here. Install it with "
+        "pip install 'skdp[nvflare]'; skdp.federated.owner_answer and collect_answers work "
+        "without."
+    ) from error
+
+_TASK = "release"
+# Of the answer in the message.
+_KEY = "skdp"
+# Of the owner, see owner_answer.
+_PATHS = ("path", "error_path")
+
+
+class ReleaseExecutor(Executor):
+    """Answers with the owner's release, or with the type of an error.
+
+    The site's environment says how: ``SKDP_FEDERATION_LOADER``, ``"module:function"``, is what
+    loads the source and the rows of the owner, whose name it gets, and returns
+    ``(source, X, y)``, or with ``groups``; ``SKDP_FEDERATION_PATH`` and
+    ``SKDP_FEDERATION_ERROR_PATH`` are ``path`` and ``error_path`` of
+    :func:`~skdp.federated.owner_answer`, in which ``{owner}`` stands for the owner's name, for
+    several sites on one machine.
+    """
+
+    def execute(self, task_name, shareable, fl_ctx, abort_signal):
+        """Return the answer to the one task that there is."""
+        if task_name != _TASK:
+            return make_reply(ReturnCode.TASK_UNKNOWN)
+        owner = fl_ctx.get_identity_name()
+        loader = os.environ.get("SKDP_FEDERATION_LOADER", "")
+        given = {key: os.environ.get(f"SKDP_FEDERATION_{key.upper()}") for key in _PATHS}
+        paths = {key: path.replace("{owner}", owner) for key, path in given.items() if path}
+        reply = Shareable()
+        reply[_KEY] = loaded_answer(loader, owner, **paths)
+        return reply
+
+
+class ReleaseController(Controller):
+    """Asks every site once, merges what can be merged, and writes it.
+
+    Parameters
+    ----------
+    release_path : str
+        For the merged release.
+
+    report_path : str or None, default=None
+        For who is in it, and why others are not, as JSON.
+
+    timeout : int, default=600
+        Seconds to wait for the answers.
+
+    schema : dict, str or None, default=None
+        What was agreed on, see :func:`~skdp.federated.collect_answers`.
+
+    disjoint : bool, default=True
+        Whether nobody is in two sources.
+    """
+
+    def __init__(self, release_path, report_path=None, timeout=600, schema=None, disjoint=True):
+        super().__init__()
+        self.release_path = release_path
+        self.report_path = report_path
+        self.timeout = timeout
+        self.schema = schema
+        self.disjoint = disjoint
+        self._answers = {}
+
+    def start_controller(self, fl_ctx):
+        """Note all sites, of which some may never answer."""
+        self._answers = {site.name: None for site in fl_ctx.get_engine().get_clients()}
+
+    def control_flow(self, abort_signal, fl_ctx):
+        """Run the one round."""
+        task = Task(
+            name=_TASK, data=Shareable(), timeout=self.timeout, result_received_cb=self._receive
+        )
+        self.broadcast_and_wait(task, fl_ctx, min_responses=0, abort_signal=abort_signal)
+        answers = dict(self._answers)  # whatever comes later is too late
+        collected = collect_answers(answers, disjoint=self.disjoint, schema=self.schema)
+        self.log_info(fl_ctx, str(collected))
+        collected.save(self.release_path, self.report_path)
+
+    def _receive(self, client_task, fl_ctx):
+        result = client_task.result
+        failed = result.get_return_code() != ReturnCode.OK
+        answer = {"error": "error"} if failed else result.get(_KEY)
+        self._answers[client_task.client.name] = answer
+        client_task.result = None  # so that the framework does not keep it
+
+    def process_result_of_unknown_task(self, client, task_name, client_task_id, result, fl_ctx):
+        """Ignore answers that come too late."""
+
+    def stop_controller(self, fl_ctx):
+        """Leave nothing behind."""
