@@ -8,6 +8,7 @@ import _calibration_tables as calibration
 import _federation_tables as federation
 import _front
 import _howto
+import _merging_tables as merging
 import _model_tables as models
 import _neural_tables as networks
 import _owners_tables as owners
@@ -137,6 +138,7 @@ SECTIONS = [
     ("Records of six tables, with few labels or none", "records", records.tables),
     ("Targets that differ from their source", "shift", shift.tables),
     ("Releases of many owners", "owners", owners.tables),
+    ("Merged releases against one of all rows", "merging", merging.tables),
     ("What releases claim, and what is so", "calibration", calibration.tables),
     ("Records with other columns at the target", "records_columns", records.columns),
     (
