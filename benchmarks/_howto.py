@@ -45,8 +45,8 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "shift", "owners", "merging", "calibration", "secure",
-    "neural", "federation", "federation_noise",
+    "statistics_scale", "records", "records_columns", "shift", "owners", "merging",
+    "calibration", "secure", "neural", "federation", "federation_noise",
 )  # fmt: skip
 
 TEXT = """\
@@ -67,8 +67,9 @@ computes only the rows that its table lacks, and writes each as it comes: after 
 repeat the command. `--list` says what is missing, `--redo` computes rows again, and `--models`,
 `--variants`, `--levels`, `--labels` and `--draws` choose some of them. `_plan.py` says what a
 table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
-that it has, `bench_tables_peers.py`, `bench_statistics.py` and `bench_records.py` their rows; the
-other scripts run as a whole. `python benchmarks/tables.py` then writes this page.
+that it has, `bench_tables_peers.py`, `bench_statistics.py`, `bench_records.py` and
+`bench_merging.py` their rows; the other scripts run as a whole. `python benchmarks/tables.py` then
+writes this page.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the
