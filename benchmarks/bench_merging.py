@@ -45,7 +45,7 @@ from skdp.datasets import hide_labels
 from skdp.privacy import gaussian_epsilon
 from skdp.release import Release
 
-DRAWS = {"heart": 10, "adult": 5, "tables": 5, "files": 3}
+DRAWS = {"heart": 7, "adult": 5, "tables": 5, "files": 3}
 EPSILONS = {"heart": (5.0, 1.0), "adult": (4.0, 1.0), "tables": (4.0, 1.0)}
 OTHERS, ALL, NONE = "others", "all", "-"
 # Whose releases, and how many labels of its own the target has; a hospital has others.
