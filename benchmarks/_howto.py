@@ -22,7 +22,6 @@ NEEDS = {
     "bench_statistics.py tables": "the six tables",
     "bench_records.py": "the six tables",
     "bench_shift.py": "the six tables",
-    "bench_owners.py": "the six tables, and the four hospitals as heart/",
     "bench_merging.py": "the six tables",
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_statistics.py activity": "human activity",
@@ -45,7 +44,7 @@ OTHERS = (
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "shift", "owners", "merging",
+    "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
 )  # fmt: skip
 

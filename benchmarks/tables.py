@@ -11,7 +11,6 @@ import _howto
 import _merging_tables as merging
 import _model_tables as models
 import _neural_tables as networks
-import _owners_tables as owners
 import _records_tables as records
 import _secure_tables as secure
 import _shift_tables as shift
@@ -137,7 +136,6 @@ SECTIONS = [
     ),
     ("Records of six tables, with few labels or none", "records", records.tables),
     ("Targets that differ from their source", "shift", shift.tables),
-    ("Releases of many owners", "owners", owners.tables),
     ("Merged releases against one of all rows", "merging", merging.tables),
     ("What releases claim, and what is so", "calibration", calibration.tables),
     ("Records with other columns at the target", "records_columns", records.columns),
