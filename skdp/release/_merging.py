@@ -99,11 +99,11 @@ def _difference(first, release):
     return None
 
 
-def warn_of_noisiest(parts, merged):
+def warn_of_noisiest(parts):
     """Warn where one of the statistics has so much noise that the others tell more without it."""
     noisiest = int(np.argmax([part.sums.contrast_sd for part in parts]))
     others = parts[:noisiest] + parts[noisiest + 1 :]
-    if others and type(merged).merge(others).effective_rows > merged.effective_rows:
+    if others and not type(parts[0]).merge(others).gains_by(parts[noisiest]):
         warn(
             f"Release {noisiest} has so much noise for its rows that the merged one tells less "
             "with it than without it. Leave it out, or pass the list to DPTransferClassifier, "

@@ -635,14 +635,13 @@ class Release:
         if first.feature_names is not None:
             others = [each.restrict(column_names(first)) for each in others]
         parts = [each.statistics for each in (first, *others)]
-        statistics = Statistics.merge(parts)
-        warn_of_noisiest(parts, statistics)
+        warn_of_noisiest(parts)
         guarantees = [each.guarantee for each in releases]
         return replace(
             first,
             dtype=np.result_type(*(each.dtype for each in releases)),
             guarantee=merged_guarantee(guarantees, disjoint),
-            statistics=statistics,
+            statistics=Statistics.merge(parts),
             moments=None,
             linear=None,
         )

@@ -93,6 +93,10 @@ class Statistics(Part):
         """Return the sums over the rows of all of them, which have the same basis functions."""
         return cls(NoisyStatistics.added([part.sums for part in parts]), parts[0].basis)
 
+    def gains_by(self, other):
+        """Return whether these tell more with the others, whatever the order of the columns."""
+        return self.merge([self, other]).effective_rows > self.effective_rows
+
     def is_like(self, other):
         """Return whether sums of the other may be added: basis functions and radius are these."""
         alike = self.sums.radius == other.sums.radius

@@ -140,12 +140,12 @@ def merged_groups(releases):
     groups: list = []
     for k in sorted(summed, key=lambda k: -releases[k].statistics.effective_rows):
         for n, (merged, numbers) in enumerate(groups):
-            if merge_problem(merged, releases[k]) is None:
+            own, other = merged.statistics, releases[k].statistics
+            if merge_problem(merged, releases[k]) is None and own.gains_by(other):
                 # What all guarantee together is said elsewhere.
                 more = Release.merge([merged, releases[k]], disjoint=True)
-                if more.statistics.effective_rows > merged.statistics.effective_rows:
-                    groups[n] = (more, sorted([*numbers, k]))
-                    break
+                groups[n] = (more, sorted([*numbers, k]))
+                break
         else:
             groups.append((releases[k], [k]))
     return sorted(groups + rest, key=lambda group: group[1][0])
