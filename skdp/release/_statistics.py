@@ -117,7 +117,7 @@ class Statistics(Part):
         linear = np.sort(basis.column[basis.order == 1])
         every = np.array_equal(linear, np.arange(release.n_features))
         require(every, f"{name}.basis", "must have a linear function of each column")
-        divided = np.abs([basis.scale, basis.variances]).min() >= _LEAST
+        divided = min(np.abs(basis.scale).min(), basis.variances.min()) >= _LEAST
         require(divided, f"{name}.basis", f"must have scales and variances of at least {_LEAST:g}")
         K, t, S = len(release.classes), len(basis.column), len(sums.counts)
         shapes = {

@@ -393,6 +393,17 @@ def test_sums_that_are_none_are_refused(sites, change, message):
         replace(one, moments=None, linear=None, statistics=replace(one.statistics, sums=sums))
 
 
+@pytest.mark.parametrize("changes", [{"variances": -1.0}, {"scale": 0.0}])
+def test_basis_functions_that_cannot_be_divided_by_are_refused(sites, changes):
+    _, (one, *_) = sites
+    [(name, value)] = changes.items()
+    array = getattr(one.statistics.basis, name).copy()
+    array[1] = value
+    statistics = replace(one.statistics, basis=replace(one.statistics.basis, **{name: array}))
+    with pytest.raises(ValueError, match="must have scales and variances of at least"):
+        replace(one, moments=None, linear=None, statistics=statistics)
+
+
 def test_estimates_of_other_sums_are_refused(sites):
     _, (one, two, _) = sites
     with pytest.raises(ValueError, match="'linear' of a release must be left out where there are"):
