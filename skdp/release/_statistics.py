@@ -25,6 +25,9 @@ _ROUNDING = 1e-9
 # Least of a frequency, and of a variance or scale of a basis function: what is divided by them
 # stays finite (rule of thumb).
 _LEAST = 1e-9
+# Largest magnitude of a basis function between its bounds, and of its variance, where 1 is usual
+# (rule of thumb).
+_LARGEST_VALUE = 1e3
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,10 @@ class Statistics(Part):
         require(every, f"{name}.basis", "must have a linear function of each column")
         divided = min(np.abs(basis.scale).min(), basis.variances.min()) >= _LEAST
         require(divided, f"{name}.basis", f"must have scales and variances of at least {_LEAST:g}")
+        ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)
+        values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.centre))
+        small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE
+        require(small, f"{name}.basis", f"must have values and variances up to {_LARGEST_VALUE:g}")
         K, t, S = len(release.classes), len(basis.column), len(sums.counts)
         shapes = {
             **{"counts": (S, K), "total": (S, t), "frequencies": (S, K), "second": (t, t)},

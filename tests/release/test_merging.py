@@ -393,14 +393,21 @@ def test_sums_that_are_none_are_refused(sites, change, message):
         replace(one, moments=None, linear=None, statistics=replace(one.statistics, sums=sums))
 
 
-@pytest.mark.parametrize("changes", [{"variances": -1.0}, {"scale": 0.0}])
-def test_basis_functions_that_cannot_be_divided_by_are_refused(sites, changes):
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("variances", -1.0, "must have scales and variances of at least"),
+        ("scale", 0.0, "must have scales and variances of at least"),
+        ("centre", 1e12, "must have values and variances up to 1000"),
+        ("variances", 1e4, "must have values and variances up to 1000"),
+    ],
+)
+def test_basis_functions_of_no_use_are_refused(sites, name, value, message):
     _, (one, *_) = sites
-    [(name, value)] = changes.items()
     array = getattr(one.statistics.basis, name).copy()
     array[1] = value
     statistics = replace(one.statistics, basis=replace(one.statistics.basis, **{name: array}))
-    with pytest.raises(ValueError, match="must have scales and variances of at least"):
+    with pytest.raises(ValueError, match=message):
         replace(one, moments=None, linear=None, statistics=statistics)
 
 
