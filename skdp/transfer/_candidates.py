@@ -228,7 +228,7 @@ class Candidates:
         self._add_corrected(Candidate(name, scorer, log_odds), correction, log_posteriors)
 
     def _add_adapted(self):
-        """Add densities of the sources that follow the target's rows, where these speak for them.
+        """Add densities of the sources that follow the target's rows, where these agree with them.
 
         In the average they decide where they are sure and the source is not.
         """
