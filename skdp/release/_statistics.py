@@ -120,6 +120,11 @@ class Statistics(Part):
         linear = np.sort(basis.column[basis.order == 1])
         every = np.array_equal(linear, np.arange(release.n_features))
         require(every, f"{name}.basis", "must have a linear function of each column")
+        different = len(set(zip(basis.column.tolist(), basis.order.tolist(), strict=True)))
+        once = different == len(basis.column)
+        require(once, f"{name}.basis", "must have no function of a column twice")
+        curved = np.isin(basis.column[basis.order > 1], basis.column[basis.two_valued])
+        require(not curved.any(), f"{name}.basis", "must have no cosines of two values")
         divided = min(np.abs(basis.scale).min(), basis.variances.min()) >= _LEAST
         require(divided, f"{name}.basis", f"must have scales and variances of at least {_LEAST:g}")
         ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)

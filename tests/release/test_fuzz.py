@@ -11,7 +11,8 @@ from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 from skdp.utils._storage import load_arrays, save_arrays
 
 DATA = Path(__file__).parent / "data"
-FILES = [DATA / f"version1_{name}.skdp" for name in ("denoised", "papers", "table", "mixtures")]
+NAMES = ("denoised", "papers", "table", "sums", "mixtures")
+FILES = [DATA / f"version1_{name}.skdp" for name in NAMES]
 ROWS = np.random.RandomState(0).rand(12, 4) * [3.0, 1.0, 1.0, 1.0]
 N_BLOCKS, N_EACH = 10, 500
 
