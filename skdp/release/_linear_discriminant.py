@@ -399,7 +399,7 @@ def _spread_of_intercepts(sites, intercept, weights):
 
     Each site has the intercept with which the mean probability of its rows is the frequency of
     class 1. The variance of these, less that of their errors by noise and by the sampling of rows,
-    is that of sites (Hedges and Olkin, 1985); 0 of a single one.
+    is that of sites (Hedges and Olkin, 1985). Of a single one nothing is known, and both are 0.
 
     Parameters
     ----------
@@ -411,6 +411,8 @@ def _spread_of_intercepts(sites, intercept, weights):
     weights : ndarray of shape (n_basis,)
         Of the scores.
     """
+    if len(sites) < 2:
+        return 0.0, np.zeros(1)
     found, errors = [], []
     for site in sites:
         own = site.counts / site.n_rows
@@ -418,8 +420,6 @@ def _spread_of_intercepts(sites, intercept, weights):
         binomial = own[0] * own[1]
         of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
         errors.append(of_frequency + site.mean_noise * (weights @ weights))
-    if len(sites) < 2:
-        return 0.0, np.array(errors)
     return max(np.var(found, ddof=1) - np.mean(errors), 0.0), np.array(errors)
 
 
