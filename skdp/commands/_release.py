@@ -1,12 +1,9 @@
 """``skdp release``: a release of noisy statistics, of whole records or people."""
 
-import argparse
 import secrets
-from math import inf
-from pathlib import Path
 
+from skdp.commands._budget import add_budget, check_budget, opened_ledger
 from skdp.commands._tables import check_columns, check_output, read_table
-from skdp.privacy import PrivacyLedger
 from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema, missing_values
@@ -29,63 +26,15 @@ def add_arguments(parser):
     parser.add_label("column with the labels", required=True)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
     parser.add_argument(
-        "--epsilon",
-        required=True,
-        metavar="NUMBER",
-        type=between(0, inf, "1 is a usual choice, smaller is more private"),
-        help="privacy loss of a record, or of a person; smaller is more private",
-    )
-    small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
-    parser.add_argument(
-        "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
-    )
-    parser.add_argument(
         "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
     )
-    ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
-    ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
-    ledger.add_argument(
-        "--budget-epsilon",
-        metavar="NUMBER",
-        type=between(0, inf, "say what all releases of these rows may spend together"),
-        help="largest total epsilon; with a new ledger",
-    )
-    ledger.add_argument(
-        "--budget-delta", metavar="NUMBER", type=small, help="largest total delta; likewise"
-    )
+    add_budget(parser, "a record, or of a person")
     parser.add_output("the release", ".skdp")
-
-
-def between(low, high, remedy):
-    """Return a type of arguments: a number between two others, these excluded.
-
-    Examples
-    --------
-    >>> between(0, 1, "use 1e-5")("1e-5")
-    1e-05
-    """
-
-    def number(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = low
-        if not low < value < high:
-            above = f"above {low:g}" + ("" if high == inf else f" and below {high:g}")
-            raise argparse.ArgumentTypeError(f"must be a number {above}, got {text!r}; {remedy}")
-        return value
-
-    return number
 
 
 def run(arguments, note):
     """Check all that can be checked; charge the ledger; draw noise; write the release."""
-    stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
-    if stated and arguments.ledger is None:
-        raise ValueError(
-            "--budget-epsilon and --budget-delta need --ledger, the file that holds the account. "
-            "Name one."
-        )
+    check_budget(arguments)
     inputs = [arguments.table, arguments.schema, *filter(None, [arguments.ledger])]
     target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=inputs)
     schema = _schema(arguments)
@@ -97,12 +46,11 @@ def run(arguments, note):
         encoder=schema,
         privacy_unit="record" if groups is None else "group",
     )
-    if arguments.ledger is None:
-        note("warning: no --ledger, so that nothing adds up what several releases spend")
-        note("adding noise to sums over the rows")
-        source.fit(frame, labels, groups=groups)
-    else:
-        _charge(arguments, source, frame, labels, groups, note)
+    with opened_ledger(arguments, note) as ledger:
+        if ledger is None:
+            source.fit(frame, labels, groups=groups)
+        else:
+            ledger.release(source, frame, labels, groups=groups, name=target.name)
     said = _result(source.release_, target)
     _save(source.release_, target, arguments.force)
     return said
@@ -171,32 +119,3 @@ def _rows(arguments, schema):
             "such rows out."
         )
     return columns, labels, groups
-
-
-def _charge(arguments, source, frame, labels, groups, note):
-    """Enter the release in the ledger, then make it."""
-    limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
-    if None in limits.values() and not Path(arguments.ledger).exists():
-        raise ValueError(
-            f"--ledger {arguments.ledger!r} is no file yet. If these rows have a ledger, name "
-            "it; otherwise begin one by stating --budget-epsilon and --budget-delta."
-        )
-    try:
-        ledger = PrivacyLedger(**limits, path=arguments.ledger)
-    except ValueError as error:
-        raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
-    before = len(ledger.entries)
-    note(f"charging {arguments.ledger!r}, then adding noise to sums over the rows")
-    try:
-        ledger.release(source, frame, labels, groups=groups, name=Path(arguments.output).name)
-    finally:
-        total = ledger.total
-        if len(ledger.entries) > before:
-            note(
-                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
-                f"{total.delta:g} of {_limit(ledger.delta)}"
-            )
-
-
-def _limit(value):
-    return "any" if value is None else f"{value:g}"
