@@ -21,6 +21,7 @@ from sklearn.utils import (
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
+from skdp.release._column_table import describe_columns
 from skdp.release._columns import (
     check_names,
     numeric_columns,
@@ -492,6 +493,60 @@ class Release:
         if self.encoder is not None:
             return fitted_encoder(self.encoder).inverse_transform(rows)
         return pd.DataFrame(rows, columns=self._column_names())
+
+    def describe_columns(self, confidence=0.95):
+        """Return what the release tells of each column by class, in the units of the schema.
+
+        The table that a study begins with. It is computed from the release alone, so that it
+        costs nothing further, and whoever has the release can have it.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of the intervals, for the distribution that the rows come from: they include noise,
+            sampling, and what clipping of rows leaves uncertain. Those of counts are for the rows
+            themselves.
+
+        Returns
+        -------
+        table : DataFrame
+            A line for each ``column``, ``statistic`` and ``class`` (None: of all rows), with
+            ``value`` and the ends ``low`` and ``high``, infinite or at the bounds where noise
+            leaves nothing known. Statistics are "rows", of no column; "mean" and "deviation" of
+            numbers, without values that are missing, beyond the bounds those of values brought to
+            the bounds; on a logarithmic scale "geometric mean" and "geometric deviation", a
+            factor, which are "shifted", of x plus a hundredth of the upper bound, where the scale
+            begins at zero; "mean rank", from 1, of ordered categories; "share of ..." each
+            category among rows where it is known; and "missing".
+
+            Where people are protected, every one of them counts once, and deviations are those of
+            rows; intervals of means then err to the wide side.
+
+        Raises
+        ------
+        ValueError
+            When the release has no moments, or the confidence is not between 0 and 1.
+
+        Notes
+        -----
+        Ratios of noisy sums have the intervals of Fieller (1954), shares those of Wilson (1927)
+        with noise. Deviations by class follow from the means of basis functions, as those of
+        distributions of maximum entropy.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema)
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> table = release.describe_columns()
+        >>> table[table["column"] == "age"]["statistic"].unique().tolist()
+        ['mean', 'deviation']
+        """
+        if self.statistics is None:
+            self._needed_moments("from which columns could be described")
+        return describe_columns(self, confidence)
 
     def _needed_moments(self, what):
         if self.moments is None:

@@ -1,0 +1,398 @@
+"""The table that a study begins with, from a release: means and shares of each column by class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from skdp.release._basis import PLACES
+from skdp.release._unclipped import clipping_by_class, numeric_functions, regression
+from skdp.tabular import CategoryColumn, NumericColumn
+
+# What a category or a class "missing" is called where it is none of the schema's.
+_MISSING = "missing"
+_TINY = 1e-12
+# Least variance within classes, in units of the squared range, that noise is compared with.
+_LEAST_VARIANCE = 1e-6
+# Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
+# and of a class beyond that (measured on seven tables: 20 % and 10 %).
+_MODEL_ERROR = 0.04
+_CLASS_ERROR = 0.01
+# Most of a variance of a logarithm that is told from more: nothing is known then.
+_MOST = 100.0
+# By what a variance is multiplied at least.
+_LEAST_FACTOR = 0.1
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Rows of one class, or all: sums of their encoded columns u, and how far these may be off.
+
+    Errors of different columns are independent, except for what the noisy count adds to each.
+
+    Attributes
+    ----------
+    label : object
+        Of the class; None for all rows.
+
+    count, count_noise : float
+        Rows, and the variance of the noise in their number.
+
+    centre : ndarray of shape (n_features,)
+
+    sums, noise : ndarray of shape (n_features,)
+        Σ(u − centre), and variances of the noise in it.
+
+    doubt : ndarray of shape (n_features,)
+        Variances of systematic errors of the mean.
+
+    spreads : dict of int to tuple
+        Of each numeric column: variance of the values that are there, and that of its logarithm.
+    """
+
+    label: object
+    count: float
+    count_noise: float
+    centre: np.ndarray
+    sums: np.ndarray
+    noise: np.ndarray
+    doubt: np.ndarray
+    spreads: dict
+
+    def total(self, column):
+        """Return Σu of a column and Σ1, as coefficients of sums and count."""
+        return {column: 1.0, None: float(self.centre[column])}
+
+    def interval(self, numerator, denominator, confidence, *, variance=None):
+        """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954).
+
+        Those ratios r belong to it at which numerator − r · denominator is near zero by its own
+        standard deviation there, of noise and of sampling.
+
+        Parameters
+        ----------
+        numerator, denominator : dict of int or None to float
+            Coefficients of the sums of columns, and of the count (None).
+
+        confidence : float
+
+        variance : float or None, default=None
+            Of what is averaged; None for a share, whose variance is r(1 − r).
+
+        Returns
+        -------
+        value, low, high : float
+            The ends are infinite where nothing is known.
+        """
+        quantile = norm.isf((1 - confidence) / 2) ** 2
+        top, bottom = self._value(numerator), self._value(denominator)
+        # Powers of r in (numerator − r · denominator)² − quantile · variance.
+        square = np.array([top * top, -2 * top * bottom, bottom * bottom])
+        for key in {*numerator, *denominator}:
+            a, b = numerator.get(key, 0.0), denominator.get(key, 0.0)
+            noise = self.count_noise if key is None else self.noise[key]
+            square -= quantile * noise * np.array([a * a, -2 * a * b, b * b])
+            if key is not None and a:
+                square[0] -= quantile * self.doubt[key] * (a * self.count) ** 2
+        rows = max(bottom, 0.0)
+        if variance is None:
+            square -= quantile * rows * np.array([0.0, 1.0, -1.0])
+        else:
+            square[0] -= quantile * rows * variance
+        value = top / bottom if bottom > 0 else np.nan
+        low, high = _roots(square)
+        return value, low, high
+
+    def _value(self, coefficients):
+        return sum(
+            weight * (self.count if key is None else self.sums[key])
+            for key, weight in coefficients.items()
+        )
+
+
+def _roots(powers):
+    """Return where c + b r + a r² ≤ 0; everything where this is no interval."""
+    c, b, a = powers
+    discriminant = b * b - 4 * a * c
+    if a <= 0 or discriminant < 0:
+        return -np.inf, np.inf
+    root = np.sqrt(discriminant)
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def describe_columns(release, confidence=0.95):
+    """Return means, deviations and shares of each column by class, see the method of Release."""
+    if not 0 < confidence < 1:
+        raise ValueError(
+            "The 'confidence' parameter of Release.describe_columns must be a number between 0 "
+            f"and 1, got {confidence!r}. 0.95 is usual."
+        )
+    known = release.statistics is not None
+    groups = _groups_of_sums(release) if known else _groups_of_moments(release)
+    quantile = norm.isf((1 - confidence) / 2)
+    lines = []
+    for group in groups:
+        half = quantile * np.sqrt(group.count_noise) if known else np.nan
+        ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
+        lines.append((None, "rows", group.label, *ends.tolist()))
+    for column, numbers in _columns(release):
+        for group in groups:
+            for statistic, *interval in _statistics(group, numbers, column, confidence):
+                lines.append((column.name, statistic, group.label, *interval))
+    names = ("column", "statistic", "class", "value", "low", "high")
+    frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object))
+    return frame.astype({"column": object, "statistic": object, "class": object})
+
+
+@dataclass(frozen=True)
+class _Unbounded:
+    """A column of numbers of which no bounds are known."""
+
+    name: str
+
+
+def _columns(release):
+    """Yield what is public of each column, and the numbers of its encoded columns."""
+    schema = release.encoder
+    if schema is not None:
+        for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
+            yield column, list(range(block.start, block.stop))
+        return
+    names = release.feature_names
+    low, high = _scales(release)
+    for j in range(release.n_features):
+        name = f"x{j}" if names is None else str(names[j])
+        bounded = release.bounds is not None or release.statistics is not None
+        yield NumericColumn(name, low[j], high[j]) if bounded else _Unbounded(name), [j]
+
+
+def _scales(release):
+    """Return the values of encoded columns at which u is 0 and 1."""
+    if release.encoder is None and release.statistics is not None:
+        basis = release.statistics.basis
+        return basis.low[basis.linear], basis.high[basis.linear]
+    if release.encoder is None and release.bounds is not None:
+        return release.bounds
+    return np.zeros(release.n_features), np.ones(release.n_features)
+
+
+def _groups_of_sums(release):
+    """Return the rows of each class, and all of them, by noisy sums."""
+    statistics = release.statistics
+    sums, basis = statistics.sums, statistics.basis
+    clipping = clipping_by_class(statistics, release.encoder)
+    counts, count_sd = sums.pooled_counts
+    frequencies = sums.row_counts / sums.row_counts.sum()
+    # They sum to zero but for their noise, which is so made smaller.
+    contrast = sums.contrast - sums.contrast.mean(axis=0)
+    clipped = contrast + sums.frequencies.T @ sums.total
+    K = len(counts)
+    noise = sums.contrast_sd**2 * (1 - 1 / K) + sums.frequencies.T**2 @ sums.total_sd**2
+    mean = frequencies @ clipping.means
+    factor = frequencies @ clipping.factors
+    shift = frequencies @ (clipping.factors[:, np.newaxis] * clipping.means + clipping.shifts)
+    # Of each class, and of all rows.
+    weights = np.vstack([np.eye(K), frequencies])
+    counts = np.append(counts, counts.sum())
+    factors = np.append(clipping.factors, factor)
+    shifts = np.vstack([clipping.shifts, shift - factor * mean])
+    noise = np.append(noise, (sums.total_sd**2).sum()) / factors**2
+    clipped = np.vstack([clipped, sums.total.sum(axis=0)])
+    unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
+    doubt = weights @ clipping.doubt
+    labels, linear = [*release.classes.tolist(), None], basis.linear
+    low, high = _scales(release)
+    units = basis.scale[linear] * (high - low)
+    centre = (basis.centre[linear] - low) / (high - low)
+    spreads = _spreads(release, clipping, weights, counts, noise, doubt)
+    return [
+        _Group(
+            label=labels[g],
+            count=counts[g],
+            count_noise=count_sd**2 * (1 if g < K else K),
+            centre=centre,
+            sums=unclipped[g, linear] / units,
+            noise=noise[g] / units**2,
+            doubt=doubt[g, linear] / units**2,
+            spreads=spreads[g],
+        )
+        for g in range(K + 1)
+    ]
+
+
+def _spreads(release, clipping, weights, counts, noise, doubt):
+    """Return of each group, by numeric column, the variance of values and that of its logarithm.
+
+    Distributions of the values are those of maximum entropy that have the means of their basis
+    functions. Their variance within classes is then brought to that of the noisy second moment,
+    as far as noise lets that be known.
+    """
+    statistics, means = release.statistics, clipping.means
+    spreads: list[dict] = [{} for _ in counts]
+    rows = np.maximum(counts, 1.0)
+    for number, f in numeric_functions(statistics.basis, release.encoder).items():
+        missing = np.array([f.share_missing(m) for m in means])
+        p = np.array([f.distribution(m[f.places], s) for m, s in zip(means, missing, strict=True)])
+        there = weights * (1 - missing)
+        groups = (there @ p) / there.sum(axis=1, keepdims=True)
+        deviations = (PLACES - (groups @ PLACES)[:, np.newaxis]) ** 2
+        variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
+        square = groups[-1] @ f.table[:, 0] ** 2
+        measured, error = _measured_square(statistics, clipping, f.places[0], there[-1].sum())
+        # Of the mean square what is no variance is known by the means.
+        scale = (f.table[-1, 0] - f.table[0, 0]) / (PLACES[-1] - PLACES[0])
+        within = there[-1] / there[-1].sum() @ (p * _squares(p)).sum(axis=1)
+        within = max(within, _LEAST_VARIANCE) * scale**2
+        change = (measured - square) / within
+        error = (error / within) ** 2
+        known = _MODEL_ERROR / (_MODEL_ERROR + error)
+        factor = np.exp(known * np.log(max(1 + change, _LEAST_FACTOR)))
+        for g, of_group in enumerate(groups):
+            slopes = regression(f.table, deviations[g], of_group)
+            n = rows[g] * there[g].sum()
+            nearest = f.table @ slopes
+            sampling = (of_group @ nearest**2 - (of_group @ nearest) ** 2) / n
+            sampling += slopes**2 @ (noise[g] / n**2 + doubt[g, f.places])
+            systematic = known * error + _CLASS_ERROR
+            spreads[g][number] = (
+                variances[g] * factor,
+                sampling / variances[g] ** 2 + systematic,
+            )
+    return spreads
+
+
+def _squares(p):
+    """Return the squared deviations of the places from the mean of each distribution."""
+    return (PLACES - (p @ PLACES)[:, np.newaxis]) ** 2
+
+
+def _measured_square(statistics, clipping, place, there):
+    """Return the mean square of a linear function of values that are there, and its noise."""
+    sums = statistics.sums
+    divisor = sums.row_counts.sum() * clipping.square_factors[place] * there
+    return sums.second[place, place] / divisor, sums.second_sd / divisor
+
+
+def _diagonals(moments):
+    """Return the variances of the columns by covariance, (n_covariances, n_features)."""
+    return np.array([np.diag(moments.covariance(k)) for k in range(len(moments.covariances))])
+
+
+def _groups_of_moments(release):
+    """Return the rows of each class by moments; all of them only where means are known alike."""
+    moments = release.moments
+    low, high = _scales(release)
+    width = high - low
+    variances = np.maximum(_diagonals(moments) / width**2, _TINY)
+    variances = np.broadcast_to(variances, (len(release.classes), len(width)))
+    covariance_noise = moments.covariance_noise
+    spread_noise = np.zeros(1) if covariance_noise is None else covariance_noise / width**4
+    spread_noise = np.broadcast_to(spread_noise, variances.shape)
+    mean_noise = 0.0 if moments.mean_noise is None else moments.mean_noise / width**2
+    mean_noise = np.broadcast_to(mean_noise, variances.shape)
+    centre = (moments.means - low) / width
+    groups = []
+    for c, label in enumerate(release.classes.tolist()):
+        n, size = moments.class_counts[c], moments.effective_sizes[c]
+        noise = moments.noise / width**2
+        noisy = variances[c] + noise
+        # What noise of rows and labels adds beyond n rows without noise.
+        sampling = np.maximum(noisy / size - variances[c] / n, 0.0)
+        # Squares of Laplace noise, like those of optimal noise, vary by more than normal ones.
+        squares = 2 * noisy**2 + 3 * noise**2
+        spread = (spread_noise[c] + squares / size) / variances[c] ** 2
+        groups.append(
+            _Group(
+                label=label,
+                count=n,
+                count_noise=0.0,
+                centre=centre[c],
+                sums=np.zeros(len(width)),
+                noise=(mean_noise[c] + sampling) * n**2,
+                doubt=np.zeros(len(width)),
+                spreads=dict(enumerate(zip(variances[c], spread, strict=True))),
+            )
+        )
+    return groups
+
+
+def _statistics(group, numbers, column, confidence):
+    """Yield each statistic of a column in a group: its name, value and the interval's ends."""
+    first, everyone = numbers[0], {None: 1.0}
+    missing = numbers[-1] if getattr(column, "missing", False) else None
+    present = dict(everyone)
+    if missing is not None:
+        present = _difference(everyone, group.total(missing))
+    if isinstance(column, CategoryColumn) and column.is_one_hot:
+        for category, number in zip(column.categories, numbers, strict=False):
+            yield _share(f"share of {category}", group, group.total(number), present, confidence)
+    elif isinstance(column, CategoryColumn) and len(column.categories) == 2:
+        top = _present_total(group, first, missing)
+        other, one = column.categories
+        yield _share(f"share of {other}", group, _difference(present, top), present, confidence)
+        yield _share(f"share of {one}", group, top, present, confidence)
+    else:
+        yield from _numeric(group, first, missing, present, column, confidence)
+    if missing is not None:
+        yield _share(_MISSING, group, group.total(missing), everyone, confidence)
+
+
+def _difference(these, those, weight=1.0):
+    """Return coefficients of one sum less those of another, times a weight."""
+    return {key: these.get(key, 0.0) - weight * those.get(key, 0.0) for key in these | those}
+
+
+def _present_total(group, number, missing):
+    """Return Σu of the values that are there, those missing being 1/2 each."""
+    total = group.total(number)
+    return total if missing is None else _difference(total, group.total(missing), 0.5)
+
+
+def _share(name, group, top, bottom, confidence):
+    value, low, high = group.interval(top, bottom, confidence)
+    return name, *np.clip([value, low, high], 0.0, 1.0).tolist()
+
+
+def _numeric(group, number, missing, present, column, confidence):
+    """Yield the mean of a numeric column or of ranks, and its standard deviation."""
+    top = _present_total(group, number, missing)
+    variance, log_variance = group.spreads[number]
+    mean = group.interval(top, present, confidence, variance=variance)
+    decode, scale, names = _units(column)
+    yield names[0], *map(decode, mean)
+    half = norm.isf((1 - confidence) / 2) / 2 * np.sqrt(min(log_variance, _MOST))
+    yield names[1], *map(scale, np.sqrt(variance) * np.exp([0.0, -half, half]))
+
+
+def _units(column):
+    """Return functions from places and lengths on the scale of u to a column's units, and names.
+
+    No distribution between the bounds has a deviation above 1/2.
+    """
+    if isinstance(column, _Unbounded):
+        return float, float, ("mean", "deviation")
+    if isinstance(column, CategoryColumn):
+        steps = len(column.categories) - 1
+        return (
+            lambda u: 1 + steps * float(np.clip(u, 0, 1)),
+            lambda d: steps * min(float(d), 0.5),
+            ("mean rank", "deviation of ranks"),
+        )
+    plain = NumericColumn(column.name, column.low, column.high, log=column.log)
+
+    def decode(u):
+        return float(plain.decode(np.array([[u]]))[0]) if not np.isnan(u) else float("nan")
+
+    if not column.log:
+        return (
+            decode,
+            lambda d: min(float(d), 0.5) * (column.high - column.low),
+            ("mean", "deviation"),
+        )
+    names = ("geometric mean", "geometric deviation")
+    if column.low > 0:
+        ratio = column.high / column.low
+    else:  # of x + 1 % of the upper bound, which is what the scale is the logarithm of
+        ratio, names = 101.0, ("shifted geometric mean", "shifted geometric deviation")
+    return decode, lambda d: float(ratio ** min(float(d), 0.5)), names

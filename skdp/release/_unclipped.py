@@ -1,0 +1,332 @@
+"""Means of rows before they were clipped, from noisy sums of clipped ones.
+
+A row z becomes cz with c = min(1, R/‖z‖). Its squared norm is the same for every row but for
+numeric columns, whose share of it follows from their distributions; these follow from the means
+of their basis functions. So the norm's distribution in each class is known, and with it what
+clipping does to means: E[cz] = E[c] E[z] + cov(c, z).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.release._linear_discriminant import known_clipping
+
+# Weight of the squared parameters of a maximum-entropy distribution, which so exists for means
+# that no distribution has (rule of thumb: far below what noise leaves uncertain).
+_RIDGE = 1e-4
+_MAX_STEPS = 100
+# Least decrease of a Newton step that is gone on for, and least length of one.
+_TOLERANCE = 1e-10
+# How often means, and norms that follow from them, are computed from each other (measured: three
+# or more are alike).
+_ROUNDS = 4
+# Nodes of a normal distribution and their weights.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_TINY = 1e-9
+# Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
+# hold what they promise (benchmarks/bench_columns.py).
+_FACTOR_ERROR = 0.007
+_COVARIANCE_ERROR = 0.5
+# Relative error of the mean of c² by distributions of maximum entropy (measured: 1 to 2 %).
+_SHRINKAGE_ERROR = 0.015
+# Relative error of E[c] where the other columns of the rows are unknown.
+_UNKNOWN_ERROR = 0.015
+
+
+def maximum_entropy(table, means):
+    """Return the distribution over places that has given means, and is flattest of all.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_places, n_functions)
+        Values of functions at the places.
+
+    means : ndarray of shape (n_functions,)
+        Of these functions; where no distribution has them, those of the one returned are near.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_places,)
+        Proportional to exp(λ · functions).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release._unclipped import maximum_entropy
+    >>> places = np.linspace(-1, 1, 5)[:, np.newaxis]
+    >>> round(float(maximum_entropy(places, np.array([0.3])) @ places[:, 0]), 3)
+    0.3
+    """
+    parameters = np.zeros(table.shape[1])
+    logits = table @ parameters
+
+    def loss(parameters, logits):
+        top = logits.max()
+        log_sum = top + np.log(np.exp(logits - top).sum())
+        return log_sum - parameters @ means + _RIDGE / 2 * parameters @ parameters
+
+    value = loss(parameters, logits)
+    for _ in range(_MAX_STEPS):
+        p = _softmax(logits)
+        expected = p @ table
+        gradient = expected - means + _RIDGE * parameters
+        curvature = (table.T * p) @ table - np.outer(expected, expected)
+        step = np.linalg.solve(curvature + _RIDGE * np.eye(len(means)), -gradient)
+        decrease = -gradient @ step
+        length = 1.0
+        if decrease < _TOLERANCE:
+            break
+        while True:
+            new = parameters + length * step
+            logits = table @ new
+            new_value = loss(new, logits)
+            if new_value <= value - 1e-4 * length * decrease or length < _TOLERANCE:
+                break
+            length /= 2
+        parameters, value = new, new_value
+    return _softmax(table @ parameters)
+
+
+def _softmax(logits):
+    p = np.exp(logits - logits.max())
+    return p / p.sum()
+
+
+@dataclass(frozen=True)
+class NumericFunctions:
+    """The basis functions of one numeric column.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_functions,)
+        Their numbers, the linear one first.
+
+    table : ndarray of shape (n_places, n_functions)
+        Their values at :data:`PLACES` between the bounds.
+
+    missing : int or None
+        Number of the function that says whether a value is missing, where there is one.
+
+    middle : ndarray of shape (n_functions,)
+        Their values for a missing value.
+    """
+
+    places: np.ndarray
+    table: np.ndarray
+    missing: int | None
+    middle: np.ndarray
+
+    def distribution(self, means, share):
+        """Return the distribution of the values that are there, by means and a share missing."""
+        return maximum_entropy(self.table, (means - share * self.middle) / (1 - share))
+
+    def share_missing(self, means):
+        """Return the share of missing values by means of all basis functions, below 1."""
+        return 0.0 if self.missing is None else float(np.clip(means[self.missing] + 0.5, 0, 0.99))
+
+
+def numeric_functions(basis, schema):
+    """Return the functions of each numeric column, a dict by the number of the column.
+
+    Parameters
+    ----------
+    basis : BasisFunctions
+
+    schema : Schema or None
+        Which says where an indicator tells of missing values.
+    """
+    linear, missing = basis.linear, {}
+    if schema is not None:
+        for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
+            if column.missing and not column.is_one_hot:
+                missing[block.start] = int(linear[block.start + 1])
+    found = {}
+    for places, table in basis.numeric_tables():
+        column = int(basis.column[places[0]])
+        middle = (basis.low[places[:1]] + basis.high[places[:1]]) / 2
+        rows = np.tile(middle, (1, int(basis.column.max()) + 1))
+        found[column] = NumericFunctions(
+            places, table, missing.get(column), basis.encode(rows)[0, places]
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What clipping did to the rows of each class: E[cz] = factor · E[z] + shift.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_classes,)
+        E[c].
+
+    shifts : ndarray of shape (n_classes, n_basis)
+        cov(c, z).
+
+    doubt : ndarray of shape (n_classes, n_basis)
+        Variances of what the estimate of E[z] is off by systematically.
+
+    means : ndarray of shape (n_classes, n_basis)
+        E[z]; of classes of few rows, brought towards those of all.
+
+    square_factors : ndarray of shape (n_basis,)
+        E[c²z²]/E[z²] over all rows, of linear functions of numeric columns.
+    """
+
+    factors: np.ndarray
+    shifts: np.ndarray
+    doubt: np.ndarray
+    means: np.ndarray
+    square_factors: np.ndarray
+
+
+def clipping_by_class(statistics, schema):
+    """Return what clipping did to the rows of each class.
+
+    Parameters
+    ----------
+    statistics : Statistics
+
+    schema : Schema or None
+
+    Returns
+    -------
+    clipping : Clipping
+    """
+    sums, basis = statistics.sums, statistics.basis
+    shrinkage, _ = known_clipping(sums, basis)
+    counts = sums.row_counts
+    frequencies = counts / counts.sum()
+    clipped = _reliable_means(sums, counts)
+    factors = np.full(len(counts), np.sqrt(shrinkage))
+    shifts = np.zeros_like(clipped)
+    if sums.of_all_columns is not None:  # norms are of columns that are no longer known
+        means = clipped / factors[:, np.newaxis]
+        squares = np.full(len(basis.order), shrinkage)
+        return Clipping(factors, shifts, (_UNKNOWN_ERROR * means) ** 2, means, squares)
+    functions = list(numeric_functions(basis, schema).values())
+    numeric = np.concatenate([f.places for f in functions] or [np.zeros(0, dtype=int)])
+    # What indicators of categories add up to in any row is what public guesses say.
+    constant = np.delete(basis.variances, numeric).sum()
+    measured, noise = _measured_shrinkage(sums, basis)
+    for _ in range(_ROUNDS):
+        means = (clipped - shifts) / factors[:, np.newaxis]
+        within = sums.second / (counts.sum() * shrinkage) - (means.T * frequencies) @ means
+        norms = _SquaredNorms.of(functions, means, frequencies, within)
+        squares, slopes = np.empty(len(counts)), np.empty(len(counts))
+        for c in range(len(counts)):
+            deviation = np.sqrt(norms.variances[c])
+            nodes = constant + norms.means[c] + deviation * _NODES
+            lengths = np.minimum(1.0, sums.radius / np.sqrt(np.maximum(nodes, _TINY)))
+            factors[c], squares[c] = _WEIGHTS @ lengths, _WEIGHTS @ lengths**2
+            slopes[c] = (_WEIGHTS * lengths**2) @ _NODES / deviation
+            shifts[c] = (_WEIGHTS * lengths) @ _NODES / deviation * norms.covariances[c]
+        # Together they are what the sums say of all rows, as far as noise lets that be known.
+        expected = frequencies @ squares
+        prior = (_SHRINKAGE_ERROR * expected) ** 2
+        known = prior / (prior + noise)
+        shrinkage = expected + (measured - expected) * known
+        uncertain = prior * (1 - known) / shrinkage**2
+        scale = np.sqrt(shrinkage / expected)
+        factors, shifts = np.minimum(factors * scale, 1.0), shifts * scale
+    means = (clipped - shifts) / factors[:, np.newaxis]
+    # A factor is the root of a mean of c², nearly, and has half its relative error.
+    doubt = (_FACTOR_ERROR**2 + uncertain / 4) * means**2
+    doubt += (_COVARIANCE_ERROR * shifts / factors[:, np.newaxis]) ** 2
+    return Clipping(
+        factors, shifts, doubt, means, shrinkage + (frequencies @ slopes) * norms.with_squares
+    )
+
+
+def _measured_shrinkage(sums, basis):
+    """Return the mean of c² by squares that are the same for every row, and its noise.
+
+    Those of two values and of the indicators of a category are; without any, nothing is known.
+    """
+    same = basis.two_valued
+    divisor = sums.row_counts.sum() * basis.variances[same].sum()
+    if not divisor:
+        return 1.0, np.inf
+    mean = sums.second[same, same].sum() / divisor
+    return min(mean, 1.0), len(same) * (sums.second_sd / divisor) ** 2
+
+
+def _reliable_means(sums, counts):
+    """Return means of clipped rows of each class, brought to that of all by their noise."""
+    together = sums.total.sum(axis=0) / counts.sum()
+    contrast = sums.contrast - sums.contrast.mean(axis=0)
+    own = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
+    excess = ((own - together) ** 2).sum(axis=1)
+    noise = own.shape[1] * (sums.contrast_sd / counts) ** 2
+    reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, _TINY))
+    return together + reliable[:, np.newaxis] * (own - together)
+
+
+@dataclass(frozen=True)
+class _SquaredNorms:
+    """The numeric columns' share of ‖z‖² in each class, and how it goes with z."""
+
+    means: np.ndarray  # (n_classes,)
+    variances: np.ndarray  # (n_classes,)
+    covariances: np.ndarray  # (n_classes, n_basis): with each basis function
+    # (n_basis,): with squares of linear functions of numeric columns, in units of their means
+    with_squares: np.ndarray
+
+    @classmethod
+    def of(cls, functions, means, frequencies, within):
+        """Return it for means of the classes, their frequencies and the covariance within them."""
+        K, t = means.shape
+        expected, variances, own = np.zeros(K), np.zeros(K), np.zeros((K, t))
+        with_squares = np.zeros(t)
+        slopes = np.zeros(t)  # of squares, as linear functions of the basis functions
+        for f in functions:
+            at, squares = f.places, (f.table**2).sum(axis=1)
+            present, moments = np.zeros(len(squares)), np.zeros(2)
+            for c in range(K):
+                share = f.share_missing(means[c])
+                p = f.distribution(means[c, at], share)
+                present += frequencies[c] * p
+                values = np.vstack([f.table, f.middle])
+                p = np.append((1 - share) * p, share)
+                both = np.append(squares, (f.middle**2).sum())
+                mean = p @ both
+                expected[c] += mean
+                variances[c] += p @ both**2 - mean**2
+                own[c, at] = p @ (values * (both - mean)[:, np.newaxis])
+                linear = values[:, 0] ** 2
+                moments += frequencies[c] * np.array([p @ (linear * (both - mean)), p @ linear])
+            with_squares[at[0]] = moments[0] / max(moments[1], _TINY)
+            slopes[at] = regression(f.table, squares, present)
+        cross = slopes @ within
+        inner = 0.0
+        for f in functions:
+            block = slopes[f.places] @ within[np.ix_(f.places, f.places)]
+            cross[f.places] -= block
+            inner += block @ slopes[f.places]
+        between = slopes @ within @ slopes - inner
+        return cls(expected, np.maximum(variances + between, _TINY), cross + own, with_squares)
+
+
+def regression(table, target, probabilities):
+    """Return the slopes of the linear function of a table's columns that is nearest to a target.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_places, n_functions)
+
+    target : ndarray of shape (n_places,)
+
+    probabilities : ndarray of shape (n_places,)
+        Of the places.
+
+    Returns
+    -------
+    slopes : ndarray of shape (n_functions,)
+    """
+    centred = table - probabilities @ table
+    weighted = centred * probabilities[:, np.newaxis]
+    return np.linalg.solve(
+        weighted.T @ centred + _RIDGE * np.eye(table.shape[1]), weighted.T @ target
+    )
