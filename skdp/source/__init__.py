@@ -4,8 +4,15 @@ from skdp.source._accumulator import StatisticsAccumulator
 
 # Shared within skdp, undocumented.
 from skdp.source._integers import RowGrid
+from skdp.source._planning import ReleasePlan, plan_release
 from skdp.source._private_rows import MODELS, PrivateRows
 from skdp.source._rows_source import DPSource
 from skdp.source._statistics_source import DPStatisticsSource
 
-__all__ = ["DPSource", "DPStatisticsSource", "StatisticsAccumulator"]
+__all__ = [
+    "DPSource",
+    "DPStatisticsSource",
+    "ReleasePlan",
+    "StatisticsAccumulator",
+    "plan_release",
+]

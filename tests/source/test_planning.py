@@ -1,0 +1,134 @@
+"""Plans of releases: limits, agreement with releases that are made, and refusals."""
+
+from math import inf
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+from skdp import plan_release
+from skdp.source import ReleasePlan
+
+COLUMNS = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "crp": {"type": "numeric", "low": 1, "high": 1000, "log": True, "missing": True},
+    "sex": {"type": "category", "categories": ["F", "M"]},
+    "ward": {"type": "category", "categories": ["A", "B", "C"], "missing": True},
+}
+SCHEMA = {"version": 1, "classes": ["alive", "dead"], "columns": COLUMNS}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_release(
+        SCHEMA,
+        [200, 2000],
+        (0.7, 0.3),
+        (0.2, 1.0, 20.0),
+        effects=("weak", 0.9),
+        random_state=0,
+        n_draws=2,
+    )
+
+
+def test_a_line_for_each_setting(plan):
+    settings = plan.table[["effects", "n_rows", "epsilon"]].to_numpy().tolist()
+    assert settings == [
+        [effects, n, epsilon]
+        for effects in ("weak", "AUC 0.9")
+        for n in (200, 2000)
+        for epsilon in (0.2, 1.0, 20.0)
+    ]
+    assert len(plan.draws) == 2 * len(plan.table)
+
+
+def test_more_rows_and_less_privacy_are_worth_more(plan):
+    table = plan.table.set_index(["effects", "n_rows", "epsilon"])
+    strong = table.loc["AUC 0.9"]
+    assert strong.loc[(2000, 20.0), "auc"] == pytest.approx(0.9, abs=0.03)
+    assert strong.loc[(2000, 0.2), "auc"] < strong.loc[(2000, 20.0), "auc"]
+    assert strong.loc[(200, 1.0), "auc"] < strong.loc[(2000, 1.0), "auc"]
+    assert (table["auc"] <= table["auc_without_noise"] + 0.03).all()
+    # Intervals shrink with the noise: 1/(n ε) where it prevails, 1/√n without.
+    errors = strong["mean_error"]
+    assert errors[2000, 0.2] / errors[2000, 1.0] == pytest.approx(5, rel=0.5)
+    assert errors[200, 20.0] / errors[2000, 20.0] == pytest.approx(np.sqrt(10), rel=0.5)
+
+
+def test_one_column_of_known_effect_has_the_area_of_two_normal_distributions():
+    schema = {**SCHEMA, "columns": {"age": COLUMNS["age"]}}
+    plan = plan_release(schema, 5000, epsilon=50.0, effects={"age": 1.0}, random_state=0)
+    assert plan.table["auc"].item() == pytest.approx(ndtr(1 / np.sqrt(2)), abs=0.015)
+
+
+def test_rows_beyond_those_simulated_are_less_noise():
+    schema = {**SCHEMA, "columns": {"age": COLUMNS["age"], "sex": COLUMNS["sex"]}}
+    plan = plan_release(
+        schema, [20_000, 100_000], epsilon=0.02, effects=0.8, n_draws=1, random_state=0
+    )
+    few, many = plan.table["mean_error"]
+    assert 3 < few / many < 6
+
+
+def test_several_classes():
+    schema = {**SCHEMA, "classes": ["a", "b", "c"]}
+    plan = plan_release(
+        schema, 2000, (0.5, 0.3, 0.2), [0.1, 20.0], effects=0.8, n_draws=1, random_state=0
+    )
+    low, high = plan.table["auc"]
+    assert low < high
+    assert high == pytest.approx(0.8, abs=0.05)
+
+
+def test_what_is_needed_for_an_area():
+    table = pd.DataFrame(
+        {
+            "effects": "weak",
+            "n_rows": [100, 100, 100, 400, 400, 400],
+            "epsilon": [0.1, 1.0, 10.0] * 2,
+            "auc": [0.5, 0.6, 0.7, 0.65, 0.7, 0.75],
+        }
+    )
+    plan = ReleasePlan(table, table)
+    epsilon = plan.epsilon_needed(0.65)
+    assert epsilon["weak", 100] == pytest.approx(np.sqrt(10))
+    assert epsilon["weak", 400] == pytest.approx(0.1)
+    assert plan.epsilon_needed(0.8)["weak", 400] == inf
+    assert plan.rows_needed(0.65)["weak", 1.0] == pytest.approx(200)
+
+
+def test_text_and_plot(plan):
+    assert "weak: AUC without noise" in str(plan)
+    assert "AUC 0.9" in plan.summary()
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    ax = plan.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "weak, 200 rows",
+        "weak, 2,000 rows",
+        "AUC 0.9, 200 rows",
+        "AUC 0.9, 2,000 rows",
+    ]
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"n_rows": 5}, "'n_rows' parameter of plan_release is 5"),
+        ({"n_rows": 50.5}, "'n_rows' parameter"),
+        ({"epsilon": [1, 0]}, "'epsilon' parameter"),
+        ({"epsilon": []}, "'epsilon' parameter"),
+        ({"effects": "huge"}, "'effects' parameter of plan_release is 'huge'"),
+        ({"effects": 0.4}, "'effects' parameter"),
+        ({"effects": {"height": 1.0}}, "names of columns"),
+        ({"effects": []}, "'effects' parameter of plan_release is empty"),
+        ({"class_frequencies": (0.5, 0.6)}, "2 positive shares that add up to 1"),
+        ({"class_frequencies": (0.5, 0.3, 0.2)}, "2 positive shares"),
+        ({"schema": {"age": COLUMNS["age"]}}, "lists no classes"),
+        ({"n_draws": 0}, "'n_draws' parameter"),
+    ],
+)
+def test_refusals(given, named):
+    with pytest.raises(ValueError, match=named):
+        plan_release(**{"schema": SCHEMA, "n_rows": 100, **given})
