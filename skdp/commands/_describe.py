@@ -1,7 +1,8 @@
 """``skdp describe``: what a release guarantees, for whoever has to answer for it."""
 
 import json
-from math import isinf
+from itertools import pairwise
+from math import floor, isfinite, isinf, log10
 
 from skdp.privacy import pack_guarantee
 from skdp.release import Release, statements, success
@@ -11,12 +12,18 @@ HELP = """Say in plain words what a release guarantees, what it covers and what 
 
 example:
   skdp describe hospital.skdp
+  skdp describe hospital.skdp --columns
   skdp describe hospital.skdp --json"""
 
 
 def add_arguments(parser):
     """Add what the command takes."""
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    parser.add_argument(
+        "--columns",
+        action="store_true",
+        help="means, deviations and shares of each column by class, with 95 %% intervals",
+    )
     parser.add_argument("--json", action="store_true", help="the same as JSON, for programs")
 
 
@@ -25,9 +32,62 @@ def run(arguments, note):
     release = Release.load(arguments.release)
     if arguments.json:
         document = {"file": arguments.release, **_facts(release)}
+        if arguments.columns:
+            document["column_table"] = _records(release.describe_columns())
         return json.dumps(document, indent=1, allow_nan=False)
     note(f"read {arguments.release!r}")
-    return release.summary()
+    return column_lines(release) if arguments.columns else release.summary()
+
+
+def column_lines(release):
+    """Return the columns of a release by class as lines of text.
+
+    Parameters
+    ----------
+    release : Release
+
+    Returns
+    -------
+    text : str
+        A line for each statistic, with a value and its interval for each class and for all rows.
+    """
+    table = release.describe_columns()
+    table["class"] = ["all" if label is None else str(label) for label in table["class"]]
+    table["cell"] = [_cell(*line) for line in table[["value", "low", "high"]].itertuples(False)]
+    table["column"] = table["column"].fillna("")
+    cells: dict = {}
+    for line in table.itertuples(index=False):
+        cells.setdefault((line.column, line.statistic), []).append(line.cell)
+    lines = [["", "", *table["class"].unique()]]
+    lines += [[*key, *values] for key, values in cells.items()]
+    for above, line in reversed(list(pairwise(lines))):  # each column is named once
+        line[0] = "" if line[0] == above[0] else line[0]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _cell(value, low, high):
+    """Return a value with its interval, with the digits that the interval leaves of it."""
+    if not isfinite(value):
+        return "unknown"
+    half = (high - low) / 2
+    if not (isfinite(half) and half > 0):
+        return f"{value:.6g}"
+    digits = max(0, 1 - floor(log10(half)))
+    shown = [f"{number:.{digits}f}" for number in (value, low, high)]
+    return "{} [{}, {}]".format(*shown)
+
+
+def _records(table):
+    """Return a table as JSON has it; None for what is not a number."""
+    finite = table.astype(object).where(table.notna(), None)
+    return [
+        {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in line.items()}
+        for line in finite.to_dict("records")
+    ]
 
 
 def _facts(release):

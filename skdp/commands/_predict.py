@@ -21,7 +21,7 @@ HELP = """Predict the class of each row of a target's table, by a release and an
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
   skdp predict hospital.skdp target.csv --label outcome -o predictions.csv
-  skdp predict hospital.skdp target.csv --frequency died=0.1 --frequency home=0.9 -o known.csv
+  skdp predict hospital.skdp target.csv --class-prior died=0.1 --class-prior home=0.9 -o known.csv
 
 Rows whose cell in the label column is empty are unlabelled; without --label all are. Columns that
 the table lacks are left out of the release, with a warning; others are not read. The output has
@@ -42,7 +42,7 @@ def add_arguments(parser):
         "two or more classes have labels, and all of these as many; otherwise random)",
     )
     parser.add_argument(
-        "--frequency",
+        "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
         help="known share of a class among the target's rows; once for each class",
@@ -56,7 +56,7 @@ def run(arguments, note):
     target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
     check_ending(target)
     release = Release.load(arguments.release)
-    frequencies = _frequencies(release, arguments)
+    prior = class_shares(release.classes.tolist(), arguments.class_prior)
     note(f"reading {arguments.table!r}")
     frame = read_table(arguments.table)
     labels = _labels(frame, release, arguments)
@@ -66,7 +66,7 @@ def run(arguments, note):
     model = DPTransferClassifier(
         release,
         label_sampling=arguments.label_sampling,
-        class_prior=frequencies,
+        class_prior=prior,
         random_state=0,
     )
     model.fit(rows, labels)
@@ -83,35 +83,57 @@ def run(arguments, note):
     return said
 
 
-def _frequencies(release, arguments):
-    """Return the share of each class by its label; None where none is given."""
-    if arguments.frequency is None:
+def class_shares(classes, given):
+    """Return the share of each class by its label, as ``--class-prior`` gives them.
+
+    Parameters
+    ----------
+    classes : sequence
+
+    given : list of str or None
+        Of the form CLASS=SHARE.
+
+    Returns
+    -------
+    shares : dict or None
+        None where none is given.
+
+    Raises
+    ------
+    ValueError
+        When they are not a share of each class, positive and of sum 1.
+
+    Examples
+    --------
+    >>> class_shares((0, 1), ["1=0.2", "0=0.8"])
+    {1: 0.2, 0: 0.8}
+    """
+    if given is None:
         return None
-    classes, example = release.classes.tolist(), f"as {release.classes[0]}=0.1"
-    frequencies: dict = {}
-    for given in arguments.frequency:
-        label, _, share = given.rpartition("=")
-        [label] = spelled_as(np.array([label], dtype=object), release.classes).tolist()
+    classes, example = list(classes), f"as {classes[0]}=0.1"
+    shares: dict = {}
+    for text in given:
+        label, _, share = text.rpartition("=")
+        [label] = spelled_as(np.array([label], dtype=object), np.array(classes)).tolist()
         try:
-            frequencies[label] = float(share)
+            shares[label] = float(share)
         except ValueError as error:
             raise ValueError(
-                f"--frequency {given!r:.100} is no class and its share. Write CLASS=SHARE, "
+                f"--class-prior {text!r:.100} is no class and its share. Write CLASS=SHARE, "
                 f"{example}."
             ) from error
-    if set(frequencies) != set(classes) or len(arguments.frequency) != len(classes):
+    if set(shares) != set(classes) or len(given) != len(classes):
         raise ValueError(
-            f"--frequency is given for {list(frequencies)!r:.200}, {len(arguments.frequency)} in "
-            f"all, but the classes of the release are {classes!r:.200}. Give it once for each of "
-            f"these, {example}."
+            f"--class-prior is given for {list(shares)!r:.200}, {len(given)} in all, but the "
+            f"classes are {classes!r:.200}. Give it once for each of these, {example}."
         )
-    total = sum(frequencies.values())
-    if min(frequencies.values()) <= 0 or not abs(total - 1) <= MAX_ROUNDING:
+    total = sum(shares.values())
+    if min(shares.values()) <= 0 or not abs(total - 1) <= MAX_ROUNDING:
         raise ValueError(
-            f"--frequency gives shares that add up to {total:g}, the least of them "
-            f"{min(frequencies.values()):g}. They must be positive and add up to 1."
+            f"--class-prior gives shares that add up to {total:g}, the least of them "
+            f"{min(shares.values()):g}. They must be positive and add up to 1."
         )
-    return frequencies
+    return shares
 
 
 def _labels(frame, release, arguments):

@@ -101,13 +101,13 @@ def _escaped(value):
     return f"'{value}" if formula and not isinstance(canonical(value), float) else value
 
 
-def check_output(path, endings, *, force, inputs):
+def check_output(path, endings, *, force, inputs, argument="--output"):
     """Return where a command is to write; refuses before any work is done or budget spent.
 
     Parameters
     ----------
     path : str
-        As given by ``--output``.
+        As given by the argument.
 
     endings : tuple of str
         Of which it must have one.
@@ -117,6 +117,9 @@ def check_output(path, endings, *, force, inputs):
 
     inputs : list of str
         What the command reads; never replaced.
+
+    argument : str, default="--output"
+        For the errors.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def check_output(path, endings, *, force, inputs):
         Naming the argument, its value and the remedy.
     """
     target = Path(path)
-    named = f"--output {str(path)!r}"
+    named = f"{argument} {str(path)!r}"
     if target.suffix.lower() not in endings:
         raise ValueError(f"{named} must end in {' or '.join(endings)}. Choose such a name.")
     folder = target.resolve().parent

@@ -141,8 +141,9 @@ def describe_columns(release, confidence=0.95):
             for statistic, *interval in _statistics(group, numbers, column, confidence):
                 lines.append((column.name, statistic, group.label, *interval))
     names = ("column", "statistic", "class", "value", "low", "high")
-    frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object))
-    return frame.astype({"column": object, "statistic": object, "class": object})
+    # As objects: labels that are whole numbers would become others beside None.
+    frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object), dtype=object)
+    return frame.astype(dict.fromkeys(names[3:], float))
 
 
 @dataclass(frozen=True)

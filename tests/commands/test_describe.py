@@ -110,3 +110,29 @@ def test_a_damaged_release(hospital, run):
     code, _, err = run("describe", "hospital.skdp")
     assert code == 1
     assert "truncated, altered, or was written by another program. Ask its owner" in err
+
+
+def test_columns_by_class(hospital, run):
+    code, out, _ = run("describe", "hospital.skdp", "--columns")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["died", "home", "all"]
+    assert lines[1].split()[0] == "rows"
+    known = {line.split("  ")[0] for line in lines[1:]} - {""}
+    assert known == {"age", "lactate", "ward", "smoker"}
+    assert sum("share of" in line for line in lines) == 5
+    # As many digits as the interval leaves.
+    age = next(line for line in lines if line.startswith("age"))
+    mean = Release.load("hospital.skdp").describe_columns()
+    [line] = mean[(mean["column"] == "age") & (mean["statistic"] == "mean")][:1].itertuples()
+    digits = 0 if (line.high - line.low) / 2 >= 10 else 1
+    assert f" {line.value:.{digits}f} [{line.low:.{digits}f}, {line.high:.{digits}f}]" in age
+
+
+def test_columns_as_json(hospital, run):
+    code, out, _ = run("describe", "hospital.skdp", "--columns", "--json")
+    assert code == 0
+    table = json.loads(out)["column_table"]
+    expected = Release.load("hospital.skdp").describe_columns()
+    assert [line["value"] for line in table] == pytest.approx(expected["value"].tolist())
+    assert [line["class"] for line in table[:3]] == ["died", "home", None]

@@ -186,7 +186,7 @@ def test_classes_of_a_stranger_become_no_formulas(folder, run, release_command):
 def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, run):
     frame = pd.read_csv("target.csv")
     y = frame["outcome"].astype(object).where(frame["outcome"].notna(), None)
-    given = ("--frequency", "died=0.1", "--frequency", "home=0.9")
+    given = ("--class-prior", "died=0.1", "--class-prior", "home=0.9")
     for options, settings in (
         (("--label-sampling", "stratified"), {"label_sampling": "stratified"}),
         (("--label-sampling", "random"), {"label_sampling": "random"}),
@@ -207,18 +207,31 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--frequency", "died"], "--frequency 'died' is no class and its share"),
-        (["--frequency", "died=few"], "Write CLASS=SHARE, as died=0.1"),
-        (["--frequency", "died=0.1"], "given for ['died'], 1 in all, but the classes"),
+        (["--class-prior", "died"], "--class-prior 'died' is no class and its share"),
+        (["--class-prior", "died=few"], "Write CLASS=SHARE, as died=0.1"),
+        (["--class-prior", "died=0.1"], "given for ['died'], 1 in all, but the classes"),
         (
-            ["--frequency", "dead=0.1", "--frequency", "home=0.9"],
+            ["--class-prior", "dead=0.1", "--class-prior", "home=0.9"],
             "given for ['dead', 'home'], 2 in",
         ),
-        (["--frequency", "died=0.1", "--frequency", "home=0.8"], "shares that add up to 0.9"),
-        (["--frequency", "died=0", "--frequency", "home=1"], "must be positive and add up to 1"),
-        (["--frequency", "died=nan", "--frequency", "home=1"], "must be positive and add up to 1"),
+        (["--class-prior", "died=0.1", "--class-prior", "home=0.8"], "shares that add up to 0.9"),
         (
-            ["--frequency", "died=0.2", "--frequency", "died=0.1", "--frequency", "home=0.9"],
+            ["--class-prior", "died=0", "--class-prior", "home=1"],
+            "must be positive and add up to 1",
+        ),
+        (
+            ["--class-prior", "died=nan", "--class-prior", "home=1"],
+            "must be positive and add up to 1",
+        ),
+        (
+            [
+                "--class-prior",
+                "died=0.2",
+                "--class-prior",
+                "died=0.1",
+                "--class-prior",
+                "home=0.9",
+            ],
             "given for ['died', 'home'], 3 in all",
         ),
     ],

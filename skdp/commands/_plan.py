@@ -1,0 +1,146 @@
+"""``skdp plan``: what a release will be worth, before any budget is spent."""
+
+import importlib
+from math import inf, isinf
+
+from skdp.commands._budget import between
+from skdp.commands._predict import class_shares
+from skdp.commands._tables import check_output
+from skdp.source import plan_release
+from skdp.tabular import Schema
+from skdp.utils._files import write_whole
+
+NAME = "plan"
+HELP = """Say what releases of a table will be worth, by its public schema and size alone.
+
+example:
+  skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
+  skdp plan schema.json --rows 500 --auc 0.8 --effects 0.85 --plot plan.png
+
+No row is read and nothing is spent: tables are simulated by the schema, released, and the
+releases judged. How well the columns tell the classes apart has to be guessed: as the AUC that
+published models of the same outcome reach, or weak (0.65), moderate (0.75), strong (0.85)."""
+_FORMATS = (".png", ".svg", ".pdf")
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("schema", metavar="SCHEMA", help="public schema with classes (.json)")
+    parser.add_argument(
+        "--rows",
+        required=True,
+        nargs="+",
+        type=_whole,
+        metavar="NUMBER",
+        help="how many records, or people, about; several are compared",
+    )
+    parser.add_argument(
+        "--class-prior",
+        metavar="CLASS=SHARE",
+        action="append",
+        help="about how frequent a class is; once for each class (default: all alike)",
+    )
+    parser.add_argument(
+        "--epsilon",
+        nargs="+",
+        type=between(0, inf, "1 is a usual choice, smaller is more private"),
+        default=[0.1, 0.3, 1.0, 3.0, 10.0],
+        metavar="NUMBER",
+        help="of the releases that are compared (default: 0.1 0.3 1 3 10)",
+    )
+    parser.add_argument(
+        "--effects",
+        nargs="+",
+        type=_effect,
+        default=["weak", "moderate", "strong"],
+        metavar="AUC",
+        help="a number between 0.5 and 1, or weak, moderate, strong (default: these three)",
+    )
+    parser.add_argument(
+        "--auc",
+        type=between(0.5, 1, "0.8 is one"),
+        metavar="NUMBER",
+        help="say which epsilon, and how many rows, are needed for this AUC",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the plan (.png, .svg or .pdf)")
+    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+
+
+def _whole(text):
+    return int(text) if text.isdecimal() else text  # which the plan refuses, by its name
+
+
+def _effect(text):
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def run(arguments, note):
+    """Simulate, and return what is expected."""
+    target = None
+    if arguments.plot is not None:
+        target = check_output(
+            arguments.plot,
+            _FORMATS,
+            force=arguments.force,
+            inputs=[arguments.schema],
+            argument="--plot",
+        )
+    try:
+        schema = Schema.read(arguments.schema)
+    except ValueError as error:
+        raise ValueError(f"{arguments.schema!r}: {error}") from None
+    if schema.classes is None:
+        raise ValueError(
+            f"{arguments.schema!r} lists no classes. Add them by hand, as "
+            '"classes": ["alive", "dead"], or draft the schema with --label.'
+        )
+    shares = class_shares(schema.classes, arguments.class_prior)
+    frequencies = None if shares is None else [shares[label] for label in schema.classes]
+    note("simulating tables, and releases of them")
+    plan = plan_release(
+        schema,
+        arguments.rows,
+        frequencies,
+        arguments.epsilon,
+        effects=arguments.effects,
+        random_state=0,
+    )
+    lines = [plan.summary()]
+    if arguments.auc is not None:
+        lines += _needed(plan, arguments.auc)
+    if target is not None:
+        _draw(plan, target, arguments.force)
+        lines.append(f"Wrote {str(target)!r}.")
+    return "\n".join(lines)
+
+
+def _needed(plan, auc):
+    """Return lines about what an AUC needs."""
+    return [
+        f"An AUC of {auc:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
+        + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
+        + "."
+        for (effects, n_rows), epsilon in plan.epsilon_needed(auc).items()
+    ] + [
+        f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, about."
+        for (effects, epsilon), n_rows in plan.rows_needed(auc).items()
+        if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
+    ]
+
+
+def _draw(plan, target, force):
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        raise ValueError(
+            "--plot draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
+            "leave --plot out."
+        ) from None
+    pyplot.switch_backend("agg")
+    axes = plan.plot()
+    with write_whole(target, overwrite=force) as file:
+        axes.figure.savefig(file, format=target.suffix[1:].lower())
+    pyplot.close(axes.figure)

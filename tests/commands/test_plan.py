@@ -1,0 +1,51 @@
+import json
+
+import pytest
+
+
+@pytest.fixture
+def schema(folder):
+    """A schema of one column, so that plans take no time."""
+    column = {"age": {"type": "numeric", "low": 0, "high": 100}}
+    document = {"version": 1, "classes": ["died", "home"], "columns": column}
+    (folder / "one.json").write_text(json.dumps(document))
+    return "one.json"
+
+
+def test_a_plan_with_what_an_area_needs_and_a_picture(schema, run, folder):
+    pytest.importorskip("matplotlib")
+    code, out, err = run(
+        *("plan", schema, "--rows", 100, 400, "--effects", 0.9, "--epsilon", 0.1, 10),
+        *("--class-prior", "died=0.2", "--class-prior", "home=0.8"),
+        *("--auc", 0.8, "--plot", "plan.png"),
+    )
+    assert code == 0, err
+    assert "AUC 0.9: AUC without noise 0." in out
+    assert "An AUC of 0.8 with effects 'AUC 0.9' and 400 rows needs epsilon" in out
+    assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
+    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
+    assert "nothing" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rows", "few"], "'n_rows' parameter"),
+        (["--rows", "100", "--effects", "huge"], "'effects' parameter of plan_release is 'huge'"),
+        (["--rows", "100", "--class-prior", "died=0.2"], "--class-prior is given for ['died']"),
+        (["--rows", "100", "--plot", "plan.txt"], "--plot 'plan.txt' must end in .png"),
+    ],
+)
+def test_refusals(schema, run, arguments, message):
+    code, out, err = run("plan", schema, *arguments)
+    assert code == 1
+    assert out == ""
+    assert message in err
+
+
+def test_a_schema_without_classes(folder, run):
+    column = {"age": {"type": "numeric", "low": 0, "high": 100}}
+    (folder / "none.json").write_text(json.dumps(column))
+    code, _, err = run("plan", "none.json", "--rows", 100)
+    assert code == 1
+    assert "'none.json' lists no classes" in err
