@@ -24,6 +24,8 @@ NEEDS = {
     "bench_shift.py": "the six tables",
     "bench_merging.py": "the six tables",
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
+    "bench_columns.py": "the six tables",
+    "bench_planning.py": "the six tables",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
@@ -46,6 +48,7 @@ OTHERS = (
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
+    "columns", "planning",
 )  # fmt: skip
 
 TEXT = """\

@@ -5,6 +5,7 @@ python benchmarks/tables.py
 
 import _audit_tables as audits
 import _calibration_tables as calibration
+import _desk_tables as desk
 import _federation_tables as federation
 import _front
 import _howto
@@ -138,6 +139,8 @@ SECTIONS = [
     ("Targets that differ from their source", "shift", shift.tables),
     ("Merged releases against one of all rows", "merging", merging.tables),
     ("What releases claim, and what is so", "calibration", calibration.tables),
+    ("What the columns of a release are known to be", "columns", desk.columns),
+    ("What releases are worth, planned and reached", "planning", desk.planning),
     ("Records with other columns at the target", "records_columns", records.columns),
     (
         "Whole records of human activity, ten people to twenty",

@@ -1,0 +1,80 @@
+"""The tables of the owner's desk: intervals of columns, and plans of releases."""
+
+from _table import load, mean_of, table
+
+ABOUT_COLUMNS = (
+    "Share of the intervals of 95 % of `Release.describe_columns` that hold the value of the "
+    "distribution that rows were drawn from, over {draws} draws of rows and noise; in brackets "
+    "the median half width in units of the range (deviations: of columns that are not "
+    "logarithmic)."
+)
+ABOUT_PLANNING = (
+    "Area under the ROC curve of releases of random rows on other rows, and what `plan_release` "
+    "says of it by the schema, the number of rows, the frequencies to one digit, and the AUC of a "
+    "cross-validated logistic regression of all rows. Means over {draws} draws. What simulated "
+    "tables look like was chosen on the hospitals together; single hospitals are so small that "
+    "the areas themselves are uncertain by some .05."
+)
+KINDS = ("mean", "share", "missing", "deviation")
+TABLES = ("whas500", "actg320", "actg175", "flchain", "randhie", "adult")
+
+
+def columns():
+    record = load("columns")
+    rows = record["rows"]
+    levels = sorted({row["level"] for row in rows})
+    header = ["Table", "Rows", "ε", *KINDS]
+    body = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        for level in levels:
+            some = {r["kind"]: r for r in rows if r["case"] == case and r["level"] == level}
+            n = next(iter(some.values()))["rows"]
+            body.append([case, f"{n:,}", level, *(_held(some.get(kind)) for kind in KINDS)])
+    for level in levels:
+        cells = (
+            _mean_held([r for r in rows if r["kind"] == kind and r["level"] == level])
+            for kind in KINDS
+        )
+        body.append(["**all**", "", level, *cells])
+    about = ABOUT_COLUMNS.format(draws=record["settings"]["draws"])
+    return f"{about}\n\n{table(header, body)}"
+
+
+def _held(row):
+    if row is None:
+        return "–"
+    width = "" if row["width"] is None else f" ({row['width'] / 2:.3f})"
+    return f"{row['held']:.3f}{width}"
+
+
+def _mean_held(rows):
+    """Return the share of all intervals that hold their value."""
+    total = sum(row["intervals"] for row in rows)
+    return f"{sum(row['held'] * row['intervals'] for row in rows) / total:.3f}"
+
+
+def planning():
+    record = load("planning")
+    rows = record["rows"]
+    levels = list(dict.fromkeys(row["level"] for row in rows))
+    header = ["Rows of", "Number", *(f"ε = {level}" for level in levels[:-1]), levels[-1]]
+    body = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        some = [row for row in rows if row["case"] == case]
+        cells = (f"{row['planned']:.3f} / {row['auc']:.3f}" for row in some)
+        body.append([case, f"{some[0]['rows']:,}", *cells])
+    for name, cases in (("six tables", TABLES), ("all", None)):
+        for what, sign in (("mean error", lambda e: e), ("mean size of the error", abs)):
+            cells = (f"{mean_of(sizes):+.3f}" for sizes in _errors(rows, levels, cases, sign))
+            body.append([f"**{name}**, {what}", "", *cells])
+    about = ABOUT_PLANNING.format(draws=record["settings"]["draws"])
+    return f"{about} Planned / reached.\n\n{table(header, body)}"
+
+
+def _errors(rows, levels, cases, sign):
+    for level in levels:
+        yield [
+            sign(row["planned"] - row["auc"])
+            for row in rows
+            if row["level"] == level and (cases is None or row["case"] in cases)
+        ]
