@@ -11,7 +11,7 @@ from skdp.membership import (
 from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import Release
-from skdp.source import DPSource, DPStatisticsSource, plan_release
+from skdp.source import DPSource, DPStatisticsSource, evaluate_privately, plan_release
 from skdp.tabular import Schema, TabularEncoder, schema_from
 from skdp.transfer import DPTransferClassifier, LabeledScorer, LabeledSplit, SelfTrainingSchedule
 
@@ -41,6 +41,7 @@ __all__ = [
     "TabularEncoder",
     "WideCDMMA",
     "WideCDMMAClassifier",
+    "evaluate_privately",
     "plan_release",
     "schema_from",
 ]

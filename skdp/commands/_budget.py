@@ -8,7 +8,7 @@ from pathlib import Path
 from skdp.privacy import PrivacyLedger
 
 
-def add_budget(parser, unit):
+def add_budget(parser, unit, *, required=True):
     """Add the privacy loss of a command, and the account that it is charged to.
 
     Parameters
@@ -17,10 +17,13 @@ def add_budget(parser, unit):
 
     unit : str
         What is protected, for the help.
+
+    required : bool, default=True
+        Whether the parser itself demands an epsilon.
     """
     parser.add_argument(
         "--epsilon",
-        required=True,
+        required=required,
         metavar="NUMBER",
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
         help=f"privacy loss of {unit}; smaller is more private",

@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 
-from skdp.commands import _describe, _plan, _predict, _release, _schema
+from skdp.commands import _describe, _evaluate, _plan, _predict, _release, _schema
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
@@ -106,10 +106,10 @@ class _Parser(argparse.ArgumentParser):
         layout = argparse.RawDescriptionHelpFormatter
         super().__init__(formatter_class=layout, allow_abbrev=False, **settings)
 
-    def add_output(self, what, ending):
+    def add_output(self, what, ending, *, required=True):
         """Add where to write, and whether over a file that is there."""
         text = f"{what} ({ending})"
-        self.add_argument("-o", "--output", required=True, metavar="FILE", help=text)
+        self.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
         self.add_argument("--force", action="store_true", help="replace the output if it exists")
 
     def add_label(self, text, *, required=False):
@@ -122,7 +122,7 @@ def _parser():
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (_schema, _plan, _release, _describe, _predict):
+    for module in (_schema, _plan, _release, _describe, _evaluate, _predict):
         about, _, example = module.HELP.partition("\n\n")
         command = commands.add_parser(
             module.NAME,

@@ -1,6 +1,7 @@
 """What crosses the wall: the release, and every estimate that needs no rows."""
 
 from skdp.release._basis import BasisFunctions
+from skdp.release._evaluation import Estimate, PrivateEvaluation
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
@@ -12,6 +13,7 @@ from skdp.release._subspace import Alignment, Subspace
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
+from skdp.release._evaluation import N_BINS, bin_of
 from skdp.release._guarantees import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import clipping_effect, linear_scores
 from skdp.release._linear_scores import linear_discriminant
@@ -31,10 +33,12 @@ __all__ = [
     "Alignment",
     "BasisFunctions",
     "ClassModel",
+    "Estimate",
     "LinearScores",
     "Mixtures",
     "Moments",
     "NoisyStatistics",
+    "PrivateEvaluation",
     "Release",
     "Statistics",
     "Subspace",

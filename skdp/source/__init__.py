@@ -1,6 +1,7 @@
 """The owner's side: who may see private rows, and makes a release of them."""
 
 from skdp.source._accumulator import StatisticsAccumulator
+from skdp.source._evaluation import evaluate_privately
 
 # Shared within skdp, undocumented.
 from skdp.source._integers import RowGrid
@@ -14,5 +15,6 @@ __all__ = [
     "DPStatisticsSource",
     "ReleasePlan",
     "StatisticsAccumulator",
+    "evaluate_privately",
     "plan_release",
 ]

@@ -1,0 +1,89 @@
+"""``skdp evaluate``: what a release is worth on private rows, behind noise."""
+
+from skdp.commands._budget import add_budget, check_budget, opened_ledger
+from skdp.commands._tables import check_columns, check_output, read_table
+from skdp.release import PrivateEvaluation, Release
+from skdp.source import evaluate_privately
+from skdp.tabular import missing_values
+
+NAME = "evaluate"
+HELP = """Evaluate a release on private rows, or say what an evaluation says.
+
+example:
+  skdp evaluate hospital.skdp test.csv --label outcome --epsilon 0.5 \\
+      --ledger budget.json -o evaluation.json
+  skdp evaluate --show evaluation.json
+
+Rows are counted by class and by the probabilities of the release, behind noise that protects
+whole records, or people by --group. Use rows that the release was not made of. Only the .json file
+may leave; what is on the screen is computed from it, and may be shown. Rows of no class of the
+release are left out silently."""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("release", metavar="RELEASE", nargs="?", help="file of a release (.skdp)")
+    parser.add_argument(
+        "table", metavar="TABLE", nargs="?", help="private rows (.csv or .parquet)"
+    )
+    parser.add_argument("--show", metavar="FILE", help="say what an evaluation (.json) says")
+    parser.add_label("column with the labels")
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
+    )
+    add_budget(parser, "a record, or of a person", required=False)
+    parser.add_output("the evaluation", ".json", required=False)
+
+
+def run(arguments, note):
+    """Evaluate, or show what was evaluated."""
+    if arguments.show is not None:
+        return PrivateEvaluation.load(arguments.show).summary()
+    for name in ("release", "table", "label", "epsilon", "output"):
+        if getattr(arguments, name) is None:
+            spelled = name.upper() if name in ("release", "table") else f"--{name}"
+            raise ValueError(
+                f"{spelled} is missing. Name the release, the table, --label, --epsilon and "
+                "--output; or an evaluation by --show."
+            )
+    check_budget(arguments)
+    inputs = [arguments.release, arguments.table, *filter(None, [arguments.ledger])]
+    target = check_output(arguments.output, (".json",), force=arguments.force, inputs=inputs)
+    release = Release.load(arguments.release)
+    note(f"reading {arguments.table!r}")
+    frame = read_table(arguments.table)
+    check_columns(frame, [arguments.label], arguments.table, "--label")
+    rows, groups = _rows(frame, release, arguments), None
+    if arguments.group is not None:
+        check_columns(frame, [arguments.group], arguments.table, "--group")
+        groups = frame[arguments.group]
+        if missing_values(groups).any():
+            raise ValueError(
+                f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or "
+                "leave such rows out."
+            )
+    with opened_ledger(arguments, note) as ledger:
+        evaluation = evaluate_privately(
+            release,
+            rows,
+            frame[arguments.label],
+            arguments.epsilon,
+            arguments.delta,
+            groups=groups,
+            ledger=ledger,
+            name=target.name,
+        )
+    evaluation.save(target, overwrite=arguments.force)
+    return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may leave."
+
+
+def _rows(frame, release, arguments):
+    """Return the columns of the release, of which a table with a schema may have any cells."""
+    if release.encoder is None:
+        raise ValueError(
+            f"{arguments.release!r} has no schema, so that rows of a table cannot be read for it. "
+            "Use evaluate_privately in Python."
+        )
+    names = list(release.encoder.names)
+    check_columns(frame, names, arguments.table, f"the release {arguments.release!r}")
+    return frame[names]

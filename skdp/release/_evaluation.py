@@ -1,0 +1,521 @@
+"""What noisy histograms of scores tell of a model: curves and figures, with their intervals."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isfinite
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.release._merging import merged_guarantee
+from skdp.release._score_posterior import posterior_draws
+from skdp.utils._files import write_whole
+
+# Public bins of log-odds; those at the ends hold all that lies beyond. Log loss and Brier score
+# take the log-odds of a row for those in the middle of its bin, which is at most an eighth off.
+LARGEST_LOG_ODDS = 6.0
+N_BINS = 48
+CENTRES = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
+_PROBABILITIES = expit(CENTRES)
+_DRAWS = 1000
+_VERSION = 1
+_KIND = "skdp evaluation"
+_MOST_CHARACTERS = 10_000_000
+_LARGEST_COUNT = 1e15
+_KEYS = ("kind", "version", "classes", "histograms", "deviation", "guarantee")
+
+
+class Estimate(NamedTuple):
+    """A value, and the ends of its 95 % interval of noise and sampling."""
+
+    value: float
+    low: float
+    high: float
+
+
+def bin_of(probabilities):
+    """Return the bin of each probability; of one that is not a number, the middle.
+
+    Parameters
+    ----------
+    probabilities : ndarray
+
+    Returns
+    -------
+    bins : ndarray of int
+        From 0 to N_BINS − 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import bin_of
+    >>> bin_of(np.array([0.0, 0.499, 0.5, 1.0])).tolist()
+    [0, 23, 24, 47]
+    """
+    with np.errstate(all="ignore"):
+        log_odds = np.log(probabilities) - np.log1p(-probabilities)
+    log_odds = np.nan_to_num(log_odds, nan=0.0, posinf=inf, neginf=-inf)
+    steps = np.floor((log_odds + LARGEST_LOG_ODDS) * (N_BINS / (2 * LARGEST_LOG_ODDS)))
+    return np.clip(steps, 0, N_BINS - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateEvaluation:
+    """Noisy histograms of a model's scores by class, and all that follows from them.
+
+    Everything is computed from the histograms, so that whoever has this value can compute it and
+    nothing further is spent. Values are medians of the posterior, and intervals hold 95 % of it:
+    of what the model would reach on more rows of this kind.
+
+    Parameters
+    ----------
+    classes : tuple of str, bool, int or float
+        Of the labels, in the order of the model.
+
+    histograms : ndarray of shape (n_scores, 2, n_bins)
+        Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
+        of this class. Of two classes there is one score, that of the second; of more, one each.
+
+    deviation : float
+        Standard deviation of the noise in each number.
+
+    guarantee : PrivacyGuarantee
+        Of the rows that the model was evaluated on.
+
+    Raises
+    ------
+    ValueError
+        When these do not fit together.
+
+    See Also
+    --------
+    skdp.evaluate_privately : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource, evaluate_privately
+    >>> rng = np.random.RandomState(0)
+    >>> X, y = rng.rand(4000, 2), rng.randint(2, size=4000)
+    >>> X[:, 0] += y
+    >>> source = DPStatisticsSource(bounds=(0, 2), classes=[0, 1]).fit(X[:2000], y[:2000])
+    >>> evaluation = evaluate_privately(source.release_, X[2000:], y[2000:], epsilon=1.0)
+    >>> evaluation.auc().value > 0.9
+    True
+    """
+
+    classes: tuple
+    histograms: np.ndarray
+    deviation: float
+    guarantee: PrivacyGuarantee
+
+    def __post_init__(self):
+        histograms = np.array(self.histograms, dtype=np.float64)
+        histograms.setflags(write=False)
+        object.__setattr__(self, "histograms", histograms)
+        object.__setattr__(self, "classes", tuple(self.classes))
+        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
+        usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
+        usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
+        _require(usual, "classes", "must be two or more different labels")
+        shape = (n_scores, 2, N_BINS)
+        _require(histograms.shape == shape, "histograms", f"must have the shape {shape}")
+        small = np.isfinite(histograms).all() and np.abs(histograms).max() < _LARGEST_COUNT
+        _require(small, "histograms", "must be numbers of rows")
+        number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
+        _require(number, "deviation", "must be a number from 0")
+        own = isinstance(self.guarantee, PrivacyGuarantee)
+        own = own and self.guarantee.unit in ("labelled record", "group")
+        _require(own, "guarantee", "must be one of records or people")
+
+    @cached_property
+    def _draws(self):
+        """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
+        random_state = check_random_state(0)  # noise is in the histograms already
+        return np.stack(
+            [
+                posterior_draws(each, CENTRES, self.deviation, _DRAWS, random_state)
+                for each in self.histograms
+            ]
+        )
+
+    def _estimate(self, measure):
+        """Return what a function of expected rows is, with its interval.
+
+        Without noise the value is that of the histograms as they are.
+        """
+        drawn = measure(self._draws)
+        low, value, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
+        if self.deviation == 0:
+            value = measure(self.histograms[:, np.newaxis])[0]
+        return value, low, high
+
+    @property
+    def n_rows(self):
+        """Estimate: rows, with an interval of noise."""
+        # Each row is in the histogram of every score; of one score noise is smallest.
+        total = float(self.histograms.sum(axis=(1, 2)).mean())
+        half = 1.96 * self.deviation * np.sqrt(2 * N_BINS / len(self.histograms))
+        return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
+
+    def auc(self):
+        """Return the area under the ROC curve; of several classes, the mean of all against others.
+
+        Returns
+        -------
+        area : Estimate
+        """
+        return _of_numbers(self._estimate(lambda rows: _areas(rows).mean(axis=0)))
+
+    def brier_score(self):
+        """Return the Brier score: the mean squared distance of probabilities from the labels.
+
+        Of two classes, of the probability of the second; of more, summed over them.
+
+        Returns
+        -------
+        score : Estimate
+        """
+        return _of_numbers(
+            self._estimate(
+                lambda rows: _mean(rows, _PROBABILITIES**2, (1 - _PROBABILITIES) ** 2).sum(axis=0)
+            )
+        )
+
+    def log_loss(self):
+        """Return the mean negative log-probability of the true class, in nats.
+
+        Probabilities below .003 or above .997 count as those in the middle of the outer bins.
+
+        Returns
+        -------
+        loss : Estimate
+        """
+        hit = -np.log(_PROBABILITIES)
+        miss = -np.log1p(-_PROBABILITIES) if len(self.classes) == 2 else np.zeros(N_BINS)
+        return _of_numbers(self._estimate(lambda rows: _mean(rows, miss, hit).sum(axis=0)))
+
+    def roc_curve(self, class_index=-1):
+        """Return the ROC curve of a class against the others.
+
+        Parameters
+        ----------
+        class_index : int, default=-1
+            Of the class, where there are three or more.
+
+        Returns
+        -------
+        curve : DataFrame
+            With ``threshold``, the least probability that counts as positive, the shares
+            ``false_positives`` and ``true_positives``, and ``low`` and ``high`` of the latter.
+        """
+        rows = self._draws[class_index]
+        shares = np.cumsum((rows / rows.sum(axis=-1, keepdims=True))[..., ::-1], axis=-1)
+        low, middle, high = np.quantile(shares, [0.025, 0.5, 0.975], axis=0)
+        width = 2 * LARGEST_LOG_ODDS / N_BINS
+        return pd.DataFrame(
+            {
+                "threshold": expit(CENTRES - width / 2)[::-1],
+                "false_positives": middle[0],
+                "true_positives": middle[1],
+                "low": low[1],
+                "high": high[1],
+            }
+        )
+
+    def calibration_curve(self, n_groups=10, class_index=-1):
+        """Return how frequent a class is among rows of similar probability.
+
+        Parameters
+        ----------
+        n_groups : int, default=10
+            Of about as many rows each.
+
+        class_index : int, default=-1
+            Of the class, where there are three or more.
+
+        Returns
+        -------
+        curve : DataFrame
+            With the mean ``probability``, the ``frequency`` with ``low`` and ``high``, and the
+            share ``rows`` of all rows.
+        """
+        if not isinstance(n_groups, int) or not 1 <= n_groups <= N_BINS:
+            raise ValueError(
+                "The 'n_groups' parameter of PrivateEvaluation.calibration_curve must be a whole "
+                f"number from 1 to {N_BINS}, got {n_groups!r:.100}."
+            )
+        rows = self._draws[class_index]
+        total = np.median(rows.sum(axis=1), axis=0)
+        middle = (np.cumsum(total) - total / 2) / total.sum()
+        group = np.minimum((middle * n_groups).astype(int), n_groups - 1)
+        lines = []
+        for number in np.unique(group):
+            here = group == number
+            hits = rows[:, 1, here].sum(axis=1) / rows[:, :, here].sum(axis=(1, 2))
+            low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
+            share = total[here].sum()
+            probability = total[here] @ _PROBABILITIES[here] / share
+            lines.append((probability, frequency, low, high, share / total.sum()))
+        names = ["probability", "frequency", "low", "high", "rows"]
+        return pd.DataFrame(lines, columns=names)
+
+    def confusion(self, threshold=0.5, class_index=-1):
+        """Return how decisions at a threshold come out, as shares of all rows.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            Least probability that is decided for the class; brought to the nearest edge of a bin.
+
+        class_index : int, default=-1
+            Of the class, where there are three or more: against all others.
+
+        Returns
+        -------
+        shares : dict of str to Estimate
+            "true positive", "false positive", "false negative", "true negative", and "accuracy",
+            "sensitivity" and "specificity".
+        """
+        if not 0 < threshold < 1:
+            raise ValueError(
+                "The 'threshold' parameter of PrivateEvaluation.confusion must be a number "
+                f"between 0 and 1, got {threshold!r:.100}."
+            )
+        edge = np.log(threshold / (1 - threshold)) + LARGEST_LOG_ODDS
+        first = int(np.clip(np.rint(edge * N_BINS / (2 * LARGEST_LOG_ODDS)), 0, N_BINS))
+
+        def shares(rows):
+            rows = rows[class_index]
+            above, below = rows[..., first:].sum(axis=-1), rows[..., :first].sum(axis=-1)
+            total = rows.sum(axis=(-2, -1))
+            found = [above[:, 1], above[:, 0], below[:, 1], below[:, 0]]
+            found = [each / total for each in found]
+            return np.stack(
+                [
+                    *found,
+                    found[0] + found[3],
+                    above[:, 1] / (above[:, 1] + below[:, 1]),
+                    below[:, 0] / (above[:, 0] + below[:, 0]),
+                ],
+                axis=1,
+            )
+
+        names = (
+            *("true positive", "false positive", "false negative", "true negative"),
+            *("accuracy", "sensitivity", "specificity"),
+        )
+        columns = zip(*self._estimate(shares), strict=True)
+        return {
+            name: Estimate(*map(float, each)) for name, each in zip(names, columns, strict=True)
+        }
+
+    def summary(self):
+        """Return what the model reaches, as text."""
+        lines = [
+            f"evaluated on about {self.n_rows.value:,.0f} rows, "
+            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
+        ]
+        figures = {
+            "AUC": self.auc(),
+            "log loss": self.log_loss(),
+            "Brier score": self.brier_score(),
+        }
+        if len(self.classes) == 2:
+            decisions = self.confusion()
+            figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
+        lines += [
+            f"  {name:<12} {each.value:.3f} (95 %: {each.low:.3f} to {each.high:.3f})"
+            for name, each in figures.items()
+        ]
+        return "\n".join(lines)
+
+    def __str__(self):
+        return self.summary()
+
+    def __repr__(self):
+        return f"PrivateEvaluation({len(self.classes)} classes, ε={self.guarantee.epsilon:g})"
+
+    def plot(self, axes=None, class_index=-1):
+        """Draw the ROC curve and the calibration curve, with bands of 95 %.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib.axes.Axes or None, default=None
+
+        class_index : int, default=-1
+            Of the class, where there are three or more.
+
+        Returns
+        -------
+        axes : pair of matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+        """
+        if axes is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError(
+                    "PrivateEvaluation.plot draws with matplotlib, which is not installed: pip "
+                    "install 'skdp[plot]', or read roc_curve() and calibration_curve()."
+                ) from error
+            _, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+        left, right = axes
+        roc, calibration = self.roc_curve(class_index), self.calibration_curve(10, class_index)
+        left.plot(roc["false_positives"], roc["true_positives"])
+        left.fill_between(roc["false_positives"], roc["low"], roc["high"], alpha=0.2, lw=0)
+        left.set(xlabel="share of false positives", ylabel="share of true positives", aspect=1)
+        distances = np.abs(
+            calibration[["low", "high"]].to_numpy().T - calibration["frequency"].to_numpy()
+        )
+        right.errorbar(calibration["probability"], calibration["frequency"], distances, fmt="o-")
+        label = self.classes[class_index]
+        right.set(xlabel=f"probability of {label!s:.30}", ylabel="frequency", aspect=1)
+        for ax in axes:
+            ax.plot([0, 1], [0, 1], color="grey", ls=":", lw=1)
+        return axes
+
+    @classmethod
+    def merge(cls, evaluations, *, disjoint):
+        """Return the evaluation on the rows of several owners together, of the same model.
+
+        Parameters
+        ----------
+        evaluations : sequence of PrivateEvaluation
+            Of one model; nothing in them says of which.
+
+        disjoint : bool
+            Whether nobody is in two of them, see :meth:`Release.merge`.
+
+        Returns
+        -------
+        evaluation : PrivateEvaluation
+
+        Raises
+        ------
+        ValueError
+            When classes differ, or there are none.
+        """
+        evaluations = list(evaluations)
+        if not evaluations:
+            raise ValueError("PrivateEvaluation.merge needs one evaluation or more.")
+        if not isinstance(disjoint, bool):
+            raise ValueError(
+                "The 'disjoint' parameter of PrivateEvaluation.merge must be True or False, got "
+                f"{disjoint!r:.100}. Say whether nobody is in two of them."
+            )
+        first = evaluations[0]
+        for each in evaluations[1:]:
+            if each.classes != first.classes:
+                raise ValueError(
+                    f"Evaluations of other classes cannot be merged: {first.classes!r:.200} and "
+                    f"{each.classes!r:.200}."
+                )
+            if np.array_equal(each.histograms, first.histograms) and first.deviation:
+                raise ValueError("An evaluation is there twice. Leave one of them out.")
+        return cls(
+            first.classes,
+            np.sum([each.histograms for each in evaluations], axis=0),
+            float(np.linalg.norm([each.deviation for each in evaluations])),
+            merged_guarantee([each.guarantee for each in evaluations], disjoint),
+        )
+
+    def save(self, path, *, overwrite=False):
+        """Write a JSON file.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        overwrite : bool, default=False
+
+        Raises
+        ------
+        FileExistsError
+            When the file is there, and may not be overwritten.
+        """
+        document = {
+            "kind": _KIND,
+            "version": _VERSION,
+            "classes": list(self.classes),
+            "histograms": self.histograms.tolist(),
+            "deviation": self.deviation,
+            "guarantee": pack_guarantee(self.guarantee),
+        }
+        with write_whole(Path(path), overwrite=overwrite) as file:
+            file.write(json.dumps(document).encode())
+
+    @classmethod
+    def load(cls, path):
+        """Read a JSON file; nothing in it is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        evaluation : PrivateEvaluation
+
+        Raises
+        ------
+        OSError
+            When there is no such file.
+
+        ValueError
+            When it holds no evaluation.
+        """
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST_CHARACTERS + 1)
+        try:
+            document = json.loads(content.decode())
+            if document["kind"] != _KIND or document["version"] != _VERSION:
+                raise ValueError("it is of another kind or version")
+            if set(document) != set(_KEYS):
+                raise ValueError("it has other keys")
+            histograms = np.array(document["histograms"], dtype=np.float64)
+            guarantee = unpack_guarantee(document["guarantee"])
+            deviation = document["deviation"]
+            if isinstance(deviation, bool) or not isfinite(deviation):
+                raise ValueError("its 'deviation' is no number")
+            return cls(tuple(document["classes"]), histograms, float(deviation), guarantee)
+        except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+            reason = str(error) if isinstance(error, ValueError) else "something is missing"
+            raise ValueError(
+                f"{str(path)!r} holds no evaluation of skdp ({reason:.200}). Make it again with "
+                "evaluate_privately."
+            ) from None
+
+
+def _of_numbers(estimate):
+    return Estimate(*(float(each) for each in estimate))
+
+
+def _areas(rows):
+    """Return the area of each score, ties counted half: (n_scores, n_draws)."""
+    others, own = rows[..., 0, :], rows[..., 1, :]
+    below = np.cumsum(others, axis=-1) - others / 2
+    return (own * below).sum(axis=-1) / np.maximum(
+        others.sum(axis=-1) * own.sum(axis=-1), np.finfo(float).tiny
+    )
+
+
+def _mean(rows, of_others, of_own):
+    """Return the mean over rows of a function of the bin for each score, (n_scores, n_draws)."""
+    total = (rows[..., 0, :] @ of_others) + (rows[..., 1, :] @ of_own)
+    return total / np.maximum(rows.sum(axis=(-2, -1)), np.finfo(float).tiny)
+
+
+def _require(holds, name, what):
+    if not holds:
+        raise ValueError(f"The {name!r} of PrivateEvaluation {what}.")

@@ -1,0 +1,184 @@
+"""Evaluating a model on private rows: exact histograms of scores, and their noise."""
+
+from math import inf
+from numbers import Real
+
+import numpy as np
+
+from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
+from skdp.privacy import PrivacyGuarantee
+from skdp.release import N_BINS, PrivateEvaluation, bin_of
+from skdp.source._integers import ROW
+from skdp.source._private_fit import default_settings, opened_ledger, sealed
+from skdp.source._private_rows import check_labels, group_sizes
+from skdp.tabular import Vocabulary, person_ids
+
+_COVERED = {
+    "labelled record": "whole records: the scores of a row and its label",
+    "group": "whole people: the scores of all their rows, and the labels",
+}
+
+
+class _Named:
+    """What warnings about seeds and about missing noise name."""
+
+
+_Named.__name__ = "evaluate_privately"
+
+
+def evaluate_privately(
+    model,
+    X,
+    y,
+    epsilon=1.0,
+    delta=1e-5,
+    *,
+    groups=None,
+    ledger=None,
+    name="evaluation",
+    random_state=None,
+):
+    r"""Evaluate a classifier on private rows: what it reaches, behind noise.
+
+    An owner can so say what a release is worth without showing rows, and a target whose labels
+    are private whether it is any good there. Rows are counted by class and by public bins of
+    the model's log-odds, and Gaussian noise is added to the counts: one row adds 1 to one count,
+    or, of K ≥ 3 classes, to one for each class, which is a sensitivity of :math:`\sqrt{K}`.
+    Everything else is computed from the noisy counts.
+
+    **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
+    people, whose rows count 1/k each if there are k. Not the model: one that was trained on
+    these rows without protection tells of them by itself, and is judged too well here.
+
+    Parameters
+    ----------
+    model : Release, or fitted classifier with ``predict_proba``
+        Best one that has not seen these rows.
+
+    X : array-like of shape (n_samples, n_features) or DataFrame
+        Private rows, as the model takes them.
+
+    y : array-like of shape (n_samples,)
+        Private labels. Rows of no class of the model are left out silently.
+
+    epsilon : float, default=1.0
+        Privacy loss. Infinite adds no noise, which warns.
+
+    delta : float, default=1e-5
+        Its slack.
+
+    groups : array-like of shape (n_samples,) or None, default=None
+        Whose row each one is: whole people are protected.
+
+    ledger : PrivacyLedger, path-like or None, default=None
+        Charged before noise is drawn.
+
+    name : str, default="evaluation"
+        Of the entry in the ledger.
+
+    random_state : int, RandomState instance or None, default=None
+        A seed, which warns: whoever knows it can take the noise away.
+
+    Returns
+    -------
+    evaluation : PrivateEvaluation
+        With ``guarantee``.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter and the remedy; nothing is charged.
+
+    BudgetExceededError
+        When the ledger does not allow it; no noise is drawn.
+
+    RuntimeError
+        When the model fails on these rows. Its message is withheld, as it may quote them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skdp import evaluate_privately
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=5000).fit(X[:300], y[:300])
+    >>> evaluation = evaluate_privately(model, X[300:], y[300:], epsilon=2.0)
+    >>> evaluation.auc().value > 0.8
+    True
+    """
+    classes = getattr(model, "classes_", None)
+    if classes is None or not hasattr(model, "predict_proba"):
+        raise ValueError(
+            "The 'model' parameter of evaluate_privately must be a Release, or a fitted "
+            f"classifier with predict_proba, got one of type {type(model).__name__}."
+        )
+    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (number and value > 0 and (value < most or most == inf)):
+            raise ValueError(
+                f"The {argument!r} parameter of evaluate_privately must be a number above 0"
+                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
+                "delta=1e-5 are usual choices; smaller is more private."
+            )
+    n_scores = 1 if len(classes) == 2 else len(classes)
+    unit = "labelled record" if groups is None else "group"
+    with default_settings():
+        labels = check_labels(y, X)
+        weights = _weights(groups, len(labels))
+        with sealed("evaluate_privately"):
+            counts = _counts(model, X, labels, weights)
+    warn_of_no_noise(_Named(), epsilon)
+    # All counts together change by the root of the number of histograms, each by 1 in one bin.
+    share = Share(1.0, counts.size, ROW * np.sqrt(n_scores))
+    queries = GaussianQueries(
+        epsilon, delta, {"histograms": share}, private_bits(_Named(), random_state)
+    )
+    guarantee = PrivacyGuarantee(
+        mechanism="Gaussian noise on histograms of scores",
+        mechanisms=(queries.mechanism,),
+        sensitivity=None,
+        n_features=n_scores + 1,
+        covers=_COVERED[unit],
+        excludes="what is public: the model, its classes, the bins; refusals of the input",
+        unit=unit,
+        relation="add/remove",
+    )
+    account = opened_ledger(ledger)
+    if account is not None:
+        account.spend(guarantee, name)
+    noisy = queries.add("histograms", counts.ravel(), share.sensitivity) / ROW
+    return PrivateEvaluation(
+        classes=tuple(np.asarray(classes).tolist()),
+        histograms=noisy.reshape(counts.shape),
+        deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
+        guarantee=guarantee,
+    )
+
+
+def _weights(groups, n_rows):
+    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
+    if groups is None:
+        return np.full(n_rows, ROW, dtype=np.int64)
+    persons = np.asarray(groups)
+    if persons.shape != (n_rows,):
+        raise ValueError(
+            "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
+        )
+    sizes, _ = group_sizes(person_ids(persons))
+    return ROW // sizes
+
+
+def _counts(model, X, labels, weights):
+    """Return exact weights by score, class and bin, (n_scores, 2, N_BINS): **private**."""
+    probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
+    K = len(model.classes_)
+    if probabilities.shape != (len(labels), K):
+        raise ValueError("predict_proba returned another shape")
+    codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
+    known = codes >= 0
+    scored = [1] if K == 2 else range(K)
+    counts = np.zeros((len(scored), 2, N_BINS), dtype=np.int64)
+    for number, c in enumerate(scored):
+        cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
+        np.add.at(counts[number], tuple(each[known] for each in cells), weights[known])
+    return counts

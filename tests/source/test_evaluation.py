@@ -1,0 +1,313 @@
+"""Private evaluation: counts and their noise, limits without noise, intervals, refusals, files."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    roc_auc_score,
+)
+
+from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
+from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
+from skdp.release import N_BINS, PrivateEvaluation, bin_of
+from skdp.release._evaluation import CENTRES
+from skdp.release._score_posterior import posterior_draws
+from skdp.source._evaluation import _counts, _weights
+from skdp.source._integers import ROW
+
+
+class Known:
+    """A model whose probabilities are the rows themselves."""
+
+    def __init__(self, classes):
+        self.classes_ = np.array(classes)
+
+    def predict_proba(self, X):
+        X = np.asarray(X)
+        return np.column_stack([1 - X[:, 0], X[:, 0]]) if len(self.classes_) == 2 else X
+
+
+def scored(n, seed, classes=2):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=n)
+    logits = rng.normal(0, 1, (n, classes)) + 1.5 * np.eye(classes)[y]
+    p = np.exp(logits)
+    p /= p.sum(axis=1, keepdims=True)
+    return (p[:, 1:] if classes == 2 else p), y
+
+
+def exact(model, X, y, **settings):
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate_privately(model, X, y, epsilon=np.inf, **settings)
+
+
+class TestWithoutNoise:
+    def test_two_classes_are_judged_as_by_scikit_learn(self):
+        X, y = scored(3000, 0)
+        found = exact(Known([0, 1]), X, y)
+        binned = expit(CENTRES)[bin_of(X[:, 0])]
+        assert found.auc().value == pytest.approx(roc_auc_score(y, binned), abs=1e-12)
+        assert found.log_loss().value == pytest.approx(log_loss(y, binned), abs=1e-12)
+        assert found.brier_score().value == pytest.approx(brier_score_loss(y, binned), abs=1e-12)
+        # Bins cost little: log-odds are at most an eighth off.
+        assert found.auc().value == pytest.approx(roc_auc_score(y, X[:, 0]), abs=2e-3)
+        assert found.log_loss().value == pytest.approx(log_loss(y, X[:, 0]), abs=3e-3)
+        shares = found.confusion()
+        (tn, fp), (fn, tp) = confusion_matrix(y, X[:, 0] >= 0.5) / len(y)
+        names = ("true negative", "false positive", "false negative", "true positive")
+        for name, value in zip(names, (tn, fp, fn, tp), strict=True):
+            assert shares[name].value == pytest.approx(value)
+        assert shares["accuracy"].value == pytest.approx(accuracy_score(y, X[:, 0] >= 0.5))
+        assert shares["sensitivity"].value == pytest.approx(tp / (tp + fn))
+        assert found.n_rows.value == 3000
+
+    def test_three_classes(self):
+        X, y = scored(2000, 1, classes=3)
+        found = exact(Known(["a", "b", "c"]), X, np.array(["a", "b", "c"])[y])
+        assert found.histograms.shape == (3, 2, N_BINS)
+        area = roc_auc_score(y, X, multi_class="ovr")
+        assert found.auc().value == pytest.approx(area, abs=3e-3)
+        assert found.log_loss().value == pytest.approx(log_loss(y, X), abs=5e-3)
+        brier = ((X - np.eye(3)[y]) ** 2).sum(axis=1).mean()
+        assert found.brier_score().value == pytest.approx(brier, abs=3e-3)
+
+    def test_rows_of_no_class_and_probabilities_that_are_none_are_no_errors(self):
+        X, y = scored(50, 2)
+        strange = np.where(np.arange(50) < 10, 7.0, y)
+        X[20] = np.nan
+        assert exact(Known([0, 1]), X, strange).n_rows.value == 40
+
+    def test_people_count_once(self):
+        X, y = scored(60, 3)
+        groups = np.repeat(np.arange(20), 3)
+        found = exact(Known([0, 1]), X, y, groups=groups)
+        assert found.n_rows.value == pytest.approx(20, abs=1e-6)
+        assert found.guarantee.unit == "group"
+
+    def test_merged_evaluations_are_one_of_all_rows(self):
+        X, y = scored(500, 4)
+        parts = [exact(Known([0, 1]), X[here], y[here]) for here in (slice(200), slice(200, 500))]
+        merged = PrivateEvaluation.merge(parts, disjoint=True)
+        np.testing.assert_array_equal(merged.histograms, exact(Known([0, 1]), X, y).histograms)
+
+
+class TestNoise:
+    @pytest.mark.parametrize("classes", [2, 3])
+    def test_one_more_record_changes_the_counts_by_no_more_than_stated(self, classes):
+        model, (X, y) = Known(range(classes)), scored(40, 5, classes)
+        full = _counts(model, X, y, _weights(None, 40))
+        n_scores = len(full)
+        for left_out in range(40):
+            keep = np.arange(40) != left_out
+            part = _counts(model, X[keep], y[keep], _weights(None, 39))
+            assert np.linalg.norm((full - part).ravel()) == pytest.approx(ROW * n_scores**0.5)
+
+    def test_one_more_person_changes_them_by_no_more_either(self):
+        rng = np.random.default_rng(0)
+        groups = rng.integers(12, size=60)
+        X, y = scored(60, 6)
+        full = _counts(Known([0, 1]), X, y, _weights(groups, 60))
+        changes = []
+        for person in np.unique(groups):
+            keep = groups != person
+            part = _counts(Known([0, 1]), X[keep], y[keep], _weights(groups[keep], keep.sum()))
+            changes.append(np.linalg.norm((full - part).ravel()))
+        assert max(changes) <= ROW
+
+    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+    def test_noise_is_as_large_as_the_guarantee_says_and_not_a_tenth_less(self):
+        X, y = scored(30, 7, classes=3)
+        found = evaluate_privately(Known(range(3)), X, y, 0.7, 1e-6, random_state=0)
+        errors = found.histograms - exact(Known(range(3)), X, y).histograms
+        expected = gaussian_sigma(0.7, 1e-6) * np.sqrt(3)
+        assert found.deviation == pytest.approx(expected, rel=0.01)
+        chi = (errors / found.deviation).ravel()
+        assert len(chi) == 288
+        # A deviation of 1.1 or .9 is 2.4 standard errors off.
+        assert 0.92 < chi.std() < 1.08
+        assert found.guarantee.epsilon == pytest.approx(0.7)
+        assert found.guarantee.relation == "add/remove"
+
+    def test_the_ledger_is_charged_and_not_for_refusals(self):
+        X, y = scored(30, 8)
+        ledger = PrivacyLedger(1.0, 1e-5)
+        evaluate_privately(Known([0, 1]), X, y, 0.8, ledger=ledger, name="ours")
+        assert ledger.to_frame()["name"].tolist() == ["ours"]
+        for wrong in (
+            {"y": y[:-1]},
+            {"model": object()},
+            {"epsilon": 0},
+            {"delta": 1.0},
+            {"groups": y[:5]},
+        ):
+            with pytest.raises(ValueError, match=r"parameter|label|inconsistent"):
+                evaluate_privately(
+                    **{"model": Known([0, 1]), "X": X, "y": y, "ledger": ledger, **wrong}
+                )
+        with pytest.raises(BudgetExceededError):
+            evaluate_privately(Known([0, 1]), X, y, 0.8, ledger=ledger)
+        assert len(ledger.entries) == 1
+
+    def test_a_model_that_fails_quotes_no_row(self):
+        class Failing(Known):
+            def predict_proba(self, X):
+                raise ValueError(f"cannot read {X}")
+
+        with pytest.raises(RuntimeError, match="withheld") as caught:
+            evaluate_privately(Failing([0, 1]), np.array([["Zaphod"]]), [1])
+        assert "Zaphod" not in str(caught.value)
+
+    def test_no_noise_and_seeds_warn(self):
+        X, y = scored(30, 9)
+        with pytest.warns(PrivacyLeakWarning, match=r"evaluate_privately\(epsilon=inf\)"):
+            evaluate_privately(Known([0, 1]), X, y, np.inf)
+        with pytest.warns(PrivacyLeakWarning, match="evaluate_privately"):
+            evaluate_privately(Known([0, 1]), X, y, random_state=0)
+
+
+def test_intervals_hold_what_they_promise():
+    """Over-confident scores, so that calibration is learned and not assumed."""
+    truth_rng, rng = np.random.default_rng(0), np.random.RandomState(1)
+
+    def histograms(n, generator):
+        y = generator.random(n) < 0.2
+        scores = 1.8 * (1.3 * generator.normal(1.3 * y, 1) - 0.85 + logit(0.2))
+        bins = bin_of(expit(scores))
+        return np.stack([np.bincount(bins[y == c], minlength=N_BINS) for c in (0, 1)])
+
+    guarantee = exact(Known([0, 1]), *scored(10, 0)).guarantee
+    true = PrivateEvaluation((0, 1), [histograms(500_000, truth_rng)], 0.0, guarantee)
+    deviation, held = gaussian_sigma(1.0, 1e-5), []
+    measures = [PrivateEvaluation.auc, PrivateEvaluation.log_loss, PrivateEvaluation.brier_score]
+    expected = [measure(true).value for measure in measures]
+    for seed in range(25):
+        noisy = histograms(1500, np.random.default_rng(seed)) + rng.normal(
+            0, deviation, (2, N_BINS)
+        )
+        draws = posterior_draws(noisy, CENTRES, deviation, 200, rng)
+        found = PrivateEvaluation((0, 1), [noisy], deviation, guarantee)
+        object.__setattr__(found, "_draws", draws[np.newaxis])
+        ends = [measure(found) for measure in measures]
+        held.append([e.low <= x <= e.high for e, x in zip(ends, expected, strict=True)])
+        assert np.ptp([e.high - e.low for e in ends]) < 0.5
+    assert 0.88 <= np.mean(held) <= 1.0  # intervals half as wide hold two thirds
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    X, y = scored(20_000, 10)
+    labels = np.array(["no", "yes"])[y]
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate_privately(Known(["no", "yes"]), X, labels, 1.0, random_state=0)
+
+
+class TestCurvesAndFiles:
+    def test_curves(self, evaluation):
+        roc = evaluation.roc_curve()
+        assert roc["true_positives"].is_monotonic_increasing
+        assert roc.iloc[-1][["false_positives", "true_positives"]].tolist() == [1, 1]
+        area = np.trapezoid(roc["true_positives"], roc["false_positives"])
+        assert area == pytest.approx(evaluation.auc().value, abs=0.01)
+        calibration = evaluation.calibration_curve(5)
+        assert calibration["rows"].sum() == pytest.approx(1)
+        # Two classes that differ by 1.5 √2 on an axis of unit variance have log-odds of 1.5 times
+        # the score, which these probabilities take for 1.
+        expected = expit(1.5 * logit(calibration["probability"]))
+        assert (abs(calibration["frequency"] - expected) < 0.03).all()
+        assert (calibration["low"] <= calibration["high"]).all()
+        with pytest.raises(ValueError, match="'n_groups' parameter"):
+            evaluation.calibration_curve(0)
+        with pytest.raises(ValueError, match="'threshold' parameter"):
+            evaluation.confusion(threshold=1.5)
+
+    def test_text_and_plot(self, evaluation):
+        assert "AUC" in str(evaluation)
+        assert "sensitivity" in evaluation.summary()
+        pyplot = pytest.importorskip("matplotlib.pyplot")
+        left, right = evaluation.plot()
+        assert right.get_xlabel() == "probability of yes"
+        pyplot.close(left.figure)
+
+    def test_a_file_has_all_of_it(self, evaluation, tmp_path):
+        path = tmp_path / "evaluation.json"
+        evaluation.save(path)
+        loaded = PrivateEvaluation.load(path)
+        np.testing.assert_array_equal(loaded.histograms, evaluation.histograms)
+        assert loaded.guarantee == evaluation.guarantee
+        assert loaded.summary() == evaluation.summary()
+        with pytest.raises(FileExistsError):
+            evaluation.save(path)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"kind": "other"},
+            {"version": 2},
+            {"classes": ["no"]},
+            {"classes": [["no"], ["yes"]]},
+            {"histograms": [[[1.0]]]},
+            {"histograms": "many"},
+            {"deviation": -1.0},
+            {"deviation": float("nan")},
+            {"guarantee": {}},
+            {"more": 1},
+        ],
+    )
+    def test_altered_files_are_refused(self, evaluation, tmp_path, change):
+        path = tmp_path / "evaluation.json"
+        evaluation.save(path)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(ValueError, match="holds no evaluation of skdp"):
+            PrivateEvaluation.load(path)
+
+    def test_what_is_no_json_is_refused(self, tmp_path):
+        for content in (b"", b"\xff\xfe", b"[" * 100_000, b"[]", b"3"):
+            (tmp_path / "file.json").write_bytes(content)
+            with pytest.raises(ValueError, match="holds no evaluation"):
+                PrivateEvaluation.load(tmp_path / "file.json")
+
+    def test_merging_refuses_what_does_not_fit(self, evaluation):
+        X, y = scored(50, 0)
+        other = exact(Known([0, 1]), X, y)
+        with pytest.raises(ValueError, match="other classes"):
+            PrivateEvaluation.merge([evaluation, other], disjoint=True)
+        with pytest.raises(ValueError, match="twice"):
+            PrivateEvaluation.merge([evaluation, evaluation], disjoint=True)
+        with pytest.raises(ValueError, match="'disjoint' parameter"):
+            PrivateEvaluation.merge([evaluation], disjoint=None)
+        with pytest.raises(ValueError, match="one evaluation or more"):
+            PrivateEvaluation.merge([], disjoint=True)
+
+
+def test_merged_noise_and_guarantees_add_up():
+    X, y = scored(400, 11)
+    parts = [
+        evaluate_privately(Known([0, 1]), X[here], y[here], epsilon)
+        for here, epsilon in ((slice(200), 1.0), (slice(200, 400), 2.0))
+    ]
+    apart = PrivateEvaluation.merge(parts, disjoint=True)
+    assert apart.deviation == pytest.approx(np.hypot(*(each.deviation for each in parts)))
+    assert apart.guarantee.epsilon == pytest.approx(2.0)
+    assert PrivateEvaluation.merge(parts, disjoint=False).guarantee.epsilon > 2.0
+
+
+def test_a_release_and_a_scikit_learn_model_are_judged_alike():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3000, 3)), rng.integers(2, size=3000)
+    X[:, 0] = np.clip(X[:, 0] + 0.3 * y, 0, 1)
+    release = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1]).fit(X[:1500], y[:1500])
+    model = LogisticRegression().fit(X[:1500], y[:1500])
+    areas = [
+        evaluate_privately(each, X[1500:], y[1500:], 8.0).auc().value
+        for each in (release.release_, model)
+    ]
+    expected = roc_auc_score(y[1500:], model.predict_proba(X[1500:])[:, 1])
+    assert areas == pytest.approx([expected] * 2, abs=0.04)
