@@ -1,0 +1,273 @@
+"""What went wrong with values that a schema does not allow: units, decimal signs, spelling.
+
+Each function looks at private values and returns text for their owner. Nothing of it may leave.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from difflib import get_close_matches
+
+import numpy as np
+
+from skdp.tabular._values import canonical, missing_values
+from skdp.utils._private_data import as_elements
+
+# How far beyond its public bounds a value must lie to count, in widths of these, and of how many
+# rows: where both are exceeded, the column is likely in other units (rules of thumb).
+FAR, MOST = 0.1, 0.5
+# Share of the values that are there from which values that cannot be read are likely written in
+# another way, rather than rare categories that the source does not list (rule of thumb).
+MANY = 0.1
+# Share of values that a conversion must bring into the bounds to be suspected (rule of thumb).
+_NEARLY_ALL = 0.98
+# How many conversions, and how many values, a text names.
+_CONVERSIONS, _SHOWN = 3, 5
+# Different values of which the nearest category is looked for: the most frequent ones.
+_LOOKED_AT = 200
+# How similar texts are, of 0 to 1 by difflib, of which one may be the other, and the length from
+# which this says anything (rules of thumb).
+_SIMILAR, _LONG = 0.8, 4
+# What stands between two units of one quantity: a factor, and what is measured so. The words are
+# looked for in the name of the column, to prefer what it is about.
+_FACTORS = (
+    (88.4, "creatinine in µmol/l for mg/dl"),
+    (18.016, "glucose in mg/dl for mmol/l"),
+    (38.67, "cholesterol in mg/dl for mmol/l"),
+    (88.57, "triglycerides in mg/dl for mmol/l"),
+    (17.104, "bilirubin in µmol/l for mg/dl"),
+    (59.48, "uric acid, urate in µmol/l for mg/dl"),
+    (2.801, "urea, bun in mg/dl for mmol/l"),
+    (4.008, "calcium in mg/dl for mmol/l"),
+    (7.50062, "pressure in mmHg for kPa"),
+    (10.0, "a lost decimal sign; mm for cm, g/l for g/dl"),
+    (100.0, "percent for shares, cm for m height"),
+    (1000.0, "g for kg, ml for l, mg for g"),
+    (1e6, "µg for g"),
+    (2.54, "cm for inches of height"),
+    (30.48, "cm for feet of height"),
+    (2.20462, "pounds for kg of weight, wt"),
+    (365.25, "days for years of age, time"),
+    (30.4375, "days for months of age, time"),
+    (12.0, "months for years of age, time"),
+    (7.0, "days for weeks"),
+    (24.0, "hours for days"),
+    (60.0, "minutes for hours, seconds for minutes"),
+)
+# Degrees: y = (x + before)·scale + after.
+_DEGREES = (
+    ("from °F to °C", -32.0, 1 / 1.8, 0.0),
+    ("from °C to °F", 0.0, 1.8, 32.0),
+    ("from kelvin to °C", -273.15, 1.0, 0.0),
+    ("from °C to kelvin", 0.0, 1.0, 273.15),
+)
+_DIGITS = r"[+-]?\d+"
+# 12,5 and 1.234,5 and 1,234.5 and 1 234 and 1'234.
+_OTHER_SIGNS = re.compile(
+    rf"{_DIGITS},\d+|{_DIGITS}(\.\d{{3}})+,\d+|{_DIGITS}([,'’ \u00a0\u202f]\d{{3}})+([.,]\d+)?"
+)
+# 12 mg, < 0.3, 38,5°C, ~5, 120+.
+_WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
+
+
+def values_outside(values, low, high):
+    """Return values that are there and lie outside bounds, infinite ones included."""
+    return values[(values < low) | (values > high)]
+
+
+def mostly_far_outside(values, low, high):
+    """Tell whether most values lie so far outside bounds that they are likely in other units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._mistakes import mostly_far_outside
+    >>> mostly_far_outside(np.array([98.6, 99.1, 36.6]), 30, 45)
+    True
+    """
+    margin = FAR * (high - low)
+    return bool(
+        len(values)
+        and len(values_outside(values, low - margin, high + margin)) > MOST * len(values)
+    )
+
+
+def is_unread(column, values):
+    """Return which cells are there and are no number, or no category, of a column of a schema."""
+    return ~missing_values(values) & np.isnan(column.positions(values))
+
+
+def conversions(name, values, low, high):
+    """Return by which conversions of units nearly all values come to lie within public bounds.
+
+    Parameters
+    ----------
+    name : str
+        Of the column. Where conversions of what it names fit, there are no others.
+
+    values : ndarray
+        Those outside the bounds.
+
+    low, high : float
+
+    Returns
+    -------
+    texts : list of str
+        At most three, to follow "if they were".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._mistakes import conversions
+    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)
+    ['divided by 88.4 (creatinine in µmol/l for mg/dl)']
+    >>> conversions("fever", np.array([98.6, 101.3]), 30, 45)
+    ['converted from °F to °C']
+    """
+    found = []
+    for text, before, scale, after in _DEGREES:
+        found.append((f"converted {text}", "temp fever", (values + before) * scale + after))
+    for factor, what in _FACTORS:
+        found.append((f"divided by {factor:.6g} ({what})", what, values / factor))
+        found.append((f"multiplied by {factor:.6g} (not {what})", what, values * factor))
+    fits = []
+    for text, words, converted in found:
+        inside = len(values) - len(values_outside(converted, low, high))
+        if inside >= _NEARLY_ALL * len(values) > 0:
+            fits.append((_is_about(name, words), text))
+    likely = [text for about, text in fits if about] or [text for _, text in fits]
+    return likely[:_CONVERSIONS]
+
+
+def _is_about(name, words):
+    """Tell whether a column's name has a word that says what is measured, or the other way."""
+    name = name.casefold()
+    known = [word for word in re.findall(r"[a-z]+", words) if word not in {"for", "of", "in"}]
+    long = any(len(word) >= _LONG and word in name for word in known)
+    return long or any(part in known for part in re.findall(r"[a-z]{2,}", name))
+
+
+def number_forms(values):
+    """Count texts that are numbers to people, though to no program.
+
+    Parameters
+    ----------
+    values : array-like
+        Cells that could not be read.
+
+    Returns
+    -------
+    signs : int
+        Of those with a decimal comma or signs between thousands.
+
+    within : int
+        Of those with something before or after the number: a unit, or "<".
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import number_forms
+    >>> number_forms(["12,5", "1.234,5", "1 234", "12 mg", "<0.3", "unknown"])
+    (3, 2)
+    """
+    texts = [value.strip() for value in as_elements(values).tolist() if isinstance(value, str)]
+    signs = sum(_OTHER_SIGNS.fullmatch(text) is not None for text in texts)
+    within = sum(
+        _OTHER_SIGNS.fullmatch(text) is None and _WITH_TEXT.fullmatch(text) is not None
+        for text in texts
+    )
+    return signs, within
+
+
+def same_spelling(text):
+    """Return what remains of a text without case, accents, white space and punctuation.
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import same_spelling
+    >>> {same_spelling(text) for text in (" Never-married", "NEVER_MARRIED", "never  married.")}
+    {'nevermarried'}
+    """
+    plain = unicodedata.normalize("NFKD", str(text)).casefold()
+    return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
+
+
+class Spelling:
+    """Values that are listed in no schema, and the listed ones that they may be.
+
+    Parameters
+    ----------
+    values : array-like
+        Cells that are there and listed nowhere.
+
+    listed : sequence
+        Categories or classes.
+
+    Attributes
+    ----------
+    n_alike : int
+        How many cells equal a listed one but for case, white space and punctuation.
+
+    n_other : int
+        How many others there are.
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import Spelling
+    >>> found = Spelling([" female ", "MALE", "MALE", "femalle", "x"], ["female", "male"])
+    >>> found.n_alike, found.n_other
+    (3, 2)
+    >>> print(found.alike)
+    'MALE' (2; 'male'?), ' female ' (1; 'female'?)
+    >>> print(found.other)
+    'femalle' (1; 'female'?), 'x' (1)
+    """
+
+    def __init__(self, values, listed):
+        self._listed: dict = {}  # by what remains of it; None where several agree
+        for value in listed:
+            form = same_spelling(value)
+            self._listed[form] = None if form in self._listed else value
+        counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+        alike: list = []
+        other: list = []
+        for text, count in counts.most_common():
+            sure = self._listed.get(same_spelling(text))
+            if sure is not None:
+                alike.append((text, count, sure))
+            else:
+                near = self._near(text) if len(other) < _LOOKED_AT else None
+                other.append((text, count, near))
+        self.n_alike, self.n_other = (sum(n for _, n, _ in each) for each in (alike, other))
+        self.alike, self.other = _described(alike), _described(other)
+
+    def _near(self, text):
+        """Return the listed value of which a text is a beginning, or a typing error; None."""
+        form = same_spelling(text)
+        begun = [known for known in self._listed if known.startswith(form)]
+        if len(begun) != 1 and len(form) >= _LONG:
+            begun = get_close_matches(form, self._listed, n=1, cutoff=_SIMILAR)
+        return self._listed[begun[0]] if len(begun) == 1 else None
+
+
+def most_frequent(values):
+    """Return the most frequent values as text, with how often they occur."""
+    counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+    return _described([(text, count, None) for text, count in counts.most_common()])
+
+
+def _described(found):
+    """Return values with their number and what they may be, the first ones of many."""
+    texts = [
+        f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
+        for text, count, near in found[:_SHOWN]
+    ]
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return ", ".join(texts) + more
+
+
+def _as_text(value):
+    """Return a cell as text, numbers as the shortest one."""
+    if isinstance(value, str):
+        return value
+    form = canonical(value)
+    return f"{form:g}" if isinstance(form, float) else str(form)
