@@ -1,6 +1,13 @@
 """``skdp schema``: a draft of the public schema, or one that several owners can share."""
 
-from skdp.commands._tables import check_columns, check_output, inferred, read_table
+from skdp.commands._tables import (
+    add_table_options,
+    check_columns,
+    check_output,
+    inferred,
+    read_table,
+    table_options,
+)
 from skdp.tabular import CategoryColumn, Schema, schema_from
 from skdp.utils._files import write_whole
 
@@ -20,7 +27,7 @@ _MANY = 50
 
 def add_arguments(parser):
     """Add what the command takes."""
-    table = "public rows (.csv or .parquet)"
+    table = "public rows (.csv, .parquet or .xlsx)"
     parser.add_argument("table", metavar="TABLE", nargs="?", help=table)
     parser.add_argument(
         "--common",
@@ -36,6 +43,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--public", action="store_true", help="say that these rows are public, or the target's own"
     )
+    add_table_options(parser, drop=True)
     parser.add_label("column with the labels, whose values become the list of classes")
     parser.add_output("the schema", ".json")
 
@@ -59,7 +67,7 @@ def run(arguments, note):
         arguments.output, (".json",), force=arguments.force, inputs=[arguments.table]
     )
     note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table)
+    frame = read_table(arguments.table, **table_options(arguments))
     label = [] if arguments.label is None else [arguments.label]
     check_columns(frame, label, arguments.table, "--label")
     if not frame.columns.is_unique:

@@ -44,10 +44,16 @@ def without_noise(text):
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+def without_people(path):
+    """Leave out the columns of the rows that the document does not mention."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows.drop(columns=["name", "person"]).to_csv(path, index=False)
+
+
 def test_the_documented_session(folder):
     (folder / "schema.json").unlink()
-    rows = (folder / "rows.csv").read_text()
-    (folder / "visits.csv").write_text(rows)
+    (folder / "visits.csv").write_text((folder / "rows.csv").read_text())
+    without_people(folder / "rows.csv")
     found = list(sessions())
     assert [command.split()[1] for command, _ in found] == [
         *("schema", "release", "release", "describe", "predict", "release")
@@ -89,6 +95,7 @@ def test_the_readme_s_commands_run(folder):
     commands = [line for line in text.splitlines() if line.startswith("skdp ")]
     assert [c.split()[1] for c in commands] == ["schema", "release", "describe", "predict"]
     (folder / "schema.json").unlink()
+    without_people(folder / "rows.csv")
     for command in commands:
         code, printed = run(command)
         assert code == 0, printed
