@@ -44,9 +44,9 @@ _NO_CLASS, _SMALL_CLASS = 5, 30
 # Rows for each encoded column below which noise at ε = 1 exceeds most differences of means
 # (rule of thumb).
 _ROWS_PER_COLUMN = 10
-# Share of the range in which nearly all values lie where the unit may be another one (rules of
-# thumb).
-_NARROW, _NARROW_SHARE = 0.02, 0.99
+# Share of the range in which nearly all values lie where the unit may be another one, and which
+# quantile "nearly all" is (rules of thumb).
+_NARROW, _INSIDE = 0.02, 0.995
 # Least number of different rows, or ids, from which a pattern in how often they occur tells
 # anything, and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
@@ -159,16 +159,12 @@ class TableReport:
             "",
         ]
         if self.stops:
-            number = f"{len(self.stops)} stop{'s' if len(self.stops) > 1 else ''}"
-            lines.append(
-                f"{number}, which would ruin a release silently. Mend or accept, by name:"
-            )
+            lines.append("Stops, which would ruin a release silently. Mend the table, or accept:")
             lines += self._listed(self.stops)
         else:
             lines.append("No stop was found.")
         if self.remarks:
-            number = f"{len(self.remarks)} remark{'s' if len(self.remarks) > 1 else ''}"
-            lines += [f"{number}, which stop nothing:", *self._listed(self.remarks)]
+            lines += ["Remarks:", *self._listed(self.remarks)]
         return "\n".join(lines)
 
     def _table(self):
@@ -262,6 +258,8 @@ def check_table(frame, schema, *, label=None, group=None):
         else:
             found = _spelling_findings(column, values, unread)
         findings += [*found, *_absence_findings(column, values, missing, unread)]
+        if not found and not clipped:
+            findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     if label is not None:
@@ -302,42 +300,42 @@ def _is_many(count, total, share):
 
 def _numeric_findings(column, values, unread):
     """Return the number of values that are clipped, and what is wrong with a column of numbers."""
-    name, low, high = column.name, column.low, column.high
     found = numbers(values)
     found = found[~np.isnan(found)]
-    outside = values_outside(found, low, high)
-    findings = _unread_findings(name, values, unread)
-    n = len(found)
-    if len(outside):
-        kind, text, share = (
-            "clipped",
-            f"{_of(len(outside), n)} lie outside {low:g} to {high:g}.",
-            MANY,
-        )
-        other_units = conversions(name, outside, low, high) if len(outside) > MANY * n else []
-        several, times = np.unique(outside, return_counts=True)
-        if other_units:
-            ways = ", or ".join(other_units)
-            text += f" They would lie inside if they were {ways}."
-            kind = "units" if len(outside) > MOST * n else kind
-        elif mostly_far_outside(found, low, high):
-            kind, text = "units", f"{text} Are they in other units?"
-        if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * len(outside):
-            code, share, kind = several[times.argmax()], _FEW, "codes"
-            text += (
-                f" {times.max():,} of these are {code:g}: if this is a code for missing values, "
-                "empty these cells."
-            )
-        findings.append(TableFinding(name, kind, text, _is_many(len(outside), n, share)))
-    elif n and np.ptp(found) > 0:
-        start, stop = np.quantile(column.positions(found), [1 - _NARROW_SHARE, _NARROW_SHARE])
-        if stop - start < _NARROW and np.ptp(column.positions(found)) < 2 * _NARROW:
+    outside = values_outside(found, column.low, column.high)
+    findings = _unread_findings(column.name, values, unread)
+    if len(outside) > _FEW * len(found):
+        findings.append(_clipped_finding(column, found, outside))
+    elif len(found) and not len(outside):
+        start, stop = np.quantile(column.positions(found), [1 - _INSIDE, _INSIDE])
+        if np.ptp(found) > 0 and stop - start < _NARROW:
             text = (
-                f"Nearly all values lie within {_NARROW * 100:g} % of the range {low:g} to "
-                f"{high:g}, where noise may hide their differences. Are they in other units?"
+                f"Nearly all values lie within {_NARROW * 100:g} % of the range {column.low:g} to "
+                f"{column.high:g}, where noise may hide their differences. Are they in other "
+                "units?"
             )
-            findings.append(TableFinding(name, "narrow", text, False))
+            findings.append(TableFinding(column.name, "narrow", text, False))
     return len(outside), findings
+
+
+def _clipped_finding(column, values, outside):
+    """Return why values may lie outside the bounds of a column."""
+    name, low, high = column.name, column.low, column.high
+    n, count, kind, share = len(values), len(outside), "clipped", MANY
+    text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
+    if ways := conversions(name, outside, low, high):
+        text += f" They would lie inside if they were {', or '.join(ways)}."
+        kind = "units" if count > MOST * n else kind
+    elif mostly_far_outside(values, low, high):
+        kind, text = "units", f"{text} Are they in other units?"
+    several, times = np.unique(outside, return_counts=True)
+    if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * count:
+        kind, share = "codes", _FEW
+        text += (
+            f" {times.max():,} of these are {several[times.argmax()]:g}: if this is a code for "
+            "missing values, empty these cells."
+        )
+    return TableFinding(name, kind, text, _is_many(count, n, share))
 
 
 def _unread_findings(name, values, unread):
@@ -349,9 +347,8 @@ def _unread_findings(name, values, unread):
     findings = []
     if signs:
         text = (
-            f"{_of(signs, n)} are numbers with a decimal comma or signs between thousands, and "
-            "count as missing. Write them with a decimal point and nothing else; on the command "
-            "line, --decimal ',' reads commas."
+            f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
+            "missing. Write them with a decimal point alone, or read them by --decimal ','."
         )
         findings.append(TableFinding(name, "decimals", text, _is_many(signs, n, _FEW)))
     if len(cells) > signs:
@@ -396,12 +393,11 @@ def _listing_findings(name, cells, n, known, fate):
 
 
 def _absence_findings(column, values, missing, unread):
-    """Return what is to be said of missing values, and of a column with one value alone."""
+    """Return what is to be said of missing values."""
     n, count = len(missing), int(missing.sum())
     if count == n:
         text = "All values are missing: nothing can be learned of this column."
         return [TableFinding(column.name, "missing", text, not column.missing)]
-    findings = []
     if count and not column.missing:
         as_what = "no category" if column.is_one_hot else "the middle of the scale"
         text = (
@@ -409,12 +405,16 @@ def _absence_findings(column, values, missing, unread):
             f'count as {as_what}. Add "missing": true to this column of the schema.'
         )
         stop = _is_many(count, n, MANY)
-        findings.append(TableFinding(column.name, "missing", text, stop))
-    read = ~missing & ~unread
-    if read.any() and np.ptp(column.positions(values)[read]) == 0:
-        text = "All values that are read are the same: nothing can be learned of this column."
-        findings.append(TableFinding(column.name, "constant", text, False))
-    return findings
+        return [TableFinding(column.name, "missing", text, stop)]
+    return []
+
+
+def _constant_findings(column, values, absent):
+    """Return what is to be said of a column with one value alone."""
+    if absent.all() or np.ptp(column.positions(values)[~absent]) > 0:
+        return []
+    text = "All values that are there are the same: nothing can be learned of this column."
+    return [TableFinding(column.name, "constant", text, False)]
 
 
 def _label_findings(frame, schema, label):
@@ -432,12 +432,12 @@ def _label_findings(frame, schema, label):
         text = f"{_of(count, n, 'labels')} are missing, and their rows are left out."
         findings.append(TableFinding(label, "missing", text, _is_many(count, n, MOST)))
     for least, most, so_many, is_stop in (
-        (0, _NO_CLASS, "hardly any rows or none: it cannot be told from noise", True),
-        (_NO_CLASS, _SMALL_CLASS, "few rows: little can be learned of it", False),
+        (0, _NO_CLASS, "so few rows cannot be told from noise", True),
+        (_NO_CLASS, _SMALL_CLASS, "of so few rows little can be learned", False),
     ):
         small = [f"{str(c)!r:.40} ({size:,})" for c, size in classes if least <= size < most]
         if small:
-            text = f"{listed(small, show=str)}: a class with {so_many}."
+            text = f"{listed(small, show=str)}: {so_many}."
             findings.append(TableFinding(label, "classes", text, is_stop))
     return classes, findings
 

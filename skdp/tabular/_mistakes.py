@@ -28,33 +28,35 @@ _LOOKED_AT = 200
 # How similar texts are, of 0 to 1 by difflib, of which one may be the other, and the length from
 # which this says anything (rules of thumb).
 _SIMILAR, _LONG = 0.8, 4
-# What stands between two units of one quantity: a factor, and what is measured so. The words are
-# looked for in the name of the column, to prefer what it is about.
+# What stands between two units of one quantity: the factor, the quantity and the two units. Its
+# words are looked for in the name of the column, to prefer what it is about.
 _FACTORS = (
-    (88.4, "creatinine in µmol/l for mg/dl"),
-    (18.016, "glucose in mg/dl for mmol/l"),
-    (38.67, "cholesterol in mg/dl for mmol/l"),
-    (88.57, "triglycerides in mg/dl for mmol/l"),
-    (17.104, "bilirubin in µmol/l for mg/dl"),
-    (59.48, "uric acid, urate in µmol/l for mg/dl"),
-    (2.801, "urea, bun in mg/dl for mmol/l"),
-    (4.008, "calcium in mg/dl for mmol/l"),
-    (7.50062, "pressure in mmHg for kPa"),
-    (10.0, "a lost decimal sign; mm for cm, g/l for g/dl"),
-    (100.0, "percent for shares, cm for m height"),
-    (1000.0, "g for kg, ml for l, mg for g"),
-    (1e6, "µg for g"),
-    (2.54, "cm for inches of height"),
-    (30.48, "cm for feet of height"),
-    (2.20462, "pounds for kg of weight, wt"),
-    (365.25, "days for years of age, time"),
-    (30.4375, "days for months of age, time"),
-    (12.0, "months for years of age, time"),
-    (7.0, "days for weeks"),
-    (24.0, "hours for days"),
-    (60.0, "minutes for hours, seconds for minutes"),
+    (88.4, "creatinine", "µmol/l", "mg/dl"),
+    (18.016, "glucose", "mg/dl", "mmol/l"),
+    (38.67, "cholesterol", "mg/dl", "mmol/l"),
+    (88.57, "triglycerides", "mg/dl", "mmol/l"),
+    (17.104, "bilirubin", "µmol/l", "mg/dl"),
+    (59.48, "uric acid or urate", "µmol/l", "mg/dl"),
+    (2.801, "urea (bun)", "mg/dl", "mmol/l"),
+    (4.008, "calcium", "mg/dl", "mmol/l"),
+    (7.50062, "pressure", "mmHg", "kPa"),
+    (2.54, "height or length", "cm", "inches"),
+    (30.48, "height or length", "cm", "feet"),
+    (2.20462, "weight (wt)", "pounds", "kg"),
+    (365.25, "age or time", "days", "years"),
+    (30.4375, "age or time", "days", "months"),
+    (12.0, "age or time", "months", "years"),
+    (7.0, "time", "days", "weeks"),
+    (24.0, "time", "hours", "days"),
+    (60.0, "time", "minutes", "hours"),
 )
-# Degrees: y = (x + before)·scale + after.
+# Factors of metric units, and of decimal signs that were lost, of whatever quantity.
+_DECIMAL = (
+    (10.0, "g/l and g/dl, mm and cm"),
+    (100.0, "percent and shares, cm and m"),
+    (1000.0, "mg and g, g and kg"),
+)
+# Degrees: (x + before)·scale + after.
 _DEGREES = (
     ("from °F to °C", -32.0, 1 / 1.8, 0.0),
     ("from °C to °F", 0.0, 1.8, 32.0),
@@ -103,7 +105,7 @@ def conversions(name, values, low, high):
     Parameters
     ----------
     name : str
-        Of the column. Where conversions of what it names fit, there are no others.
+        Of the column. Conversions of what it names come first.
 
     values : ndarray
         Those outside the bounds.
@@ -113,38 +115,53 @@ def conversions(name, values, low, high):
     Returns
     -------
     texts : list of str
-        At most three, to follow "if they were".
+        At most three, to follow "if they were"; none without values.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skdp.tabular._mistakes import conversions
-    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)
-    ['divided by 88.4 (creatinine in µmol/l for mg/dl)']
+    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)[0]
+    'divided by 88.4 (creatinine in µmol/l for mg/dl)'
     >>> conversions("fever", np.array([98.6, 101.3]), 30, 45)
     ['converted from °F to °C']
     """
-    found = []
-    for text, before, scale, after in _DEGREES:
-        found.append((f"converted {text}", "temp fever", (values + before) * scale + after))
-    for factor, what in _FACTORS:
-        found.append((f"divided by {factor:.6g} ({what})", what, values / factor))
-        found.append((f"multiplied by {factor:.6g} (not {what})", what, values * factor))
-    fits = []
-    for text, words, converted in found:
-        inside = len(values) - len(values_outside(converted, low, high))
-        if inside >= _NEARLY_ALL * len(values) > 0:
-            fits.append((_is_about(name, words), text))
-    likely = [text for about, text in fits if about] or [text for _, text in fits]
-    return likely[:_CONVERSIONS]
+    found = [
+        (f"converted {text}", "temperature fever", (values + before) * scale + after)
+        for text, before, scale, after in _DEGREES
+    ]
+    for factor, what, unit, other in _FACTORS:
+        found += [
+            (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
+            (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
+        ]
+    for factor, what in _DECIMAL:
+        text = f"by {factor:g} ({what}, a lost decimal sign)"
+        found += [
+            (f"divided {text}", "", values / factor),
+            (f"multiplied {text}", "", values * factor),
+        ]
+    fits = [
+        (text, words)
+        for text, words, converted in found
+        if len(values_outside(converted, low, high)) <= (1 - _NEARLY_ALL) * len(values)
+    ]
+    about = [text for text, words in fits if _is_about(name, words)]
+    general = [text for text, words in fits if not words]
+    others = [] if about else [text for text, words in fits if words]
+    return [*about, *general, *others][:_CONVERSIONS]
 
 
 def _is_about(name, words):
-    """Tell whether a column's name has a word that says what is measured, or the other way."""
-    name = name.casefold()
-    known = [word for word in re.findall(r"[a-z]+", words) if word not in {"for", "of", "in"}]
-    long = any(len(word) >= _LONG and word in name for word in known)
-    return long or any(part in known for part in re.findall(r"[a-z]{2,}", name))
+    """Tell whether a column's name has a word that says what is measured, or begins one."""
+    known = re.findall(r"[a-z]{2,}", words)
+    parts = re.findall(r"[a-z]+", name.casefold())
+    return any(
+        part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
+        for part in parts
+        for word in known
+        if word != "or"
+    )
 
 
 def number_forms(values):
