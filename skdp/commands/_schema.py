@@ -8,7 +8,14 @@ from skdp.commands._tables import (
     read_table,
     table_options,
 )
-from skdp.tabular import CategoryColumn, Schema, schema_from
+from skdp.tabular import (
+    MANY,
+    CategoryColumn,
+    Schema,
+    missing_values,
+    number_forms,
+    schema_from,
+)
 from skdp.utils._files import write_whole
 
 NAME = "schema"
@@ -72,6 +79,7 @@ def run(arguments, note):
     check_columns(frame, label, arguments.table, "--label")
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
+    _warn_of_decimals(frame, note)
     schema = schema_from(inferred(frame), public=True, label=arguments.label)
     for column in schema.columns:
         if isinstance(column, CategoryColumn) and len(column.categories) > _MANY:
@@ -86,6 +94,17 @@ def run(arguments, note):
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )
+
+
+def _warn_of_decimals(frame, note):
+    """Warn of columns whose numbers no program reads, before they are taken for categories."""
+    for name in frame.columns:
+        present = int((~missing_values(frame[name])).sum())
+        if number_forms(frame[name])[0] > MANY * present:
+            note(
+                f"warning: {name!r:.100} has numbers with other decimal signs or with signs "
+                "between thousands. If it has decimal commas, add --decimal ','."
+            )
 
 
 def _common(arguments, note):

@@ -14,7 +14,13 @@ from skdp.tabular._check import (
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
 from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
-from skdp.tabular._mistakes import MANY, is_unread, mostly_far_outside, same_spelling
+from skdp.tabular._mistakes import (
+    MANY,
+    is_unread,
+    mostly_far_outside,
+    number_forms,
+    same_spelling,
+)
 from skdp.tabular._schema import Schema, as_schema, schema_from
 from skdp.tabular._values import (
     Vocabulary,

@@ -195,7 +195,7 @@ def check_table(frame, schema, *, label=None, group=None):
     perturbed: **the report is private** and stays where the rows are.
 
     A *stop* is what would silently ruin a release. It rests on five cells or more and on a share
-    of the rows, never on a single record. All else is a remark.
+    of the rows, so that a single record hardly ever decides. All else is a remark.
 
     Parameters
     ----------
@@ -230,8 +230,10 @@ def check_table(frame, schema, *, label=None, group=None):
 
     Notes
     -----
-    That a release was made at all tells its readers that its owner found the table in order, or
-    accepted what was found. No guarantee covers what an owner does to a table beforehand.
+    Mend the table by the report, not the schema: bounds and categories that were changed until
+    private rows fit them tell about these rows. That a release was made at all tells its readers
+    that its owner found the table in order, or accepted what was found. No guarantee covers what
+    an owner does to a table beforehand.
 
     Examples
     --------
@@ -401,8 +403,8 @@ def _absence_findings(column, values, missing, unread):
     if count and not column.missing:
         as_what = "no category" if column.is_one_hot else "the middle of the scale"
         text = (
-            f"{_of(count, n)} are missing, though the schema does not say that they may be, and "
-            f'count as {as_what}. Add "missing": true to this column of the schema.'
+            f"{_of(count, n)} are missing, and count as {as_what}, for the schema does not say "
+            "that values may be missing."
         )
         stop = _is_many(count, n, MANY)
         return [TableFinding(column.name, "missing", text, stop)]

@@ -45,18 +45,28 @@ def without_noise(text):
 
 
 def without_people(path):
-    """Leave out the columns of the rows that the document does not mention."""
+    """Leave out columns and cells of the rows that the document does not mention."""
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = rows.replace(["vermilion", "4711.25"], "")
     rows.drop(columns=["name", "person"]).to_csv(path, index=False)
+
+
+def foreign_export(path, other):
+    """Write rows as a program of another country does, with wards in upper case."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)[:300]
+    rows = rows.replace(r"^(\d+)\.(\d+)$", r"\1,\2", regex=True)
+    rows.assign(ward=rows["ward"].str.upper()).to_csv(other, sep=";", index=False)
 
 
 def test_the_documented_session(folder):
     (folder / "schema.json").unlink()
     (folder / "visits.csv").write_text((folder / "rows.csv").read_text())
     without_people(folder / "rows.csv")
+    foreign_export(folder / "rows.csv", folder / "export.csv")
     found = list(sessions())
     assert [command.split()[1] for command, _ in found] == [
-        *("schema", "release", "release", "describe", "predict", "release")
+        *("schema", "check", "release", "release", "describe", "predict"),
+        *("check", "check", "release", "release"),
     ]
     for command, expected in found:
         _, printed = run(command)
