@@ -5,8 +5,7 @@ import numpy as np
 from skdp.tabular import (
     MANY,
     NumericColumn,
-    is_unread,
-    missing_values,
+    cells_without_value,
     mostly_far_outside,
     numbers,
 )
@@ -56,8 +55,8 @@ def warn_of_unread(schema, X):
     """Warn of columns in which many values are no number, or no category of the schema."""
     found = []
     for column in schema.columns:
-        values = X[column.name]
-        if is_unread(column, values).sum() > MANY * (~missing_values(values)).sum():
+        missing, unread = cells_without_value(column, X[column.name])
+        if unread.sum() > MANY * (~missing).sum():
             found.append(column.name)
     if found:
         lines = schema.restrict(found[:_SHOWN]).summary().splitlines()[1:]

@@ -16,7 +16,7 @@ from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
 from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
 from skdp.tabular._mistakes import (
     MANY,
-    is_unread,
+    cells_without_value,
     mostly_far_outside,
     number_forms,
     same_spelling,

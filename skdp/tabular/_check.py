@@ -10,21 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._mistakes import (
     MANY,
     MOST,
     Spelling,
+    cells_without_value,
     conversions,
-    is_unread,
     most_frequent,
     mostly_far_outside,
     number_forms,
     values_outside,
 )
 from skdp.tabular._schema import as_schema
-from skdp.tabular._values import Vocabulary, missing_values, numbers, person_ids
+from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._private_data import as_elements
 from skdp.utils._validation import listed
 
@@ -253,13 +254,14 @@ def check_table(frame, schema, *, label=None, group=None):
     counts, findings = [], []
     for column in schema.columns:
         values = frame[column.name]
-        missing, unread = missing_values(values), is_unread(column, values)
-        clipped = 0
+        missing, unread = cells_without_value(column, values)
+        cells, n_given, clipped = as_elements(values)[unread], int((~missing).sum()), 0
         if isinstance(column, NumericColumn):
-            clipped, found = _numeric_findings(column, values, unread)
+            clipped, found = _numeric_findings(column, values, cells, n_given)
         else:
-            found = _spelling_findings(column, values, unread)
-        findings += [*found, *_absence_findings(column, values, missing, unread)]
+            listed_ones, fate = column.categories, "count as missing"
+            found = _listing_findings(column.name, cells, n_given, listed_ones, fate)
+        findings += [*found, *_absence_findings(column, missing)]
         if not found and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
@@ -300,12 +302,12 @@ def _is_many(count, total, share):
     return count >= _LEAST and count > share * total
 
 
-def _numeric_findings(column, values, unread):
+def _numeric_findings(column, values, cells, n_given):
     """Return the number of values that are clipped, and what is wrong with a column of numbers."""
     found = numbers(values)
     found = found[~np.isnan(found)]
     outside = values_outside(found, column.low, column.high)
-    findings = _unread_findings(column.name, values, unread)
+    findings = _unread_findings(column.name, cells, n_given)
     if len(outside) > _FEW * len(found):
         findings.append(_clipped_finding(column, found, outside))
     elif len(found) and not len(outside):
@@ -340,9 +342,8 @@ def _clipped_finding(column, values, outside):
     return TableFinding(name, kind, text, _is_many(count, n, share))
 
 
-def _unread_findings(name, values, unread):
+def _unread_findings(name, cells, n):
     """Return what is wrong with cells of a column of numbers that are no numbers."""
-    cells, n = as_elements(values)[unread], int((~missing_values(values)).sum())
     if not len(cells):
         return []
     signs, within = number_forms(cells)
@@ -362,15 +363,6 @@ def _unread_findings(name, values, unread):
         stop = _is_many(len(cells) - signs, n, MANY)
         findings.append(TableFinding(name, "unread", text, stop))
     return findings
-
-
-def _spelling_findings(column, values, unread):
-    """Return what is wrong with cells that are no category of a column."""
-    n = int((~missing_values(values)).sum())
-    counts_as = "count as missing"
-    return _listing_findings(
-        column.name, as_elements(values)[unread], n, column.categories, counts_as
-    )
 
 
 def _listing_findings(name, cells, n, known, fate):
@@ -394,7 +386,7 @@ def _listing_findings(name, cells, n, known, fate):
     return findings
 
 
-def _absence_findings(column, values, missing, unread):
+def _absence_findings(column, missing):
     """Return what is to be said of missing values."""
     n, count = len(missing), int(missing.sum())
     if count == n:
@@ -505,18 +497,28 @@ def _ids(values):
     return pd.Series(person_ids(np.asarray(values, dtype=object)), dtype=object).map(str)
 
 
+def _comparable(values):
+    """Return a column in which cells are equal that are the same whatever read them."""
+    if is_numeric_dtype(values.dtype):
+        return numbers(values)
+    elements = as_elements(values)
+    texts = [v if isinstance(v, str) else str(canonical(v)) for v in elements.tolist()]
+    return np.array(texts, dtype=object)
+
+
 def _row_findings(frame, schema):
     """Return what is wrong with the rows as wholes: copies, and how many they are."""
     findings = []
-    texts = frame.set_axis(range(frame.shape[1]), axis=1).astype(str)
-    found, times = np.unique(pd.util.hash_pandas_object(texts, index=False), return_counts=True)
+    cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
+    rows = pd.DataFrame(dict(enumerate(cells)))
+    found, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
     n, different = len(frame), len(found)
     copies = n - different
     if copies:
         # Of rows that agree by chance some occur an odd number of times.
         multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
         systematic = different >= _DIFFERENT and multiple >= _AGREE
-        distinct = max(texts[name].nunique() for name in texts)
+        distinct = max(rows[i].nunique() for i in rows)
         unlikely = distinct > MOST * different and different >= _DIFFERENT
         stop = (systematic or unlikely) and _is_many(copies, n, MANY)
         text = (

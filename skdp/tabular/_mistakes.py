@@ -94,9 +94,35 @@ def mostly_far_outside(values, low, high):
     )
 
 
-def is_unread(column, values):
-    """Return which cells are there and are no number, or no category, of a column of a schema."""
-    return ~missing_values(values) & np.isnan(column.positions(values))
+def cells_without_value(column, values):
+    """Return which cells of a column of a schema say nothing.
+
+    Parameters
+    ----------
+    column : NumericColumn or CategoryColumn
+
+    values : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    missing : ndarray of shape (n_samples,)
+        Of bool.
+
+    unread : ndarray of shape (n_samples,)
+        Those that are there and are no number, or no category.
+
+    Examples
+    --------
+    >>> from skdp.tabular import CategoryColumn
+    >>> from skdp.tabular._mistakes import cells_without_value
+    >>> missing, unread = cells_without_value(CategoryColumn("sex", ("F", "M")), ["F", "f", "NA"])
+    >>> missing.tolist(), unread.tolist()
+    ([False, False, True], [False, True, False])
+    """
+    unread = np.isnan(column.positions(values))
+    missing = np.zeros_like(unread)
+    missing[unread] = missing_values(as_elements(values)[unread])
+    return missing, unread & ~missing
 
 
 def conversions(name, values, low, high):
