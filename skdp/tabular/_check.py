@@ -51,6 +51,9 @@ _NARROW, _INSIDE = 0.02, 0.995
 # Least number of different rows, or ids, from which a pattern in how often they occur tells
 # anything, and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
+# Share of the different rows that a column must tell apart, as ids and measurements of many digits
+# do, for copies of whole rows to be no chance (rule of thumb).
+_UNIQUE = 0.9
 # Names of columns that hold ids of people, without signs between words.
 _WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
 _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
@@ -519,7 +522,7 @@ def _row_findings(frame, schema):
         multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
         systematic = different >= _DIFFERENT and multiple >= _AGREE
         distinct = max(rows[i].nunique() for i in rows)
-        unlikely = distinct > MOST * different and different >= _DIFFERENT
+        unlikely = distinct > _UNIQUE * different and different >= _DIFFERENT
         stop = (systematic or unlikely) and _is_many(copies, n, MANY)
         text = (
             f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
