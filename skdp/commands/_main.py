@@ -7,20 +7,31 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 
-from skdp.commands import _describe, _evaluate, _plan, _predict, _release, _schema
+from skdp.commands import (
+    _check,
+    _describe,
+    _evaluate,
+    _plan,
+    _predict,
+    _release,
+    _schema,
+)
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
-The owner of private rows drafts a schema from rows that are no secret, and makes a release; the
-release, one file, goes to the target, who describes it and predicts with it."""
-_EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written; 2 the command
-was not understood. Results go to stdout, progress and errors to stderr. Once the output file is
-written the code is 0, whether stdout can be written to or not.
+The owner of private rows drafts a schema from rows that are no secret, checks the private ones
+against it, and makes a release; the release, one file, goes to the target, who describes it and
+predicts with it."""
+_EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written, or skdp check
+found what skdp release refuses; 2 the command was not understood. Results go to stdout, progress
+and errors to stderr. Once the output file is written the code is 0, whether stdout can be written
+to or not.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
+  skdp check rows.csv --label outcome --schema schema.json
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 -o hospital.skdp
   skdp describe hospital.skdp
   skdp predict hospital.skdp target.csv -o predictions.csv"""
@@ -37,7 +48,8 @@ def main(argv=None):
     Returns
     -------
     code : int
-        0 done; 1 refused or failed, no output was written; 2 not understood.
+        0 done; 1 refused or failed, no output was written, or stops were found; 2 not
+        understood.
 
     Examples
     --------
@@ -64,8 +76,9 @@ def main(argv=None):
                 "Details are not shown, as they may quote rows. Please report it."
             )
         else:
+            said, code = result if isinstance(result, tuple) else (result, 0)
             # A file that is written stays written, and charged, whatever becomes of the screen.
-            return 0 if _tell(result) or "output" in arguments else 1
+            return code if _tell(said) or "output" in arguments else 1
     return 1
 
 
@@ -122,7 +135,7 @@ def _parser():
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (_schema, _plan, _release, _describe, _evaluate, _predict):
+    for module in (_schema, _check, _plan, _release, _describe, _evaluate, _predict):
         about, _, example = module.HELP.partition("\n\n")
         command = commands.add_parser(
             module.NAME,

@@ -3,10 +3,18 @@
 import secrets
 
 from skdp.commands._budget import add_budget, check_budget, opened_ledger
-from skdp.commands._tables import check_columns, check_output, read_table
+from skdp.commands._check import (
+    add_accept,
+    add_private_rows,
+    check_accepted,
+    read_rows,
+    read_schema,
+    refuse_stops,
+)
+from skdp.commands._tables import check_output
 from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
-from skdp.tabular import Schema, missing_values
+from skdp.tabular import missing_values
 
 NAME = "release"
 HELP = """Make a release of private rows: noisy sums that protect whole records, or people.
@@ -17,17 +25,16 @@ example:
 
 The schema must be public. Rows of no listed class are left out silently, and a cell that
 is no number, or no category, counts as missing: a warning would leak information. For the same
-reason nothing of the rows, nor how many there are, is shown. Only the .skdp file may leave."""
+reason nothing of the rows, nor how many there are, is shown, but for one case: what would ruin
+the release, as skdp check finds it, is refused before anything is charged, by the names of
+columns and of kinds of mistakes, until --accept names it. That refusal is for the owner's
+screen. Only the .skdp file may leave."""
 
 
 def add_arguments(parser):
     """Add what the command takes."""
-    parser.add_argument("table", metavar="TABLE", help="private rows (.csv or .parquet)")
-    parser.add_label("column with the labels", required=True)
-    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
-    parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
-    )
+    add_private_rows(parser, label_required=True)
+    add_accept(parser)
     add_budget(parser, "a record, or of a person")
     parser.add_output("the release", ".skdp")
 
@@ -37,9 +44,13 @@ def run(arguments, note):
     check_budget(arguments)
     inputs = [arguments.table, arguments.schema, *filter(None, [arguments.ledger])]
     target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=inputs)
-    schema = _schema(arguments)
+    schema = read_schema(arguments)
+    check_accepted(arguments, schema)
     note(f"reading {arguments.table!r}")
-    frame, labels, groups = _rows(arguments, schema)
+    frame = read_rows(arguments, schema)
+    groups = _groups(frame, arguments)
+    refuse_stops(frame, schema, arguments)
+    frame, labels = frame[list(schema.names)], frame[arguments.label]
     source = DPStatisticsSource(
         arguments.epsilon,
         arguments.delta,
@@ -80,42 +91,14 @@ def _save(release, target, force):
         ) from None
 
 
-def _schema(arguments):
-    """Return the public schema, which must list the classes and leave out the label."""
-    try:
-        schema = Schema.read(arguments.schema)
-    except ValueError as error:
-        raise ValueError(f"--schema {arguments.schema!r}: {error}") from None
-    if schema.classes is None:
-        raise ValueError(
-            f"--schema {arguments.schema!r} lists no classes. Add them by hand, as "
-            '"classes": ["alive", "dead"], or draft the schema with --label.'
-        )
-    for argument in ("label", "group"):
-        name = getattr(arguments, argument)
-        if name in schema.names:
-            raise ValueError(
-                f"--{argument} {name!r} is also a column of --schema {arguments.schema!r}. "
-                f"Delete it there: what is {'predicted' if argument == 'label' else 'an id'} is "
-                "no feature."
-            )
-    return schema
-
-
-def _rows(arguments, schema):
-    """Return the columns of the schema, labels and, where people are protected, ids."""
-    frame = read_table(arguments.table)
-    asked = {"--label": arguments.label, "--group": arguments.group}
-    for argument, name in asked.items():
-        check_columns(frame, [name] if name else [], arguments.table, argument)
-    check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
-    columns, labels = frame[list(schema.names)], frame[arguments.label]
+def _groups(frame, arguments):
+    """Return whose rows they are; None where rows are protected."""
     if arguments.group is None:
-        return columns, labels, None
+        return None
     groups = frame[arguments.group]
     if missing_values(groups).any():
         raise ValueError(
             f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
             "such rows out."
         )
-    return columns, labels, groups
+    return groups

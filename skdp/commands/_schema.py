@@ -1,7 +1,21 @@
 """``skdp schema``: a draft of the public schema, or one that several owners can share."""
 
-from skdp.commands._tables import check_columns, check_output, inferred, read_table
-from skdp.tabular import CategoryColumn, Schema, schema_from
+from skdp.commands._tables import (
+    add_table_options,
+    check_columns,
+    check_output,
+    inferred,
+    read_table,
+    table_options,
+)
+from skdp.tabular import (
+    MANY,
+    CategoryColumn,
+    Schema,
+    missing_values,
+    number_forms,
+    schema_from,
+)
 from skdp.utils._files import write_whole
 
 NAME = "schema"
@@ -20,7 +34,7 @@ _MANY = 50
 
 def add_arguments(parser):
     """Add what the command takes."""
-    table = "public rows (.csv or .parquet)"
+    table = "public rows (.csv, .parquet or .xlsx)"
     parser.add_argument("table", metavar="TABLE", nargs="?", help=table)
     parser.add_argument(
         "--common",
@@ -36,6 +50,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--public", action="store_true", help="say that these rows are public, or the target's own"
     )
+    add_table_options(parser, drop=True)
     parser.add_label("column with the labels, whose values become the list of classes")
     parser.add_output("the schema", ".json")
 
@@ -59,11 +74,12 @@ def run(arguments, note):
         arguments.output, (".json",), force=arguments.force, inputs=[arguments.table]
     )
     note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table)
+    frame = read_table(arguments.table, **table_options(arguments))
     label = [] if arguments.label is None else [arguments.label]
     check_columns(frame, label, arguments.table, "--label")
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
+    _warn_of_decimals(frame, note)
     schema = schema_from(inferred(frame), public=True, label=arguments.label)
     for column in schema.columns:
         if isinstance(column, CategoryColumn) and len(column.categories) > _MANY:
@@ -78,6 +94,17 @@ def run(arguments, note):
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )
+
+
+def _warn_of_decimals(frame, note):
+    """Warn of columns whose numbers no program reads, before they are taken for categories."""
+    for name in frame.columns:
+        present = int((~missing_values(frame[name])).sum())
+        if number_forms(frame[name])[0] > MANY * present:
+            note(
+                f"warning: {name!r:.100} has numbers with other decimal signs or with signs "
+                "between thousands. If it has decimal commas, add --decimal ','."
+            )
 
 
 def _common(arguments, note):

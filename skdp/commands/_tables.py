@@ -1,33 +1,101 @@
-"""Tables of CSV and Parquet files, in and out, and where output may go.
+"""Tables of CSV, Parquet and Excel files, in and out, and where output may go.
 
 Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
 message repeats anything of the file, its header included: in a file without a header the first
 record is in its place.
 """
 
+import argparse
 import csv
 import importlib
 import os
+import re
+import warnings
+from datetime import date, datetime, time
 from pathlib import Path
 
 import pandas as pd
 
-from skdp.tabular import canonical, missing_values, numbers
+from skdp.tabular import canonical, missing_values, numbers, same_spelling
 from skdp.utils._files import PRIVATE, write_whole
 from skdp.utils._validation import listed
 
+# What can be written, and what can be read.
 TABLES = (".csv", ".parquet")
+READABLE = (*TABLES, ".xlsx")
+# What reads files that the standard library cannot: the module, its package, and their name.
+_READERS = {
+    ".parquet": ("pyarrow.parquet", "pyarrow", "a Parquet"),
+    ".xlsx": ("openpyxl", "openpyxl", "an Excel"),
+}
 # With what text begins that spreadsheets take for a formula, which may run anything.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+# What separates the cells of CSV files besides the comma.
+_SEPARATORS = (";", "\t", "|")
+# Numbers with a decimal comma, with or without points between thousands.
+_WITH_COMMA = re.compile(
+    r"\s*[+-]?(([0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+),[0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)"
+    r"([eE][+-]?[0-9]+)?\s*"
+)
 
 
-def read_table(path):
-    """Return a table whose cells are text, or of a Parquet file what they are there.
+def add_table_options(parser, *, drop=False):
+    """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+
+    drop : bool, default=False
+        Whether columns can be left out, for commands that would take all.
+    """
+    reading = parser.add_argument_group("reading", "how the table is written, where not as usual")
+    reading.add_argument(
+        "--sep",
+        metavar="SIGN",
+        type=_separator,
+        help="what separates cells of a CSV file: one sign, or 'tab' (default: a comma)",
+    )
+    reading.add_argument(
+        "--decimal",
+        metavar="SIGN",
+        choices=(".", ","),
+        default=".",
+        help="decimal sign of numbers in text: '.' (default) or ','",
+    )
+    reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
+    if drop:
+        reading.add_argument(
+            "--drop", metavar="COLUMN", action="append", default=[], help="leave out; repeatable"
+        )
+
+
+def table_options(arguments):
+    """Return what :func:`read_table` needs of the arguments of :func:`add_table_options`."""
+    names = ("sep", "decimal", "sheet", "drop")
+    return {name: vars(arguments)[name] for name in names if name in arguments}
+
+
+def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
+    """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
 
     Parameters
     ----------
     path : str
-        Ends in .csv (UTF-8, commas, names of the columns in the first line) or .parquet.
+        Ends in .csv (UTF-8, names of the columns in the first line), .parquet or .xlsx.
+
+    sep : str or None, default=None
+        What separates the cells of a CSV file; None: a comma.
+
+    decimal : {".", ","}, default="."
+        With a comma, text that is a number with one gets a point, in each cell by itself; points
+        between groups of three digits stand between thousands then.
+
+    sheet : str or None, default=None
+        Of an Excel file; None: the first.
+
+    drop : iterable of str, default=()
+        Columns to leave out.
 
     Returns
     -------
@@ -42,27 +110,38 @@ def read_table(path):
     OSError
         When it cannot be read.
     """
-    check_ending(path)
-    frame = _read_parquet(path) if _is_parquet(path) else _read_csv(path)
+    check_ending(path, READABLE)
+    kind = _ending(path)
+    for given, name, wanted in ((sep, "--sep", ".csv"), (sheet, "--sheet", ".xlsx")):
+        if given is not None and kind != wanted:
+            raise ValueError(f"{name} is for {wanted} files, and {path!r} is none. Leave it out.")
+    if kind == ".csv":
+        frame = _read_csv(path, sep or ",")
+    else:
+        frame = _read_parquet(path) if kind == ".parquet" else _read_excel(path, sheet)
+    check_columns(frame, drop, path, "--drop", once=False)
+    frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
         raise ValueError(f"{path!r} holds no rows below the names of its columns.")
-    return frame
+    return frame.map(_with_point) if decimal == "," else frame
 
 
-def check_ending(path):
-    """Raise ValueError unless a name is that of a table that can be read and written here."""
-    if Path(path).suffix.lower() not in TABLES:
+def check_ending(path, endings=TABLES):
+    """Raise ValueError unless a name is that of a table that can be read or written here."""
+    kind = _ending(path)
+    if kind not in endings:
         raise ValueError(
             f"{str(path)!r} is no table by its name. Save it as CSV or Parquet, with a name that "
-            f"ends in {' or '.join(TABLES)}."
+            f"ends in {' or '.join(endings)}."
         )
-    if _is_parquet(path):
+    if kind in _READERS:
+        module, package, name = _READERS[kind]
         try:
-            importlib.import_module("pyarrow.parquet")
+            importlib.import_module(module)
         except ImportError:
             raise ValueError(
-                f"{str(path)!r} is a Parquet file, which needs the package pyarrow. Install it "
-                "(pip install pyarrow), or use CSV."
+                f"{str(path)!r} is {name} file, which needs the package {package}. Install it "
+                f"(pip install {package}), or use CSV."
             ) from None
 
 
@@ -84,7 +163,7 @@ def write_table(frame, path, *, overwrite):
         Whether text of a CSV file got an apostrophe in front, as it began like a formula.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
-        if _is_parquet(path):
+        if _ending(path) == ".parquet":
             frame.to_parquet(file, engine="pyarrow", index=False)
             return False
         escaped = frame.rename(columns=_escaped).map(_escaped)
@@ -148,7 +227,7 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
     return target
 
 
-def check_columns(frame, names, path, where):
+def check_columns(frame, names, path, where, *, once=True):
     """Raise ValueError unless a table has columns of these public names, each once.
 
     Parameters
@@ -162,16 +241,23 @@ def check_columns(frame, names, path, where):
 
     where : str
         What asks for the columns, for the error.
+
+    once : bool, default=True
+        Whether several columns of a name are refused.
     """
     given = list(frame.columns)
-    alone = " It has one column only: are its cells separated by commas?" * (len(given) == 1)
     lacking = [name for name in names if name not in given]
     if lacking:
+        hint = _separator_hint(given)
+        forms = {same_spelling(name) for name in given}
+        alike = [name for name in lacking if same_spelling(name) in forms]
+        if alike:
+            hint += f" Of {listed(alike)} it has other spellings: case, white space or signs."
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
-            f"the table, upper and lower case included.{alone}"
+            f"the table, upper and lower case included.{hint}"
         )
-    twice = [name for name in names if given.count(name) > 1]
+    twice = [name for name in names if given.count(name) > 1] if once else []
     if twice:
         raise ValueError(f"{path!r} has {_named(twice)} more than once. Leave one of each.")
 
@@ -208,11 +294,40 @@ def _inferred(values):
     return values if truths.any() or found[present].isna().any() or not present.any() else found
 
 
-def _read_csv(path):
+def _separator(text):
+    """Return what separates cells: one sign, or the tab by its name."""
+    sign = "\t" if text in ("tab", "\\t") else text
+    if len(sign) != 1 or sign.isalnum() or sign in '"\r\n.+-':
+        raise argparse.ArgumentTypeError(f"must be one sign, as ';', or 'tab', got {text!r}")
+    return sign
+
+
+def _separator_hint(names):
+    """Return by what cells may be separated where the first line seems to be a single cell."""
+    if len(names) != 1:
+        return ""
+    found = [sign for sign in (*_SEPARATORS, ",") if sign in str(names[0])]
+    if not found:
+        return " It has one column only: are its cells separated by commas?"
+    sign = "tab" if found[0] == "\t" else found[0]
+    return (
+        f" It has one column only: are its cells separated by '{sign}'? Add --sep '{sign}', and "
+        "--decimal ',' if its numbers have a decimal comma."
+    )
+
+
+def _with_point(value):
+    """Return a cell, with a decimal point where it is text that is a number with a comma."""
+    if isinstance(value, str) and _WITH_COMMA.fullmatch(value):
+        return value.replace(".", "").replace(",", ".")
+    return value
+
+
+def _read_csv(path, sep):
     # Strict, as a quotation mark that is never closed swallows all rows that follow.
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file, strict=True)
+            lines = csv.reader(file, strict=True, delimiter=sep)
             names = next(lines, [])
             rows = [row for row in lines if row]
     except UnicodeDecodeError:
@@ -225,11 +340,73 @@ def _read_csv(path):
     if not names:
         raise ValueError(f"{path!r} is empty. Name a table with the names of its columns on top.")
     if any(len(row) != len(names) for row in rows):
+        sign = {",": "commas", "\t": "tabs"}.get(sep, repr(sep))
         raise ValueError(
             f"{path!r} has lines with more or fewer cells than its first line has names. Put "
-            "quotation marks around cells that hold commas, as spreadsheets do by themselves."
+            f"quotation marks around cells that hold {sign}, as spreadsheets do by themselves."
+            f"{_separator_hint(names)}"
         )
+    return _of_objects(rows, names)
+
+
+def _of_objects(rows, names):
     return pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object)
+
+
+def _read_excel(path, sheet):
+    values, formulas = _excel_sheet(path, sheet)
+    for row, formula in zip(values, formulas, strict=False):
+        if any(v is None and f is not None for v, f in zip(row, formula, strict=False)):
+            raise ValueError(
+                f"{path!r} has formulas whose values are not in the file. Open it in a program "
+                "for spreadsheets, save it there, and try again."
+            )
+    rows = [[_excel_cell(value) for value in row] for row in values]
+    rows = [row for row in rows if any(cell != "" for cell in row)]
+    if not rows:
+        raise ValueError(f"{path!r} is empty. Name a table with the names of its columns on top.")
+    names = [str(name) for name in rows[0]]
+    while names[-1] == "":
+        names.pop()
+    width = len(names)
+    if any(cell != "" for row in rows for cell in row[width:]):
+        raise ValueError(
+            f"{path!r} has cells to the right of the names in its first line. Give each column a "
+            "name, and leave one table in the sheet."
+        )
+    return _of_objects([row[:width] + [""] * (width - len(row)) for row in rows[1:]], names)
+
+
+def _excel_sheet(path, sheet):
+    """Return the rows of a sheet twice: with the stored values of formulas, and with these."""
+    openpyxl = importlib.import_module("openpyxl")
+    found, known = [], False
+    with open(path, "rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and the like, which are of no use here
+        try:
+            for stored in (True, False):
+                book = openpyxl.load_workbook(file, read_only=True, data_only=stored)
+                known = sheet is None or sheet in book.sheetnames
+                chosen = book.worksheets[0] if sheet is None else book[sheet]
+                found.append(list(chosen.iter_rows(values_only=True)))
+        except Exception:  # of any kind, by a parser that quotes what it parses
+            found = []
+    if found:
+        return found
+    if sheet is not None and not known:
+        raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Spell it as on its tab.")
+    raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
+
+
+def _excel_cell(value):
+    """Return a cell as it would be in CSV, numbers and truth values as they are."""
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, str | bool | int | float):
+        return value
+    return "" if value is None else str(value)
 
 
 def _read_parquet(path):
@@ -246,8 +423,8 @@ def _read_parquet(path):
     return frame.astype(dict.fromkeys(text, object))
 
 
-def _is_parquet(path):
-    return Path(path).suffix.lower() == ".parquet"
+def _ending(path):
+    return Path(path).suffix.lower()
 
 
 def _named(names):

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from skdp.tabular import NumericColumn, missing_values, numbers
+from skdp.tabular import (
+    MANY,
+    NumericColumn,
+    cells_without_value,
+    mostly_far_outside,
+    numbers,
+)
 from skdp.utils._warnings import warn
 
-# How far beyond its public bounds a value must lie to count, in widths of these, and of how many
-# rows: where both are exceeded, the column is likely in other units (rules of thumb).
-_FAR, _MOST = 0.1, 0.5
-# Share of the values that are there from which values that cannot be read are likely written in
-# another way, rather than rare categories that the source does not list (rule of thumb).
-_MANY = 0.1
 # How many columns a warning describes.
 _SHOWN = 5
 
@@ -55,10 +55,8 @@ def warn_of_unread(schema, X):
     """Warn of columns in which many values are no number, or no category of the schema."""
     found = []
     for column in schema.columns:
-        values = X[column.name]
-        given = ~missing_values(values)
-        read = ~np.isnan(column.positions(values))
-        if (given & ~read).sum() > _MANY * given.sum():
+        missing, unread = cells_without_value(column, X[column.name])
+        if unread.sum() > MANY * (~missing).sum():
             found.append(column.name)
     if found:
         lines = schema.restrict(found[:_SHOWN]).summary().splitlines()[1:]
@@ -74,11 +72,7 @@ def warn_of_unread(schema, X):
 
 def warn_of_units(columns):
     """Warn of columns most of whose values lie far outside their public bounds."""
-    found = []
-    for name, values, low, high in columns:
-        margin = _FAR * (high - low)
-        if len(values) and np.mean((values < low - margin) | (values > high + margin)) > _MOST:
-            found.append(name)
+    found = [name for name, values, *bounds in columns if mostly_far_outside(values, *bounds)]
     if found:
         warn(
             f"Most values of the columns {found!r:.300} of X lie outside the public bounds of "

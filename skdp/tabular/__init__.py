@@ -4,9 +4,23 @@ Everything here depends on the schema and on one row at a time, never on other r
 or categories the private rows have is private itself.
 """
 
+from skdp.tabular._check import (
+    COLUMN_KINDS,
+    TABLE_KINDS,
+    TableFinding,
+    TableReport,
+    check_table,
+)
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
 from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
+from skdp.tabular._mistakes import (
+    MANY,
+    cells_without_value,
+    mostly_far_outside,
+    number_forms,
+    same_spelling,
+)
 from skdp.tabular._schema import Schema, as_schema, schema_from
 from skdp.tabular._values import (
     Vocabulary,
@@ -25,7 +39,10 @@ __all__ = [
     "Explanation",
     "NumericColumn",
     "Schema",
+    "TableFinding",
+    "TableReport",
     "TabularEncoder",
+    "check_table",
     "explain_prediction",
     "schema_from",
 ]

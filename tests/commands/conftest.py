@@ -78,7 +78,7 @@ def folder(tmp_path, monkeypatch):
 
 RELEASE = (
     *("release", "rows.csv", "--label", "outcome", "--schema", "schema.json"),
-    *("--epsilon", 4, "-o", "hospital.skdp"),
+    *("--epsilon", 4, "-o", "hospital.skdp", "--accept", "people"),
 )
 
 

@@ -14,7 +14,7 @@ from skdp import Release
 from skdp.commands import _describe, _predict, _release, _schema, main
 from skdp.privacy import PrivacyLedger
 
-COMMANDS = ("schema", "release", "describe", "predict")
+COMMANDS = ("schema", "check", "release", "describe", "predict")
 
 
 def test_help_lists_the_commands_and_exit_codes(run):

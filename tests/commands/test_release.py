@@ -65,10 +65,19 @@ def test_success_says_what_may_leave(folder, run, release_command, shows_nothing
 
 
 def test_what_is_left_out_is_not_told(folder, run, release_command):
-    """The same is said whatever the cells are, apart from what is noisy."""
+    """The same is said whatever the cells are, apart from what is noisy, once it is accepted."""
     _, _, err = run(*release_command)
     edit_lines("rows.csv", lambda i, row: row if i == 0 else ["x"] * len(row))
-    code, _, other = run(*release_command, "--force")
+    code, _, refusal = run(*release_command, "--force")
+    assert code == 1
+    accepted = refusal.split("--accept")[1:]
+    assert [name.strip() for name in accepted] == [
+        *("age:unread", "lactate:unread", "ward:unlisted", "smoker:unlisted"),
+        *("outcome:unlisted", "outcome:classes"),
+    ]
+    code, _, other = run(
+        *release_command, "--force", *(a for name in accepted for a in ("--accept", name.strip()))
+    )
     assert code == 0
     # But for what noisy numbers alone say.
     assert [line for line in other.splitlines() if "few rows" not in line] == err.splitlines()
@@ -215,7 +224,7 @@ MISTAKES = [
     (a_table_without_rows, {}, "'rows.csv' holds no rows below"),
     (an_empty_table, {}, "'rows.csv' is empty"),
     (no_header, {}, "'rows.csv' lacks the column 'outcome' of --label"),
-    (semicolons, {}, "It has one column only: are its cells separated by commas?"),
+    (semicolons, {}, "are its cells separated by ';'? Add --sep ';'"),
     (a_comma_in_a_cell, {}, "'rows.csv' has lines with more or fewer cells"),
     (an_open_quotation_mark, {}, "'rows.csv' is no intact CSV file"),
     (latin_letters, {}, "'rows.csv' is not in UTF-8"),
@@ -369,6 +378,7 @@ def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_priv
 def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command, classes, warns):
     schema = json.loads(Path("schema.json").read_text())
     Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
-    code, _, err = run(*release_command)
+    accept = ("--accept", "outcome:spelling", "--accept", "outcome:classes")
+    code, _, err = run(*release_command, *accept)
     assert code == 0
     assert ("Check that labels are spelled like the classes" in err) == warns

@@ -176,3 +176,16 @@ def test_mistakes_with_common_schemas_are_refused(owners, run, arguments, messag
     assert message in err
     assert out == ""
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_decimal_commas_are_warned_of(tmp_path, run):
+    path, output = tmp_path / "draft.csv", str(tmp_path / "s.json")
+    path.write_text("age;lactate\n" + "\n".join(f"{20 + i};{i},5" for i in range(60)))
+    command = ("schema", str(path), "--public", "--sep", ";", "-o", output)
+    code, _, err = run(*command)
+    assert code == 1
+    assert "warning: 'lactate' has numbers with other decimal signs" in err
+    code, out, err = run(*command, "--decimal", ",")
+    assert code == 0
+    assert "'lactate': numeric, 0 to 60" in out
+    assert "other decimal signs" not in err

@@ -1,9 +1,20 @@
+import argparse
+import datetime
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from skdp import Schema, TabularEncoder
-from skdp.commands._tables import check_output, inferred, read_table, write_table
+from skdp.commands._tables import (
+    add_table_options,
+    check_output,
+    inferred,
+    read_table,
+    table_options,
+    write_table,
+)
 from skdp.tabular import numbers
 
 SCHEMA = Schema.from_mapping(
@@ -136,3 +147,122 @@ def test_names_of_columns_are_no_formulas_either(tmp_path):
     frame = pd.DataFrame({"=x": [1], "y": ["z"]})
     assert write_table(frame, tmp_path / "t.csv", overwrite=False)
     assert (tmp_path / "t.csv").read_text() == "'=x,y\n1,z\n"
+
+
+def test_other_separators_and_decimal_signs(tmp_path):
+    cells = (
+        "x;code;flag\n1,5;1;TRUE\n-0,25;2;no\n1.234,5;,5;1.234\n12,5e1;a,b;1,2,3\n"
+        "1.5;0,1;01.02.2020\n"
+    )
+    table = read_table(write(tmp_path / "t.csv", cells), sep=";", decimal=",")
+    assert table["x"].tolist() == ["1.5", "-0.25", "1234.5", "12.5e1", "1.5"]
+    assert table["code"].tolist() == ["1", "2", ".5", "a,b", "0.1"]
+    assert table["flag"].tolist() == ["TRUE", "no", "1234", "1,2,3", "01.02.2020"]
+    as_tabs = write(tmp_path / "t.csv", cells.replace(";", "\t"))
+    pd.testing.assert_frame_equal(read_table(as_tabs, sep="\t", decimal=","), table)
+    assert read_table(as_tabs, sep="\t")["x"].tolist()[0] == "1,5"
+
+
+@pytest.mark.parametrize(
+    ("cells", "sign"), [("a;b\n1;2\n", ";"), ("a\tb\n1\t2,5\n", "tab"), ("a|b\n1|2,5\n", "|")]
+)
+def test_a_wrong_separator_is_guessed_at(tmp_path, run, cells, sign):
+    path = write(tmp_path / "t.csv", cells)
+    command = ("schema", path, "--public", "--label", "b", "-o", str(tmp_path / "s.json"))
+    code, _, err = run(*command)
+    assert code == 1
+    assert f"are its cells separated by '{sign}'? Add --sep '{sign}'" in err
+
+
+def test_spellings_of_names_are_pointed_at(tmp_path, run):
+    path = write(tmp_path / "t.csv", "age, outcome \n1,2\n")
+    command = ("schema", path, "--public", "--label", "outcome", "-o", str(tmp_path / "s.json"))
+    assert "Of 'outcome' it has other spellings: case, white space" in run(*command)[2]
+
+
+def parsed(*given):
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_table_options(parser, drop=True)
+    return table_options(parser.parse_args(given))
+
+
+def test_options_of_reading():
+    assert parsed() == {"sep": None, "decimal": ".", "sheet": None, "drop": []}
+    assert parsed("--sep", "tab", "--drop", "a", "--drop", "b")["sep"] == "\t"
+    for wrong in (("--sep", ";;"), ("--sep", "x"), ("--sep", '"'), ("--decimal", ";")):
+        with pytest.raises(argparse.ArgumentError):
+            parsed(*wrong)
+
+
+def test_columns_can_be_dropped(tmp_path, run):
+    ids = "\n".join(f"P{i},{i % 40},{i % 2}" for i in range(100))
+    path = write(tmp_path / "t.csv", f"id,age,died\n{ids}\n")
+    command = ("schema", path, "--public", "--label", "died", "-o", str(tmp_path / "s.json"))
+    assert "Column 'id' has 100 different values" in run(*command)[2]
+    assert run(*command, "--drop", "id")[0] == 0
+    assert Schema.read(tmp_path / "s.json").names == ("age",)
+    wrong = run(*command, "--force", "--drop", "ids")
+    assert "lacks the column 'ids' of --drop" in wrong[2]
+
+
+def excel(path, sheets, **formulas):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+        for cell, formula in formulas.items():
+            sheet[cell] = formula
+    book.save(path)
+    return str(path)
+
+
+def test_excel_is_read_as_csv_is(tmp_path):
+    day, moment = datetime.datetime(2020, 2, 29), datetime.datetime(2020, 2, 29, 12, 30)
+    rows = [
+        ["x", "code", "flag", "day", "empty"],
+        [1.5, 1, True, day, None],
+        [None] * 5,
+        ["2,5", "007", False, moment, None],
+    ]
+    path = excel(tmp_path / "t.xlsx", {"first": rows, "other": [["x"], [3]]})
+    table = read_table(path, decimal=",")
+    assert list(table) == rows[0]
+    assert table["x"].tolist() == [1.5, "2.5"]
+    assert table["code"].tolist() == [1, "007"]
+    assert table["day"].tolist() == ["2020-02-29", "2020-02-29T12:30:00"]
+    assert table["empty"].tolist() == ["", ""]
+    text = "x,code,flag\n1.5,1,TRUE\n2.5,007,FALSE\n"
+    np.testing.assert_array_equal(
+        encoded(table[["x", "code", "flag"]]),
+        encoded(read_table(write(tmp_path / "t.csv", text))),
+    )
+    assert read_table(path, sheet="other")["x"].tolist() == [3]
+    with pytest.raises(ValueError, match="has no sheet 'third'"):
+        read_table(path, sheet="third")
+
+
+def test_excel_files_that_are_refused(tmp_path):
+    formula = excel(tmp_path / "f.xlsx", {"first": [["x", "y"], [1, 2]]}, B2="=A2+1")
+    for path, message in [
+        (formula, "has formulas whose values are not in the file"),
+        (excel(tmp_path / "e.xlsx", {"first": []}), "is empty"),
+        (excel(tmp_path / "w.xlsx", {"first": [["x"], [1, 2]]}), "to the right of the names"),
+        (excel(tmp_path / "h.xlsx", {"first": [["x"]]}), "holds no rows"),
+        (write(tmp_path / "b.xlsx", "Zaphod"), "is no intact Excel file"),
+    ]:
+        with pytest.raises(ValueError, match=message) as error:
+            read_table(path)
+        assert "Zaphod" not in str(error.value)
+    with pytest.raises(ValueError, match=r"--sep is for .csv files"):
+        read_table(formula, sep=";")
+
+
+def test_excel_without_openpyxl_names_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(
+        ValueError, match=r"needs the package openpyxl. Install it \(pip install o"
+    ):
+        read_table(str(tmp_path / "t.xlsx"))

@@ -1,0 +1,116 @@
+"""``skdp check``: what is wrong with a private table, for its owner, before a release."""
+
+import shlex
+
+from skdp.commands._tables import add_table_options, check_columns, read_table, table_options
+from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, Schema, check_table
+
+NAME = "check"
+HELP = """Check private rows against a schema before a release. For their owner's eyes only.
+
+example:
+  skdp check rows.csv --schema schema.json --label outcome
+
+Nothing is released, and no budget is spent. The report is private: it counts and quotes cells.
+A stop is what would ruin a release silently, such as other units; skdp release refuses it too,
+until the table is mended or it is accepted by name. The exit code is 1 where there is one."""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    add_private_rows(parser, label_required=False)
+
+
+def add_private_rows(parser, *, label_required):
+    """Add private rows, with their schema and what some of their columns mean."""
+    table = "private rows (.csv, .parquet or .xlsx)"
+    parser.add_argument("table", metavar="TABLE", help=table)
+    parser.add_label("column with the labels", required=label_required)
+    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
+    )
+    add_table_options(parser)
+
+
+def run(arguments, note):
+    """Return the report on a table, and the exit code."""
+    schema = read_schema(arguments)
+    note(f"reading {arguments.table!r}")
+    report = checked(read_rows(arguments, schema), schema, arguments)
+    return str(report), 1 if report.stops else 0
+
+
+def read_schema(arguments):
+    """Return the public schema, which lists the classes of labels and leaves out their column."""
+    try:
+        schema = Schema.read(arguments.schema)
+    except ValueError as error:
+        raise ValueError(f"--schema {arguments.schema!r}: {error}") from None
+    if schema.classes is None and arguments.label is not None:
+        raise ValueError(
+            f"--schema {arguments.schema!r} lists no classes. Add them by hand, as "
+            '"classes": ["alive", "dead"], or draft the schema with --label.'
+        )
+    for argument in ("label", "group"):
+        name = getattr(arguments, argument)
+        if name in schema.names:
+            raise ValueError(
+                f"--{argument} {name!r} is also a column of --schema {arguments.schema!r}. "
+                f"Delete it there: what is {'predicted' if argument == 'label' else 'an id'} is "
+                "no feature."
+            )
+    return schema
+
+
+def read_rows(arguments, schema):
+    """Return a private table, which has all columns of the schema and of the arguments."""
+    frame = read_table(arguments.table, **table_options(arguments))
+    asked = {"--label": arguments.label, "--group": arguments.group}
+    for argument, name in asked.items():
+        check_columns(frame, [name] if name else [], arguments.table, argument)
+    check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
+    return frame
+
+
+def checked(frame, schema, arguments):
+    """Return the report on a private table."""
+    return check_table(frame, schema, label=arguments.label, group=arguments.group)
+
+
+def add_accept(parser):
+    """Add which stops are accepted."""
+    parser.add_argument(
+        "--accept",
+        metavar="COLUMN:KIND",
+        action="append",
+        default=[],
+        help="release in spite of what skdp check calls so, as age:units; repeatable",
+    )
+
+
+def check_accepted(arguments, schema):
+    """Raise ValueError where what is accepted is nothing that can be found, by public names."""
+    columns = [*schema.names, *filter(None, (arguments.label, arguments.group))]
+    for given in arguments.accept:
+        column, _, kind = given.rpartition(":")
+        known = column in columns and kind in COLUMN_KINDS
+        if not known and given not in TABLE_KINDS:
+            raise ValueError(
+                f"--accept {given!r:.100} is nothing that can be found. Write COLUMN:KIND with a "
+                "column of the schema, --label or --group and one of "
+                f"{', '.join(COLUMN_KINDS)}; or one of {', '.join(TABLE_KINDS)}."
+            )
+
+
+def refuse_stops(frame, schema, arguments):
+    """Raise ValueError where a table has stops that are not accepted, by their names alone."""
+    stops = [each.name for each in checked(frame, schema, arguments).stops]
+    stops = [name for name in stops if name not in arguments.accept]
+    if stops:
+        raise ValueError(
+            f"{arguments.table!r} has what would ruin the release silently. Nothing was charged. "
+            "This line tells about private rows: it stays here. See more by skdp check, with the "
+            "same table and schema. Mend the table, or accept what is meant to be so: "
+            f"{' '.join(f'--accept {shlex.quote(name)}' for name in stops)}"
+        )

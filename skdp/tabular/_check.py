@@ -1,0 +1,540 @@
+"""A check of a private table against its schema, for its owner's eyes alone, before a release.
+
+What is found here is computed from private rows without noise: it may be shown on the owner's
+screen, and go nowhere else.
+"""
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from skdp.tabular._columns import NumericColumn
+from skdp.tabular._mistakes import (
+    MANY,
+    MOST,
+    Spelling,
+    cells_without_value,
+    conversions,
+    most_frequent,
+    mostly_far_outside,
+    number_forms,
+    values_outside,
+)
+from skdp.tabular._schema import as_schema
+from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
+from skdp.utils._private_data import as_elements
+from skdp.utils._validation import listed
+
+# What may be found, and what a stop is accepted by: of a column, and of the whole table.
+COLUMN_KINDS = (
+    *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
+    *("missing", "constant", "classes", "ids"),
+)
+TABLE_KINDS = ("duplicates", "people", "few-rows")
+# Shares above which a stop is made: of mistakes that are certain, such as a category in upper
+# case, and of others (MANY). Both are rules of thumb. A stop rests on no less than so many cells:
+# it must not turn on one record.
+_FEW, _LEAST = 0.01, 5
+# Rows of a class below which noise at ε = 1, about 4 in a count, hides that it is there, and
+# below which hardly anything can be learned of it (rules of thumb).
+_NO_CLASS, _SMALL_CLASS = 5, 30
+# Rows for each encoded column below which noise at ε = 1 exceeds most differences of means
+# (rule of thumb).
+_ROWS_PER_COLUMN = 10
+# Share of the range in which nearly all values lie where the unit may be another one, and which
+# quantile "nearly all" is (rules of thumb).
+_NARROW, _INSIDE = 0.02, 0.995
+# Least number of different rows, or ids, from which a pattern in how often they occur tells
+# anything, and the share of them that must agree (rules of thumb).
+_DIFFERENT, _AGREE = 10, 0.95
+# Share of the different rows that a column must tell apart, as ids and measurements of many digits
+# do, for copies of whole rows to be no chance (rule of thumb).
+_UNIQUE = 0.9
+# Names of columns that hold ids of people, without signs between words.
+_WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
+_ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
+_PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_ID}|nr|no|num|number|code|key)?")
+# Rows of a person, on average, up to which a column of that name is believed (rule of thumb).
+_ROWS_PER_PERSON = 100
+
+
+@dataclass(frozen=True)
+class TableFinding:
+    """One finding of a check of a table.
+
+    Parameters
+    ----------
+    column : str or None
+        Name of the column; None for the whole table.
+
+    kind : str
+        A public code: "units", "codes", "clipped", "narrow", "decimals", "unread", "spelling",
+        "unlisted", "missing", "constant", "classes" or "ids" of a column; "duplicates",
+        "people" or "few-rows" of the table.
+
+    text : str
+        What was found, with counts and values of the rows: private.
+
+    is_stop : bool
+        Whether it would silently ruin a release, and has to be accepted by its name; otherwise
+        it is a remark.
+
+    Examples
+    --------
+    >>> from skdp.tabular import TableFinding
+    >>> TableFinding("age", "units", "590 of 600 values lie outside 18 to 110.", True).name
+    'age:units'
+    """
+
+    column: str | None
+    kind: str
+    text: str
+    is_stop: bool
+
+    @property
+    def name(self):
+        """str: what it is accepted by, "column:kind", or the kind alone for the whole table."""
+        return self.kind if self.column is None else f"{self.column}:{self.kind}"
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What :func:`check_table` found in a table. It is private: it stays with the rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+
+    counts : tuple of tuple
+        Of each column its name, and how many cells are missing, not read (no number, or no
+        category) and clipped to the bounds.
+
+    classes : tuple of tuple
+        Each class with its number of rows; empty where no labels were checked.
+
+    findings : tuple of TableFinding
+        Stops first, then remarks.
+
+    See Also
+    --------
+    check_table : Makes it.
+
+    Examples
+    --------
+    >>> from skdp.tabular import TableReport
+    >>> print(TableReport(2, (("age", 0, 0, 1),), (), ()))
+    This report is private: it tells about the rows. It stays here.
+    2 rows; labels were not checked
+    <BLANKLINE>
+      column  missing  not read  clipped
+      age           0         0        1
+    <BLANKLINE>
+    No stop was found.
+    """
+
+    n_rows: int
+    counts: tuple
+    classes: tuple
+    findings: tuple
+
+    @property
+    def stops(self):
+        """Tuple of TableFinding: what would silently ruin a release."""
+        return tuple(each for each in self.findings if each.is_stop)
+
+    @property
+    def remarks(self):
+        """Tuple of TableFinding: the others."""
+        return tuple(each for each in self.findings if not each.is_stop)
+
+    def __str__(self):
+        classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
+        known = f"classes {classes}" if classes else "labels were not checked"
+        lines = [
+            "This report is private: it tells about the rows. It stays here.",
+            *textwrap.wrap(f"{self.n_rows:,} rows; {known}", 90, subsequent_indent="  "),
+            "",
+            *self._table(),
+            "",
+        ]
+        if self.stops:
+            lines.append("Stops, which would ruin a release silently. Mend the table, or accept:")
+            lines += self._listed(self.stops)
+        else:
+            lines.append("No stop was found.")
+        if self.remarks:
+            lines += ["Remarks:", *self._listed(self.remarks)]
+        return "\n".join(lines)
+
+    def _table(self):
+        """Yield lines with the counts of each column."""
+        cells = [["column", "missing", "not read", "clipped"]]
+        cells += [[f"{name:.30}", *(f"{n:,}" for n in counts)] for name, *counts in self.counts]
+        first, *others = (max(map(len, column)) for column in zip(*cells, strict=True))
+        for name, *counts in cells:
+            numbers = (text.rjust(width) for text, width in zip(counts, others, strict=True))
+            yield f"  {name.ljust(first)}  {'  '.join(numbers)}"
+
+    @staticmethod
+    def _listed(findings):
+        lines = []
+        for each in findings:
+            lines.append(f"  {each.name}")
+            indent = " " * 4
+            lines += textwrap.wrap(each.text, 90, initial_indent=indent, subsequent_indent=indent)
+        return lines
+
+
+def check_table(frame, schema, *, label=None, group=None):
+    """Check a private table against a schema, for its owner, before any budget is spent.
+
+    A release says nothing about values that the schema does not allow: they are clipped or
+    count as missing, since a warning would leak information. A table in other units thus ruins
+    a release silently, and its budget is spent. Here its owner sees it beforehand. Nothing is
+    perturbed: **the report is private** and stays where the rows are.
+
+    A *stop* is what would silently ruin a release. It rests on five cells or more and on a share
+    of the rows, so that a single record hardly ever decides. All else is a remark.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns of the schema, and that of the labels. Others are looked at for duplicates,
+        and for ids of people.
+
+    schema : Schema, mapping, str or path-like
+        What is public about the columns. A text that starts with a brace is JSON, any other a
+        path.
+
+    label : str or None, default=None
+        Name of the column with labels, which are checked against the classes of the schema.
+
+    group : str or None, default=None
+        Name of the column that says whose row it is, where people are to be protected.
+
+    Returns
+    -------
+    report : TableReport
+        Its text says what was found.
+
+    Raises
+    ------
+    ValueError
+        When the frame lacks a column, or has one twice; when it has no rows; when labels are
+        given for a schema without classes.
+
+    See Also
+    --------
+    skdp.schema_from : Drafts a schema.
+
+    Notes
+    -----
+    Mend the table by the report, not the schema: bounds and categories that were changed until
+    private rows fit them tell about these rows. That a release was made at all tells its readers
+    that its owner found the table in order, or accepted what was found. No guarantee covers what
+    an owner does to a table beforehand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skdp.tabular import check_table
+    >>> schema = {"temperature": {"type": "numeric", "low": 30, "high": 45}}
+    >>> table = pd.DataFrame({"temperature": np.linspace(96, 104, 200)})  # °F
+    >>> report = check_table(table, schema)
+    >>> [finding.name for finding in report.stops]
+    ['temperature:units']
+    >>> print(report.stops[0].text.split(". ")[1])
+    They would lie inside if they were converted from °F to °C.
+    """
+    schema = as_schema(schema)
+    _require_columns(frame, schema, label, group)
+    counts, findings = [], []
+    for column in schema.columns:
+        values = frame[column.name]
+        missing, unread = cells_without_value(column, values)
+        cells, n_given, clipped = as_elements(values)[unread], int((~missing).sum()), 0
+        if isinstance(column, NumericColumn):
+            clipped, found = _numeric_findings(column, values, cells, n_given)
+        else:
+            listed_ones, fate = column.categories, "count as missing"
+            found = _listing_findings(column.name, cells, n_given, listed_ones, fate)
+        findings += [*found, *_absence_findings(column, missing)]
+        if not found and not clipped:
+            findings += _constant_findings(column, values, missing | unread)
+        counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
+    classes: tuple = ()
+    if label is not None:
+        classes, found = _label_findings(frame, schema, label)
+        findings += found
+    findings += _person_findings(frame, schema, label, group)
+    findings += _row_findings(frame, schema)
+    findings.sort(key=lambda each: not each.is_stop)
+    return TableReport(len(frame), tuple(counts), classes, tuple(findings))
+
+
+def _require_columns(frame, schema, label, group):
+    """Raise ValueError unless what is to be checked is there, once."""
+    names = list(getattr(frame, "columns", []))
+    for name in (*schema.names, *filter(None, (label, group))):
+        if names.count(name) != 1:
+            raise ValueError(
+                f"The 'frame' parameter of check_table must have one column {name!r:.100}, got "
+                f"{names.count(name)}. Pass a DataFrame with the columns of the schema, and name "
+                "those of labels and ids as they are called in it."
+            )
+    if not len(frame):
+        raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")
+    if label is not None and schema.classes is None:
+        raise ValueError(
+            "The schema lists no classes, against which labels are checked. Add them."
+        )
+
+
+def _of(count, total, what="values"):
+    return f"{count:,} of {total:,} {what} ({count / total:.1%}".replace("%", " %") + ")"
+
+
+def _is_many(count, total, share):
+    """Tell whether cells are so many that they stop a release."""
+    return count >= _LEAST and count > share * total
+
+
+def _numeric_findings(column, values, cells, n_given):
+    """Return the number of values that are clipped, and what is wrong with a column of numbers."""
+    found = numbers(values)
+    found = found[~np.isnan(found)]
+    outside = values_outside(found, column.low, column.high)
+    findings = _unread_findings(column.name, cells, n_given)
+    if len(outside) > _FEW * len(found):
+        findings.append(_clipped_finding(column, found, outside))
+    elif len(found) and not len(outside):
+        start, stop = np.quantile(column.positions(found), [1 - _INSIDE, _INSIDE])
+        if np.ptp(found) > 0 and stop - start < _NARROW:
+            text = (
+                f"Nearly all values lie within {_NARROW * 100:g} % of the range {column.low:g} to "
+                f"{column.high:g}, where noise may hide their differences. Are they in other "
+                "units?"
+            )
+            findings.append(TableFinding(column.name, "narrow", text, False))
+    return len(outside), findings
+
+
+def _clipped_finding(column, values, outside):
+    """Return why values may lie outside the bounds of a column."""
+    name, low, high = column.name, column.low, column.high
+    n, count, kind, share = len(values), len(outside), "clipped", MANY
+    text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
+    if ways := conversions(name, outside, low, high):
+        text += f" They would lie inside if they were {', or '.join(ways)}."
+        kind = "units" if count > MOST * n else kind
+    elif mostly_far_outside(values, low, high):
+        kind, text = "units", f"{text} Are they in other units?"
+    several, times = np.unique(outside, return_counts=True)
+    if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * count:
+        kind, share = "codes", _FEW
+        text += (
+            f" {times.max():,} of these are {several[times.argmax()]:g}: if this is a code for "
+            "missing values, empty these cells."
+        )
+    return TableFinding(name, kind, text, _is_many(count, n, share))
+
+
+def _unread_findings(name, cells, n):
+    """Return what is wrong with cells of a column of numbers that are no numbers."""
+    if not len(cells):
+        return []
+    signs, within = number_forms(cells)
+    findings = []
+    if signs:
+        text = (
+            f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
+            "missing. Write them with a decimal point alone, or read them by --decimal ','."
+        )
+        findings.append(TableFinding(name, "decimals", text, _is_many(signs, n, _FEW)))
+    if len(cells) > signs:
+        some = f", {within:,} of them numbers with something around" if within else ""
+        text = (
+            f"{_of(len(cells) - signs, n)} are no numbers{some}, and count as missing. The most "
+            f"frequent of all that are none: {most_frequent(cells)}."
+        )
+        stop = _is_many(len(cells) - signs, n, MANY)
+        findings.append(TableFinding(name, "unread", text, stop))
+    return findings
+
+
+def _listing_findings(name, cells, n, known, fate):
+    """Return what is wrong with cells that are not listed as categories, or as classes."""
+    if not len(cells):
+        return []
+    spelling, findings = Spelling(cells, known), []
+    if spelling.n_alike:
+        text = (
+            f"{_of(spelling.n_alike, n)} differ from a listed one in case, white space or "
+            f"punctuation, and {fate}: {spelling.alike}."
+        )
+        stop = _is_many(spelling.n_alike, n, _FEW)
+        findings.append(TableFinding(name, "spelling", text, stop))
+    if spelling.n_other:
+        text = f"{_of(spelling.n_other, n)} are not listed, and {fate}: {spelling.other}."
+        if spelling.n_other == n:
+            text += f" Listed are {listed(known)}."
+        stop = _is_many(spelling.n_other, n, MANY)
+        findings.append(TableFinding(name, "unlisted", text, stop))
+    return findings
+
+
+def _absence_findings(column, missing):
+    """Return what is to be said of missing values."""
+    n, count = len(missing), int(missing.sum())
+    if count == n:
+        text = "All values are missing: nothing can be learned of this column."
+        return [TableFinding(column.name, "missing", text, not column.missing)]
+    if count and not column.missing:
+        as_what = "no category" if column.is_one_hot else "the middle of the scale"
+        text = (
+            f"{_of(count, n)} are missing, and count as {as_what}, for the schema does not say "
+            "that values may be missing."
+        )
+        stop = _is_many(count, n, MANY)
+        return [TableFinding(column.name, "missing", text, stop)]
+    return []
+
+
+def _constant_findings(column, values, absent):
+    """Return what is to be said of a column with one value alone."""
+    if absent.all() or np.ptp(column.positions(values)[~absent]) > 0:
+        return []
+    text = "All values that are there are the same: nothing can be learned of this column."
+    return [TableFinding(column.name, "constant", text, False)]
+
+
+def _label_findings(frame, schema, label):
+    """Return the classes with their sizes, and what is wrong with the labels."""
+    values = frame[label]
+    codes, missing = Vocabulary(schema.classes).codes(values), missing_values(values)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(schema.classes)).tolist()
+    classes = tuple(zip(schema.classes, sizes, strict=True))
+    unread = (codes < 0) & ~missing
+    n, count = len(missing), int(missing.sum())
+    findings = _listing_findings(
+        label, as_elements(values)[unread], n - count, schema.classes, "their rows are left out"
+    )
+    if count:
+        text = f"{_of(count, n, 'labels')} are missing, and their rows are left out."
+        findings.append(TableFinding(label, "missing", text, _is_many(count, n, MOST)))
+    for least, most, so_many, is_stop in (
+        (0, _NO_CLASS, "so few rows cannot be told from noise", True),
+        (_NO_CLASS, _SMALL_CLASS, "of so few rows little can be learned", False),
+    ):
+        small = [f"{str(c)!r:.40} ({size:,})" for c, size in classes if least <= size < most]
+        if small:
+            text = f"{listed(small, show=str)}: {so_many}."
+            findings.append(TableFinding(label, "classes", text, is_stop))
+    return classes, findings
+
+
+def _person_findings(frame, schema, label, group):
+    """Return what is wrong with ids of people, or with having named none."""
+    if group is None:
+        used = {*schema.names, label}
+        texts = [_said_of_ids(frame, name) for name in frame.columns if name not in used]
+        text = " ".join(filter(None, texts))
+        return [TableFinding(None, "people", text, True)] if text else []
+    values = frame[group]
+    missing = missing_values(values)
+    findings = []
+    if missing.any():
+        text = (
+            f"{_of(int(missing.sum()), len(missing), 'ids')} are missing: a release refuses them."
+        )
+        findings.append(TableFinding(group, "missing", text, True))
+    ids = _ids(values[~missing])
+    counts = ids.value_counts()
+    if not len(counts):
+        return findings
+    if counts.iloc[0] == 1:
+        text = "Each id occurs once: rows are people already, and protecting rows costs less."
+        findings.append(TableFinding(group, "ids", text, False))
+    elif len(counts) >= _DIFFERENT and _is_many(counts.iloc[0], len(ids), MANY):
+        text = (
+            f"One id, {str(counts.index[0])!r:.40}, has {_of(counts.iloc[0], len(ids), 'rows')}, "
+            "which count as one person. Does it mean that the person is not known?"
+        )
+        findings.append(TableFinding(group, "ids", text, True))
+    if label is not None:
+        codes = Vocabulary(schema.classes).codes(frame[label])[~missing]
+        known = codes >= 0
+        several = pd.Series(codes[known]).groupby(ids.to_numpy()[known]).nunique()
+        if (several > 1).any():
+            text = f"{_of(int((several > 1).sum()), len(several), 'people')} have several classes."
+            findings.append(TableFinding(group, "ids", text, False))
+    return findings
+
+
+def _said_of_ids(frame, name):
+    """Return why a column may hold ids of people with several rows; empty where not."""
+    plain = re.sub(r"[^a-z]", "", str(name).casefold())
+    if not _PERSON_ID.fullmatch(plain) or list(frame.columns).count(name) > 1:
+        return ""
+    values = frame[name]
+    ids = _ids(values[~missing_values(values)])
+    people = ids.nunique()
+    repeated = len(ids) - people
+    credible = people >= max(_DIFFERENT, len(ids) / _ROWS_PER_PERSON)
+    if not credible or not _is_many(repeated, len(ids), _FEW):
+        return ""
+    return (
+        f"The column {name!r:.100} has {people:,} different values in {len(ids):,} rows. If these "
+        "are people, a release protects single rows of theirs, not them: name the column as that "
+        "of the groups (--group)."
+    )
+
+
+def _ids(values):
+    return pd.Series(person_ids(np.asarray(values, dtype=object)), dtype=object).map(str)
+
+
+def _comparable(values):
+    """Return a column in which cells are equal that are the same whatever read them."""
+    if is_numeric_dtype(values.dtype):
+        return numbers(values)
+    elements = as_elements(values)
+    texts = [v if isinstance(v, str) else str(canonical(v)) for v in elements.tolist()]
+    return np.array(texts, dtype=object)
+
+
+def _row_findings(frame, schema):
+    """Return what is wrong with the rows as wholes: copies, and how many they are."""
+    findings = []
+    cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
+    rows = pd.DataFrame(dict(enumerate(cells)))
+    found, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
+    n, different = len(frame), len(found)
+    copies = n - different
+    if copies:
+        # Of rows that agree by chance some occur an odd number of times.
+        multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
+        systematic = different >= _DIFFERENT and multiple >= _AGREE
+        distinct = max(rows[i].nunique() for i in rows)
+        unlikely = distinct > _UNIQUE * different and different >= _DIFFERENT
+        stop = (systematic or unlikely) and _is_many(copies, n, MANY)
+        text = (
+            f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
+            "table twice is protected half as well, and counts twice."
+        )
+        if stop or copies > MANY * n:
+            findings.append(TableFinding(None, "duplicates", text, bool(stop)))
+    wanted = _ROWS_PER_COLUMN * len(schema.encoded_names)
+    if n < wanted:
+        text = (
+            f"{n:,} rows are few for {len(schema.encoded_names)} encoded columns. A rule of thumb "
+            f"asks for ten each, {wanted:,}, at ε = 1. Leave out columns, or spend more."
+        )
+        findings.append(TableFinding(None, "few-rows", text, False))
+    return findings

@@ -1,0 +1,316 @@
+"""What went wrong with values that a schema does not allow: units, decimal signs, spelling.
+
+Each function looks at private values and returns text for their owner. Nothing of it may leave.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from difflib import get_close_matches
+
+import numpy as np
+
+from skdp.tabular._values import canonical, missing_values
+from skdp.utils._private_data import as_elements
+
+# How far beyond its public bounds a value must lie to count, in widths of these, and of how many
+# rows: where both are exceeded, the column is likely in other units (rules of thumb).
+FAR, MOST = 0.1, 0.5
+# Share of the values that are there from which values that cannot be read are likely written in
+# another way, rather than rare categories that the source does not list (rule of thumb).
+MANY = 0.1
+# Share of values that a conversion must bring into the bounds to be suspected (rule of thumb).
+_NEARLY_ALL = 0.98
+# How many conversions, and how many values, a text names.
+_CONVERSIONS, _SHOWN = 3, 5
+# Different values of which the nearest category is looked for: the most frequent ones.
+_LOOKED_AT = 200
+# How similar texts are, of 0 to 1 by difflib, of which one may be the other, and the length from
+# which this says anything (rules of thumb).
+_SIMILAR, _LONG = 0.8, 4
+# What stands between two units of one quantity: the factor, the quantity and the two units. Its
+# words are looked for in the name of the column, to prefer what it is about.
+_FACTORS = (
+    (88.4, "creatinine", "µmol/l", "mg/dl"),
+    (18.016, "glucose", "mg/dl", "mmol/l"),
+    (38.67, "cholesterol", "mg/dl", "mmol/l"),
+    (88.57, "triglycerides", "mg/dl", "mmol/l"),
+    (17.104, "bilirubin", "µmol/l", "mg/dl"),
+    (59.48, "uric acid or urate", "µmol/l", "mg/dl"),
+    (2.801, "urea (bun)", "mg/dl", "mmol/l"),
+    (4.008, "calcium", "mg/dl", "mmol/l"),
+    (7.50062, "pressure", "mmHg", "kPa"),
+    (2.54, "height or length", "cm", "inches"),
+    (30.48, "height or length", "cm", "feet"),
+    (2.20462, "weight (wt)", "pounds", "kg"),
+    (365.25, "age or time", "days", "years"),
+    (30.4375, "age or time", "days", "months"),
+    (12.0, "age or time", "months", "years"),
+    (7.0, "time", "days", "weeks"),
+    (24.0, "time", "hours", "days"),
+    (60.0, "time", "minutes", "hours"),
+)
+# Factors of metric units, and of decimal signs that were lost, of whatever quantity.
+_DECIMAL = (
+    (10.0, "g/l and g/dl, mm and cm"),
+    (100.0, "percent and shares, cm and m"),
+    (1000.0, "mg and g, g and kg"),
+)
+# Degrees: (x + before)·scale + after.
+_DEGREES = (
+    ("from °F to °C", -32.0, 1 / 1.8, 0.0),
+    ("from °C to °F", 0.0, 1.8, 32.0),
+    ("from kelvin to °C", -273.15, 1.0, 0.0),
+    ("from °C to kelvin", 0.0, 1.0, 273.15),
+)
+_DIGITS = r"[+-]?\d+"
+# 12,5 and 1.234,5 and 1,234.5 and 1 234 and 1'234.
+_OTHER_SIGNS = re.compile(
+    rf"{_DIGITS},\d+|{_DIGITS}(\.\d{{3}})+,\d+|{_DIGITS}([,'’ \u00a0\u202f]\d{{3}})+([.,]\d+)?"
+)
+# 12 mg, < 0.3, 38,5°C, ~5, 120+.
+_WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
+
+
+def values_outside(values, low, high):
+    """Return values that are there and lie outside bounds, infinite ones included."""
+    return values[(values < low) | (values > high)]
+
+
+def mostly_far_outside(values, low, high):
+    """Tell whether most values lie so far outside bounds that they are likely in other units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._mistakes import mostly_far_outside
+    >>> mostly_far_outside(np.array([98.6, 99.1, 36.6]), 30, 45)
+    True
+    """
+    margin = FAR * (high - low)
+    return bool(
+        len(values)
+        and len(values_outside(values, low - margin, high + margin)) > MOST * len(values)
+    )
+
+
+def cells_without_value(column, values):
+    """Return which cells of a column of a schema say nothing.
+
+    Parameters
+    ----------
+    column : NumericColumn or CategoryColumn
+
+    values : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    missing : ndarray of shape (n_samples,)
+        Of bool.
+
+    unread : ndarray of shape (n_samples,)
+        Those that are there and are no number, or no category.
+
+    Examples
+    --------
+    >>> from skdp.tabular import CategoryColumn
+    >>> from skdp.tabular._mistakes import cells_without_value
+    >>> missing, unread = cells_without_value(CategoryColumn("sex", ("F", "M")), ["F", "f", "NA"])
+    >>> missing.tolist(), unread.tolist()
+    ([False, False, True], [False, True, False])
+    """
+    unread = np.isnan(column.positions(values))
+    missing = np.zeros_like(unread)
+    missing[unread] = missing_values(as_elements(values)[unread])
+    return missing, unread & ~missing
+
+
+def conversions(name, values, low, high):
+    """Return by which conversions of units nearly all values come to lie within public bounds.
+
+    Parameters
+    ----------
+    name : str
+        Of the column. Conversions of what it names come first.
+
+    values : ndarray
+        Those outside the bounds.
+
+    low, high : float
+
+    Returns
+    -------
+    texts : list of str
+        At most three, to follow "if they were"; none without values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular._mistakes import conversions
+    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)[0]
+    'divided by 88.4 (creatinine in µmol/l for mg/dl)'
+    >>> conversions("fever", np.array([98.6, 101.3]), 30, 45)
+    ['converted from °F to °C']
+    """
+    found = [
+        (f"converted {text}", "temperature fever", (values + before) * scale + after)
+        for text, before, scale, after in _DEGREES
+    ]
+    for factor, what, unit, other in _FACTORS:
+        found += [
+            (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
+            (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
+        ]
+    for factor, what in _DECIMAL:
+        text = f"by {factor:g} ({what}, a lost decimal sign)"
+        found += [
+            (f"divided {text}", "", values / factor),
+            (f"multiplied {text}", "", values * factor),
+        ]
+    fits = [
+        (text, words)
+        for text, words, converted in found
+        if len(values_outside(converted, low, high)) <= (1 - _NEARLY_ALL) * len(values)
+    ]
+    about = [text for text, words in fits if _is_about(name, words)]
+    general = [text for text, words in fits if not words]
+    others = [] if about else [text for text, words in fits if words]
+    return [*about, *general, *others][:_CONVERSIONS]
+
+
+def _is_about(name, words):
+    """Tell whether a column's name has a word that says what is measured, or begins one."""
+    known = re.findall(r"[a-z]{2,}", words)
+    parts = re.findall(r"[a-z]+", name.casefold())
+    return any(
+        part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
+        for part in parts
+        for word in known
+        if word != "or"
+    )
+
+
+def number_forms(values):
+    """Count texts that are numbers to people, though to no program.
+
+    Parameters
+    ----------
+    values : array-like
+        Cells that could not be read.
+
+    Returns
+    -------
+    signs : int
+        Of those with a decimal comma or signs between thousands.
+
+    within : int
+        Of those with something before or after the number: a unit, or "<".
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import number_forms
+    >>> number_forms(["12,5", "1.234,5", "1 234", "12 mg", "<0.3", "unknown"])
+    (3, 2)
+    """
+    texts = [value.strip() for value in as_elements(values).tolist() if isinstance(value, str)]
+    signs = sum(_OTHER_SIGNS.fullmatch(text) is not None for text in texts)
+    within = sum(
+        _OTHER_SIGNS.fullmatch(text) is None and _WITH_TEXT.fullmatch(text) is not None
+        for text in texts
+    )
+    return signs, within
+
+
+def same_spelling(text):
+    """Return what remains of a text without case, accents, white space and punctuation.
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import same_spelling
+    >>> {same_spelling(text) for text in (" Never-married", "NEVER_MARRIED", "never  married.")}
+    {'nevermarried'}
+    """
+    plain = unicodedata.normalize("NFKD", str(text)).casefold()
+    return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
+
+
+class Spelling:
+    """Values that are listed in no schema, and the listed ones that they may be.
+
+    Parameters
+    ----------
+    values : array-like
+        Cells that are there and listed nowhere.
+
+    listed : sequence
+        Categories or classes.
+
+    Attributes
+    ----------
+    n_alike : int
+        How many cells equal a listed one but for case, white space and punctuation.
+
+    n_other : int
+        How many others there are.
+
+    Examples
+    --------
+    >>> from skdp.tabular._mistakes import Spelling
+    >>> found = Spelling([" female ", "MALE", "MALE", "femalle", "x"], ["female", "male"])
+    >>> found.n_alike, found.n_other
+    (3, 2)
+    >>> print(found.alike)
+    'MALE' (2; 'male'?), ' female ' (1; 'female'?)
+    >>> print(found.other)
+    'femalle' (1; 'female'?), 'x' (1)
+    """
+
+    def __init__(self, values, listed):
+        self._listed: dict = {}  # by what remains of it; None where several agree
+        for value in listed:
+            form = same_spelling(value)
+            self._listed[form] = None if form in self._listed else value
+        counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+        alike: list = []
+        other: list = []
+        for text, count in counts.most_common():
+            sure = self._listed.get(same_spelling(text))
+            if sure is not None:
+                alike.append((text, count, sure))
+            else:
+                near = self._near(text) if len(other) < _LOOKED_AT else None
+                other.append((text, count, near))
+        self.n_alike, self.n_other = (sum(n for _, n, _ in each) for each in (alike, other))
+        self.alike, self.other = _described(alike), _described(other)
+
+    def _near(self, text):
+        """Return the listed value of which a text is a beginning, or a typing error; None."""
+        form = same_spelling(text)
+        begun = [known for known in self._listed if known.startswith(form)]
+        if len(begun) != 1 and len(form) >= _LONG:
+            begun = get_close_matches(form, self._listed, n=1, cutoff=_SIMILAR)
+        return self._listed[begun[0]] if len(begun) == 1 else None
+
+
+def most_frequent(values):
+    """Return the most frequent values as text, with how often they occur."""
+    counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+    return _described([(text, count, None) for text, count in counts.most_common()])
+
+
+def _described(found):
+    """Return values with their number and what they may be, the first ones of many."""
+    texts = [
+        f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
+        for text, count, near in found[:_SHOWN]
+    ]
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return ", ".join(texts) + more
+
+
+def _as_text(value):
+    """Return a cell as text, numbers as the shortest one."""
+    if isinstance(value, str):
+        return value
+    form = canonical(value)
+    return f"{form:g}" if isinstance(form, float) else str(form)

@@ -1,0 +1,174 @@
+"""``skdp check``, and ``skdp release`` of ruined tables: refused before anything is spent."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from skdp import Release
+from skdp.privacy import PrivacyLedger
+
+BUDGET = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
+TEMPERATURE = {"type": "numeric", "low": 30, "high": 45}
+CREATININE = {"type": "numeric", "low": 0.2, "high": 12, "log": True}
+SEX = {"type": "category", "categories": ["female", "male"]}
+FIRST = "This report is private: it tells about the rows. It stays here."
+
+
+@pytest.fixture
+def hospital_rows(folder):
+    """Rows in order, with columns that are easily in other units, and their schema."""
+    schema = json.loads(Path("schema.json").read_text())
+    schema["columns"] |= {"temperature": TEMPERATURE, "creatinine": CREATININE, "sex": SEX}
+    Path("schema.json").write_text(json.dumps(schema))
+    rows = pd.read_csv("rows.csv", dtype=object, keep_default_na=False).drop(columns="person")
+    age = pd.to_numeric(rows["age"], errors="coerce").fillna(50).clip(18, 105)
+    rows = rows.assign(
+        temperature=(36 + age / 50).round(1),
+        creatinine=(0.6 + age / 100).round(2),
+        sex=["female", "male"] * (len(rows) // 2),
+    )
+    rows.to_csv("rows.csv", index=False)
+    return rows
+
+
+def commas(rows):
+    return rows.astype(str).replace(r"^(\d+)\.(\d+)$", r"\1,\2", regex=True)
+
+
+RUINED = {
+    "decimal commas": (
+        commas,
+        ["age", "lactate", "temperature", "creatinine"],
+        "decimals",
+        lambda rows: rows.astype(str).replace(r"^(\d+),(\d+)$", r"\1.\2", regex=True),
+    ),
+    "white space": (
+        lambda rows: rows.assign(sex=" " + rows["sex"] + " "),
+        ["sex"],
+        "spelling",
+        lambda rows: rows.assign(sex=rows["sex"].str.strip()),
+    ),
+    "upper case": (
+        lambda rows: rows.assign(sex=rows["sex"].str.upper()),
+        ["sex"],
+        "spelling",
+        lambda rows: rows.assign(sex=rows["sex"].str.lower()),
+    ),
+    "µmol/l": (
+        lambda rows: rows.assign(creatinine=rows["creatinine"] * 88.4),
+        ["creatinine"],
+        "units",
+        lambda rows: rows.assign(creatinine=rows["creatinine"] / 88.4),
+    ),
+    "°F": (
+        lambda rows: rows.assign(temperature=rows["temperature"] * 1.8 + 32),
+        ["temperature"],
+        "units",
+        lambda rows: rows.assign(temperature=(rows["temperature"] - 32) / 1.8),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RUINED)
+def test_ruined_tables_are_refused_until_mended_or_accepted(
+    hospital_rows, run, release_command, name, shows_nothing_private
+):
+    ruin, columns, kind, mend = RUINED[name]
+    found = [f"{column}:{kind}" for column in columns]
+    ruined = ruin(hospital_rows)
+    ruined.to_csv("rows.csv", index=False)
+    code, out, err = run(*release_command, *BUDGET)
+    assert (code, out) == (1, "")
+    assert "Nothing was charged. This line tells about private rows: it stays here." in err
+    assert err.strip().endswith(" ".join(f"--accept {name}" for name in found))
+    assert not any(character.isdigit() for character in err)
+    assert not Path("budget.json").exists()
+    assert not Path("hospital.skdp").exists()
+    assert shows_nothing_private(err)
+
+    accepted = [argument for name in found for argument in ("--accept", name)]
+    code, out, err = run(*release_command, *BUDGET, *accepted)
+    assert code == 0, err
+    mend(ruined).to_csv("rows.csv", index=False)
+    code, mended, err = run(*release_command, "--ledger", "budget.json", "--force")
+    assert code == 0, err
+    # A release says as much of one table as of the other.
+    assert len(mended.splitlines()) == len(out.splitlines())
+    assert len(PrivacyLedger.open("budget.json").entries) == 2
+
+
+def test_commas_and_semicolons_can_be_read_instead(hospital_rows, run, release_command):
+    run(*release_command)
+    expected = Release.load("hospital.skdp")
+    commas(hospital_rows).to_csv("rows.csv", index=False, sep=";")
+    code, _, err = run(*release_command, "--force")
+    assert code == 1
+    assert "are its cells separated by ';'? Add --sep ';', and --decimal ','" in err
+    code, _, err = run(*release_command, "--force", "--sep", ";")
+    assert "--accept age:decimals --accept lactate:decimals" in err
+    code, _, err = run(*release_command, "--force", "--sep", ";", "--decimal", ",")
+    assert code == 0, err
+    found = Release.load("hospital.skdp").moments
+    assert found.means == pytest.approx(expected.moments.means, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("ruin", "found"),
+    [
+        (lambda rows: rows.assign(outcome=rows["outcome"].str.title()), "outcome:spelling"),
+        (lambda rows: rows.assign(outcome=rows["outcome"] + " "), "outcome:spelling"),
+        (lambda rows: rows.assign(outcome="died"), "outcome:classes"),
+        (lambda rows: pd.concat([rows, rows]), "duplicates"),
+        (lambda rows: rows.assign(patient_id=rows.index // 3), "people"),
+    ],
+)
+def test_other_mistakes_are_refused_too(hospital_rows, run, release_command, ruin, found):
+    command = [argument for argument in release_command if argument not in ("--accept", "people")]
+    ruin(hospital_rows).to_csv("rows.csv", index=False)
+    code, _, err = run(*command)
+    assert code == 1
+    assert f"--accept {found}" in err
+    assert "patient_id" not in err  # names that only the table has are not shown
+    assert not Path("hospital.skdp").exists()
+
+
+def test_check_shows_counts_to_the_owner(hospital_rows, run):
+    command = ("check", "rows.csv", "--schema", "schema.json")
+    code, out, err = run(*command, "--label", "outcome")
+    assert (code, err) == (0, "skdp: reading 'rows.csv'\n")
+    assert out.splitlines()[0] == FIRST
+    assert (
+        "600 rows; classes 'died' 267, 'home' 332" in out.replace("\n", " ") or "600 rows" in out
+    )
+    assert "No stop was found." in out
+    hospital_rows.assign(sex=hospital_rows["sex"].str.upper()).to_csv("rows.csv", index=False)
+    code, out, _ = run(*command)
+    assert code == 1
+    assert out.splitlines()[0] == FIRST
+    assert "labels were not checked" in out
+    assert "'FEMALE' (300; 'female'?)" in out
+
+
+def test_check_of_people(folder, run):
+    command = ("check", "rows.csv", "--schema", "schema.json")
+    code, out, _ = run(*command)
+    assert code == 1
+    assert "The column 'person' has 301 different values in 600 rows" in " ".join(out.split())
+    assert run(*command, "--group", "person")[0] == 0
+
+
+@pytest.mark.parametrize("given", ["age:wrong", "height:units", "units", "age"])
+def test_what_cannot_be_found_cannot_be_accepted(folder, run, release_command, given):
+    code, _, err = run(*release_command, "--accept", given)
+    assert code == 1
+    assert f"--accept '{given}' is nothing that can be found. Write COLUMN:KIND" in err
+    assert "units, codes, clipped" in err
+
+
+def test_needless_acceptance_says_nothing(folder, run, release_command):
+    """Whether it was needed tells about the rows."""
+    _, _, expected = run(*release_command)
+    code, _, err = run(*release_command, "--accept", "age:units", "--force")
+    assert (code, err) == (0, expected)

@@ -1,0 +1,238 @@
+"""The owner's check of a table: what ruins a release is found, and good tables are left alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp.datasets import load_adult, load_heart_disease, load_table
+from skdp.tabular import Schema, check_table, schema_from
+
+N = 400
+SCHEMA = Schema.from_mapping(
+    {
+        "version": 1,
+        "columns": {
+            "age": {"type": "numeric", "low": 18, "high": 110},
+            "temperature": {"type": "numeric", "low": 30, "high": 45},
+            "creatinine": {
+                "type": "numeric",
+                "low": 0.2,
+                "high": 12,
+                "log": True,
+                "missing": True,
+            },
+            "sex": {"type": "category", "categories": ["female", "male"]},
+            "ward": {"type": "category", "categories": ["Surgery", "Medicine", "7"]},
+        },
+        "classes": ["died", "home"],
+    }
+)
+
+
+def patients():
+    rng = np.random.RandomState(0)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(60, 15, N).clip(18, 105).round(),
+            "temperature": rng.normal(37.2, 0.8, N).round(1),
+            "creatinine": np.exp(rng.normal(0, 0.4, N)).round(2),
+            "sex": rng.choice(["female", "male"], N),
+            "ward": rng.choice(["Surgery", "Medicine", "7.0"], N),
+            "outcome": rng.choice(["died", "home"], N),
+        }
+    )
+
+
+def stops(table, **settings):
+    return [each.name for each in check_table(table, SCHEMA, label="outcome", **settings).stops]
+
+
+def remarks(table, **settings):
+    return [each.name for each in check_table(table, SCHEMA, label="outcome", **settings).remarks]
+
+
+def some(share):
+    """Return a mask of a share of the rows, the first ones."""
+    return np.arange(N) < round(share * N)
+
+
+def replaced(name, share, value):
+    """Return the patients with other values in the first rows of a column."""
+    table = patients().astype(object)
+    changed = value(table[name]) if callable(value) else value
+    return table.assign(**{name: np.where(some(share), changed, table[name])})
+
+
+def with_commas(values):
+    return values.astype(str).str.replace(".", ",", regex=False)
+
+
+RUINED = {
+    "age:units": replaced("age", 1, lambda x: x * 12),
+    "temperature:units": replaced("temperature", 1, lambda x: x * 1.8 + 32),
+    "creatinine:units": replaced("creatinine", 1, lambda x: x * 88.4),
+    "creatinine:clipped": replaced("creatinine", 0.2, lambda x: x * 88.4),
+    "temperature:codes": replaced("temperature", 0.05, -99),
+    "temperature:decimals": replaced("temperature", 1, with_commas),
+    "creatinine:unread": replaced("creatinine", 1, lambda x: x.astype(str) + " mg/dl"),
+    "age:missing": replaced("age", 0.2, None),
+    "sex:spelling": replaced("sex", 0.02, lambda x: " " + x + " "),
+    "ward:spelling": replaced("ward", 1, lambda x: x.str.upper()),
+    "sex:unlisted": replaced("sex", 1, lambda x: x.str[0]),
+    "outcome:spelling": replaced("outcome", 0.02, lambda x: x.str.title()),
+    "outcome:unlisted": replaced("outcome", 0.2, "transferred"),
+    "outcome:missing": replaced("outcome", 0.6, None),
+    "outcome:classes": replaced("outcome", 1, "home"),
+    "duplicates": pd.concat([patients()] * 2),
+    "people": patients().assign(PatientNr=np.arange(N) // 2),
+}
+
+
+def test_a_good_table_has_no_findings():
+    report = check_table(patients(), SCHEMA, label="outcome")
+    assert report.findings == ()
+    assert report.n_rows == N
+    assert dict(report.classes) == patients()["outcome"].value_counts().to_dict()
+    assert report.counts == tuple((name, 0, 0, 0) for name in SCHEMA.names)
+
+
+@pytest.mark.parametrize("name", RUINED)
+def test_what_ruins_a_release_is_a_stop(name):
+    assert stops(RUINED[name]) == [name]
+
+
+@pytest.mark.parametrize("name", [n for n in RUINED if n not in ("duplicates", "outcome:classes")])
+def test_few_rows_never_stop_a_release(name):
+    """One record must not decide; four cells do not, whatever is wrong with them."""
+    table = patients().astype(object)
+    ruined = RUINED[name].astype(object)
+    for column in set(ruined) - set(table):
+        table[column] = np.arange(N).astype(object)
+    table.iloc[:4] = ruined.iloc[:4][list(table)]
+    assert stops(table) == []
+
+
+def test_counts_are_those_of_the_cells():
+    table = replaced("creatinine", 0.05, None)
+    table.loc[table.index[-3:], "creatinine"] = [500, "unknown", np.inf]
+    table.loc[table.index[-1:], "ward"] = "8"
+    counts = {name: rest for name, *rest in check_table(table, SCHEMA).counts}
+    assert counts["creatinine"] == [N * 0.05, 1, 2]
+    assert counts["ward"] == [0, 1, 0]
+
+
+def test_types_of_columns_make_no_difference():
+    """A table has the same findings as text, and as what readers make of it."""
+    for table in RUINED.values():
+        text = table.astype(str).where(table.notna(), "")
+        assert stops(text) == stops(table) == stops(table.convert_dtypes())
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "value", "expected"),
+    [
+        ("temperature", 1, lambda x: x * 1.8 + 32, "if they were converted from °F to °C."),
+        ("creatinine", 0.2, lambda x: x * 88.4, "divided by 88.4 (creatinine in µmol/l for mg"),
+        ("age", 1, lambda x: x / 10, "multiplied by 10 (g/l and g/dl, mm"),
+        ("temperature", 1, 10**9, "400 of 400 values (100.0 %) lie outside 30 to 45. Are they in"),
+        ("temperature", 0.05, 999, "20 of these are 999: if this is a code for missing"),
+        ("sex", 1, lambda x: x.str[0], "'f' ("),
+        ("ward", 1, "Surgry", "'Surgry' (400; 'Surgery'?)"),
+        ("ward", 1, " MEDICINE", "' MEDICINE' (400; 'Medicine'?)"),
+        ("creatinine", 0.5, "<0.3", "200 of them numbers with something around"),
+    ],
+)
+def test_a_finding_says_what_may_be_wrong(name, share, value, expected):
+    report = check_table(replaced(name, share, value), SCHEMA, label="outcome")
+    assert len(report.stops) == 1
+    assert expected in report.stops[0].text
+
+
+def test_the_report_says_first_that_it_is_private():
+    text = str(check_table(RUINED["sex:spelling"], SCHEMA, label="outcome"))
+    lines = text.splitlines()
+    assert lines[0] == "This report is private: it tells about the rows. It stays here."
+    assert "sex                0         8        0" in text
+    assert lines[-3] == "  sex:spelling"
+    assert max(map(len, lines)) <= 90
+
+
+def test_what_is_no_mistake_for_sure_is_remarked():
+    assert remarks(replaced("sex", 0.05, "unknown")) == ["sex:unlisted"]
+    assert remarks(replaced("age", 0.05, None)) == ["age:missing"]
+    assert remarks(replaced("creatinine", 1, None)) == ["creatinine:missing"]
+    assert remarks(replaced("creatinine", 1, 1.0)) == ["creatinine:constant"]
+    assert remarks(replaced("age", 0.05, 111 + np.arange(N))) == ["age:clipped"]
+    assert remarks(patients()[:40]) == ["outcome:classes", "few-rows"]
+    wide = Schema.from_mapping({"age": {"type": "numeric", "low": 0, "high": 1e5}})
+    assert [each.name for each in check_table(patients(), wide).findings] == ["age:narrow"]
+
+
+def test_ids_of_people():
+    pairs = patients().assign(id=np.arange(N) // 2)
+    assert stops(pairs) == ["people"]
+    assert stops(pairs, group="id") == []
+    assert remarks(pairs, group="id") == ["id:ids"]  # of several classes
+    assert remarks(patients().assign(id=np.arange(N)), group="id") == ["id:ids"]
+    unknown = pairs.assign(id=np.where(some(0.2), "unknown", np.arange(N) // 2))
+    assert stops(unknown, group="id") == ["id:ids"]
+    assert stops(pairs.assign(id=np.where(some(0.01), None, np.arange(N))), group="id") == [
+        "id:missing"
+    ]
+    # Neither another thing's name, nor so many rows each, are ids of people.
+    for name, values in (("patient_age", np.arange(N) // 2), ("person", np.arange(N) % 2)):
+        assert stops(patients().assign(**{name: values})) == []
+
+
+def test_rows_that_agree_by_chance_are_no_copies():
+    """A few columns of few values leave few different rows, each of which is there often."""
+    rng = np.random.RandomState(0)
+    table = pd.DataFrame(rng.randint(2, size=(4000, 5)).astype(str), columns=list("abcde"))
+    schema = schema_from(table, public=True)
+    assert not check_table(table, schema).stops
+    assert [s.name for s in check_table(pd.concat([table] * 2), schema).stops] == ["duplicates"]
+    # An export that was appended to another one, of which it has a part.
+    numbers = pd.DataFrame({"x": rng.rand(1000)})
+    bounds = {"x": {"type": "numeric", "low": 0, "high": 1}}
+    assert check_table(pd.concat([numbers, numbers[:300]]), bounds).stops
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "message"),
+    [
+        (patients().drop(columns="age"), {}, "must have one column 'age', got 0"),
+        (patients(), {"label": "otcome"}, "must have one column 'otcome', got 0"),
+        (pd.concat([patients()] * 2, axis=1), {}, "must have one column 'age', got 2"),
+        (patients()[:0], {}, "has no rows"),
+    ],
+)
+def test_tables_that_cannot_be_checked(table, settings, message):
+    with pytest.raises(ValueError, match=message):
+        check_table(table, SCHEMA, **settings)
+    with pytest.raises(ValueError, match="lists no classes"):
+        check_table(patients(), Schema(SCHEMA.columns), label="outcome")
+
+
+def embedded():
+    adult, heart = load_adult(random_state=0), load_heart_disease()
+    yield adult.data, adult.target, adult.schema
+    yield heart.data, heart.target, heart.schema
+    for name in heart.hospital_names:
+        at = heart.hospital == name
+        yield heart.data[at], heart.target[at], heart.schema
+
+
+def test_real_tables_have_no_stops():
+    for data, target, schema in embedded():
+        assert not check_table(data.assign(label=target), schema, label="label").stops
+
+
+@pytest.mark.parametrize("name", ["flchain", "whas500", "actg320", "actg175", "randhie"])
+def test_real_tables_of_files_have_no_stops(name):
+    try:
+        table = load_table(name, random_state=0)
+    except OSError as error:
+        pytest.skip(str(error))
+    for rows in (slice(None), table.source):
+        data, target = table.data.iloc[rows], table.target[rows]
+        assert not check_table(data.assign(label=target), table.schema, label="label").stops
