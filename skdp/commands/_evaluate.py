@@ -1,7 +1,13 @@
 """``skdp evaluate``: what a release is worth on private rows, behind noise."""
 
 from skdp.commands._budget import add_budget, check_budget, opened_ledger
-from skdp.commands._tables import check_columns, check_output, read_table
+from skdp.commands._tables import (
+    add_table_options,
+    check_columns,
+    check_output,
+    read_table,
+    table_options,
+)
 from skdp.release import PrivateEvaluation, Release
 from skdp.source import evaluate_privately
 from skdp.tabular import missing_values
@@ -24,13 +30,14 @@ def add_arguments(parser):
     """Add what the command takes."""
     parser.add_argument("release", metavar="RELEASE", nargs="?", help="file of a release (.skdp)")
     parser.add_argument(
-        "table", metavar="TABLE", nargs="?", help="private rows (.csv or .parquet)"
+        "table", metavar="TABLE", nargs="?", help="private rows (.csv, .parquet or .xlsx)"
     )
     parser.add_argument("--show", metavar="FILE", help="say what an evaluation (.json) says")
     parser.add_label("column with the labels")
     parser.add_argument(
         "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
     )
+    add_table_options(parser)
     add_budget(parser, "a record, or of a person", required=False)
     parser.add_output("the evaluation", ".json", required=False)
 
@@ -51,7 +58,7 @@ def run(arguments, note):
     target = check_output(arguments.output, (".json",), force=arguments.force, inputs=inputs)
     release = Release.load(arguments.release)
     note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table)
+    frame = read_table(arguments.table, **table_options(arguments))
     check_columns(frame, [arguments.label], arguments.table, "--label")
     rows, groups = _rows(frame, release, arguments), None
     if arguments.group is not None:

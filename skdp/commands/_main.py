@@ -11,6 +11,7 @@ from skdp.commands import (
     _check,
     _describe,
     _evaluate,
+    _merge,
     _plan,
     _predict,
     _release,
@@ -19,6 +20,8 @@ from skdp.commands import (
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
+# In the order in which an owner, and then a target, needs them.
+_COMMANDS = (_schema, _check, _plan, _release, _describe, _evaluate, _merge, _predict)
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
 The owner of private rows drafts a schema from rows that are no secret, checks the private ones
@@ -57,7 +60,9 @@ def main(argv=None):
     1
     """
     try:
-        arguments = _parser().parse_args(argv)
+        arguments, unknown = _parser().parse_known_args(argv)
+        if unknown:  # which the command's own parser can say more of than that of all commands
+            arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as stop:  # after help, or a line about a wrong argument
         return int(stop.code or 0)
     with _warnings_as_notes():
@@ -119,6 +124,11 @@ class _Parser(argparse.ArgumentParser):
         layout = argparse.RawDescriptionHelpFormatter
         super().__init__(formatter_class=layout, allow_abbrev=False, **settings)
 
+    def error(self, message):
+        """Show how the command is used, and stop; what was typed may hold escapes."""
+        _write(f"{self.format_usage().rstrip()}\nskdp: error: {message}", sys.stderr)
+        raise SystemExit(2)
+
     def add_output(self, what, ending, *, required=True):
         """Add where to write, and whether over a file that is there."""
         text = f"{what} ({ending})"
@@ -135,7 +145,7 @@ def _parser():
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (_schema, _check, _plan, _release, _describe, _evaluate, _predict):
+    for module in _COMMANDS:
         about, _, example = module.HELP.partition("\n\n")
         command = commands.add_parser(
             module.NAME,
@@ -144,7 +154,7 @@ def _parser():
             epilog=example,
         )
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
     return parser
 
 

@@ -5,10 +5,12 @@ import pandas as pd
 
 from skdp.commands._tables import (
     TABLES,
+    add_table_options,
     check_columns,
     check_ending,
     check_output,
     read_table,
+    table_options,
     write_table,
 )
 from skdp.release import Release
@@ -16,23 +18,31 @@ from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
 from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
 
 NAME = "predict"
-HELP = """Predict the class of each row of a target's table, by a release and any labels.
+HELP = """Predict the class of each row of a target's table, by releases and any labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
-  skdp predict hospital.skdp target.csv --label outcome -o predictions.csv
+  skdp predict north.skdp south.skdp target.csv --label outcome --id patient -o predictions.csv
   skdp predict hospital.skdp target.csv --class-prior died=0.1 --class-prior home=0.9 -o known.csv
 
-Rows whose cell in the label column is empty are unlabelled; without --label all are. Columns that
-the table lacks are left out of the release, with a warning; others are not read. The output has
-one line for each row, in the same order: class, and a probability of each class."""
+Rows whose cell in the label column is empty are unlabelled; without --label all are. Several
+releases are merged where they can be, and weighed by the labels where not. Columns that the table
+lacks are left out of a release, with a warning; others are not read. The output has one line for
+each row, in the same order: the column of --id, the class, and a probability of each class."""
+# Decimals of probabilities: beyond these are rounding and noise.
+_DECIMALS = 6
 
 
 def add_arguments(parser):
     """Add what the command takes."""
-    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
-    parser.add_argument("table", metavar="TABLE", help="the target's rows (.csv or .parquet)")
+    parser.add_argument(
+        "release", metavar="RELEASE", nargs="+", help="file of a release (.skdp), or of several"
+    )
+    parser.add_argument(
+        "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
+    )
     parser.add_label("column with the labels that are known; other cells are empty")
+    parser.add_argument("--id", metavar="COLUMN", help="column that is written as it is, first")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
@@ -47,40 +57,82 @@ def add_arguments(parser):
         action="append",
         help="known share of a class among the target's rows; once for each class",
     )
+    add_table_options(parser)
     parser.add_output("the predictions", ".csv or .parquet")
 
 
 def run(arguments, note):
-    """Learn from the release and the target's rows; write what that predicts of these."""
-    inputs = [arguments.release, arguments.table]
+    """Learn from the releases and the target's rows; write what that predicts of these."""
+    inputs = [*arguments.release, arguments.table]
     target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
     check_ending(target)
-    release = Release.load(arguments.release)
-    prior = class_shares(release.classes.tolist(), arguments.class_prior)
+    releases = _releases(arguments)
+    classes = np.unique(np.concatenate([release.classes for release in releases]))
+    prior = class_shares(classes.tolist(), arguments.class_prior)
     note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table)
-    labels = _labels(frame, release, arguments)
-    rows = _rows(frame, release, arguments)
+    frame = read_table(arguments.table, **table_options(arguments))
+    ids = _ids(frame, classes, arguments)
+    labels = _labels(frame, classes, arguments)
+    rows = _rows(frame, releases, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
-    note(f"learning from the release and {len(rows):,} rows, {n_labels:,} of them labelled")
+    which = "the release" if len(releases) == 1 else f"{len(releases)} releases"
+    note(f"learning from {which} and {len(rows):,} rows, {n_labels:,} of them labelled")
     model = DPTransferClassifier(
-        release,
+        releases[0] if len(releases) == 1 else releases,
         label_sampling=arguments.label_sampling,
         class_prior=prior,
         random_state=0,
     )
     model.fit(rows, labels)
     probabilities = model.predict_proba(rows)
-    predictions = {"class": model.classes_[probabilities.argmax(axis=1)]}
-    for label, column in zip(model.classes_.tolist(), probabilities.T, strict=True):
+    predictions = ids | {"class": model.classes_[probabilities.argmax(axis=1)]}
+    least = 10.0**-_DECIMALS  # nothing is known to be certain
+    shown = np.clip(np.round(probabilities, _DECIMALS), least, 1 - least)
+    for label, column in zip(model.classes_.tolist(), shown.T, strict=True):
         predictions[f"probability_{label}"] = column
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
-            "\nClasses that spreadsheets would take for formulas have an apostrophe (') in front; "
-            "write .parquet to\nhave them as they are."
+            "\nText that spreadsheets would take for formulas has an apostrophe (') in front; "
+            "write .parquet to\nhave it as it is."
         )
     return said
+
+
+def _releases(arguments):
+    """Return the releases; of several, each needs a schema, and the same classes as the first."""
+    paths = arguments.release
+    if len(set(paths)) < len(paths):
+        raise ValueError("A release is named twice. Name each file once.")
+    releases = [Release.load(path) for path in paths]
+    if len(releases) == 1:
+        return releases
+    for path, release in zip(paths, releases, strict=True):
+        if release.encoder is None:
+            raise ValueError(
+                f"{path!r} has no schema, so that its columns cannot be told from those of the "
+                "other releases. Predict by it alone, or use DPTransferClassifier in Python."
+            )
+        if not np.array_equal(release.classes, releases[0].classes):
+            raise ValueError(
+                f"{path!r} has the classes {release.classes.tolist()!r:.200}, and {paths[0]!r} "
+                f"{releases[0].classes.tolist()!r:.200}. Predict by each alone."
+            )
+    return releases
+
+
+def _ids(frame, classes, arguments):
+    """Return the column that is written as it is, by its name; none where none is named."""
+    name = arguments.id
+    if name is None:
+        return {}
+    check_columns(frame, [name], arguments.table, "--id")
+    if name in ("class", *(f"probability_{label}" for label in classes.tolist())):
+        raise ValueError(
+            f"--id {name!r} is also the name of a column of the predictions. Rename it in the "
+            "table."
+        )
+    return {name: frame[name].to_numpy(dtype=object)}
 
 
 def class_shares(classes, given):
@@ -136,13 +188,13 @@ def class_shares(classes, given):
     return shares
 
 
-def _labels(frame, release, arguments):
+def _labels(frame, classes, arguments):
     """Return the label of each row, None where it has none; None without a column of them."""
     if arguments.label is None:
         return None
     where = "--label (leave it out where no label is known)"
     check_columns(frame, [arguments.label], arguments.table, where)
-    cells, classes = frame[arguments.label], release.classes.tolist()
+    cells, classes = frame[arguments.label], classes.tolist()
     codes = Vocabulary(classes).codes(cells)
     unknown = (codes < 0) & ~missing_values(cells)
     if unknown.any():
@@ -155,11 +207,12 @@ def _labels(frame, release, arguments):
     return np.array([*classes, None], dtype=object)[codes]
 
 
-def _rows(frame, release, arguments):
-    """Return the columns that the release knows, in the types that it expects."""
-    where = f"the release {arguments.release!r}"
+def _rows(frame, releases, arguments):
+    """Return the columns that the releases know, in the types that they expect."""
+    release = releases[0]
+    where = "the releases" if len(releases) > 1 else f"the release {arguments.release[0]!r}"
     if release.encoder is not None:
-        names = release.encoder.names
+        names = list(dict.fromkeys(name for each in releases for name in each.encoder.names))
         # Of what is missing, the release is restricted to the rest; of everything, it is refused.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)

@@ -242,3 +242,18 @@ def test_permissions_of_what_is_written(folder, run, release_command):
             assert stat.S_IMODE(Path(output).stat().st_mode) == 0o640
     finally:
         os.umask(previous)
+
+
+def test_wrong_arguments_show_how_the_command_is_used(run):
+    for arguments in (["describe"], ["describe", "a.skdp", "--colums"]):
+        code, out, err = run(*arguments)
+        assert code == 2
+        assert out == ""
+        assert err.startswith("usage: skdp describe")
+
+
+def test_what_is_typed_reaches_no_terminal_as_an_escape(run):
+    for arguments in (["describe", "a", "--\x1b[31m"], ["\x1b[31m"], ["describe", "\x1b]0;x"]):
+        code, out, err = run(*arguments)
+        assert code > 0
+        assert "\x1b" not in out + err

@@ -1,0 +1,44 @@
+"""``skdp merge``: one release of several owners."""
+
+from skdp.commands._tables import check_output
+from skdp.release import Release, result_lines
+
+NAME = "merge"
+HELP = """Merge releases of several owners, who used one schema, to one of all their rows.
+
+example:
+  skdp merge north.skdp south.skdp --disjoint -o both.skdp
+  skdp merge first.skdp second.skdp --overlapping -o both.skdp
+
+Noisy sums add, and nothing is spent. If nobody has rows in two of the releases, each person is
+guaranteed what their own owner has guaranteed; otherwise the losses add up. The releases cannot
+tell which of the two is so: you have to know it."""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument(
+        "release", metavar="RELEASE", nargs="+", help="two releases of statistics or more (.skdp)"
+    )
+    people = parser.add_mutually_exclusive_group(required=True)
+    people.add_argument(
+        "--disjoint", action="store_true", help="say that nobody has rows in two of them"
+    )
+    people.add_argument(
+        "--overlapping", action="store_true", help="say that somebody may have rows in several"
+    )
+    parser.add_output("the merged release", ".skdp")
+
+
+def run(arguments, note):
+    """Merge, write, and return what came out."""
+    paths = arguments.release
+    if len(set(paths)) < max(2, len(paths)):
+        raise ValueError("RELEASE needs two files or more, each named once.")
+    target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=paths)
+    releases = [Release.load(path) for path in paths]
+    for number, path in enumerate(paths):
+        note(f"release {number} is {path!r}")
+    release = Release.merge(releases, disjoint=arguments.disjoint)
+    release.save(target, overwrite=arguments.force)
+    return "\n".join([f"Wrote {str(target)!r}: {release!r}.", *result_lines(release)])
