@@ -15,6 +15,11 @@ ABOUT_PLANNING = (
     "tables look like was chosen on the hospitals together; single hospitals are so small that "
     "the areas themselves are uncertain by some .05."
 )
+ABOUT_EVALUATION = (
+    "A logistic regression of half of the rows, evaluated by `evaluate_privately` on rows drawn "
+    "from the other half, {draws} draws: root-mean-square error (in brackets that without noise), "
+    "and share of the intervals of 95 % that hold the true value."
+)
 KINDS = ("mean", "share", "missing", "deviation")
 TABLES = ("whas500", "actg320", "actg175", "flchain", "randhie", "adult")
 
@@ -78,3 +83,24 @@ def _errors(rows, levels, cases, sign):
             for row in rows
             if row["level"] == level and (cases is None or row["case"] in cases)
         ]
+
+
+def evaluation():
+    record = load("evaluation")
+    rows = record["rows"]
+    names = list(dict.fromkeys(row["figure"] for row in rows))
+    header = ["Rows of", "Number", "ε", *names]
+    body = []
+    for case in dict.fromkeys((row["case"], row["rows"]) for row in rows):
+        some = [row for row in rows if (row["case"], row["rows"]) == case]
+        for level in dict.fromkeys(row["level"] for row in some):
+            cells = (
+                f"{row['error']:.3f} ({row['error_without_noise']:.3f}), {row['held']:.3f}"
+                for row in some
+                if row["level"] == level
+            )
+            body.append([case[0], f"{case[1]:,}", level, *cells])
+    cells = (f"{mean_of([r['held'] for r in rows if r['figure'] == name]):.3f}" for name in names)
+    body.append(["**all**, held", "", "", *cells])
+    about = ABOUT_EVALUATION.format(draws=record["settings"]["draws"])
+    return f"{about}\n\n{table(header, body)}"

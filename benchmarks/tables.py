@@ -140,6 +140,7 @@ SECTIONS = [
     ("Merged releases against one of all rows", "merging", merging.tables),
     ("What releases claim, and what is so", "calibration", calibration.tables),
     ("What the columns of a release are known to be", "columns", desk.columns),
+    ("Private evaluation of a model", "evaluation", desk.evaluation),
     ("What releases are worth, planned and reached", "planning", desk.planning),
     ("Records with other columns at the target", "records_columns", records.columns),
     (
