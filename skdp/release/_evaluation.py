@@ -16,6 +16,7 @@ from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._score_posterior import posterior_draws
 from skdp.utils._files import write_whole
+from skdp.utils._validation import new_axes
 
 # Public bins of log-odds; those at the ends hold all that lies beyond. Log loss and Brier score
 # take the log-odds of a row for those in the middle of its bin, which is at most an eighth off.
@@ -362,14 +363,8 @@ class PrivateEvaluation:
             When matplotlib is not installed (extra ``plot``).
         """
         if axes is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "PrivateEvaluation.plot draws with matplotlib, which is not installed: pip "
-                    "install 'skdp[plot]', or read roc_curve() and calibration_curve()."
-                ) from error
-            _, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+            instead = "roc_curve() and calibration_curve()"
+            axes = new_axes("PrivateEvaluation.plot", instead, 1, 2, figsize=(9, 4.2))
         left, right = axes
         roc, calibration = self.roc_curve(class_index), self.calibration_curve(10, class_index)
         left.plot(roc["false_positives"], roc["true_positives"])

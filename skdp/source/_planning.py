@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import NumericColumn, TabularEncoder, as_schema
+from skdp.utils._validation import new_axes
 
 # Areas under the ROC curve of what many rows would let learn without noise, by name.
 EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
@@ -132,14 +133,7 @@ class ReleasePlan:
             When matplotlib is not installed (extra ``plot``).
         """
         if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    "ReleasePlan.plot draws with matplotlib, which is not installed: pip install "
-                    "'skdp[plot]', or read its table."
-                ) from error
-            _, ax = plt.subplots(layout="constrained")
+            ax = new_axes("ReleasePlan.plot", "its table")
         for number, (key, part) in enumerate(
             self.table.groupby(["effects", "n_rows"], sort=False)
         ):

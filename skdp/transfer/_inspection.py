@@ -7,6 +7,7 @@ import pandas as pd
 from sklearn.utils import check_array
 
 from skdp.tabular import NumericColumn, Schema
+from skdp.utils._validation import new_axes
 from skdp.utils._warnings import warn
 
 # Probabilities of labels count as this one at least, as in scikit-learn's log loss.
@@ -133,14 +134,7 @@ def draw_report(frame, ax=None):
     ax : matplotlib.axes.Axes or None, default=None
     """
     if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                "plot_report draws with matplotlib, which is not installed: pip install "
-                "'skdp[plot]', or read the table of report()."
-            ) from error
-        _, ax = plt.subplots(layout="constrained")
+        ax = new_axes("plot_report", "the table of report()")
     colours = {"source": "C0", "both": "C2", "target": "C1"}
     places = np.arange(len(frame))
     bars = ax.barh(places, frame["weight"], color=frame["side"].map(colours).tolist())
