@@ -20,14 +20,14 @@ def run_example(folder, *command):
     return run.stdout.splitlines()
 
 
-def table_of(example, folder):
+def table_of(folder, *command):
     """Run an example; return the cells of its lines that hold a %."""
-    return [line.split() for line in run_example(folder, example) if "%" in line]
+    return [line.split() for line in run_example(folder, *command) if "%" in line]
 
 
 def test_main_job_on_embedded_digits(tmp_path):
     same, other = {}, {}
-    table = table_of("plot_private_transfer.py", tmp_path)
+    table = table_of(tmp_path, "plot_private_transfer.py", "--draws", "1")
     for block, lines in ((same, table[1:5]), (other, table[5:9])):
         for line in lines:
             block[" ".join(line[:-6])] = [float(cell.rstrip("%")) for cell in line[-6:]]
@@ -79,7 +79,7 @@ def test_statistics_on_made_up_hospitals(tmp_path):
 
 
 def test_noises_on_embedded_digits(tmp_path):
-    table = table_of("plot_private_digits.py", tmp_path)
+    table = table_of(tmp_path, "plot_private_digits.py")
     clean = float(table[0][-1].rstrip("%"))
     rows = [[float(cell.rstrip("%")) for cell in line] for line in table[1:]]
     assert clean > 96
@@ -92,7 +92,7 @@ def test_noises_on_embedded_digits(tmp_path):
 def test_participants_on_embedded_digits(tmp_path):
     rows = {
         row[0]: [float(cell.rstrip("%")) for cell in row[1:]]
-        for row in table_of("plot_participants.py", tmp_path)
+        for row in table_of(tmp_path, "plot_participants.py")
     }
     assert list(rows) == ["1", "10", "none"]
     # The noise has no seed; "best alone" is picked in hindsight and may win by chance.
@@ -137,7 +137,7 @@ def test_belief_network_on_a_made_up_cohort(tmp_path):
 
 def test_combination_on_embedded_digits(tmp_path):
     *alone, combined = (
-        float(row[-1].rstrip("%")) for row in table_of("plot_secure_combination.py", tmp_path)
+        float(row[-1].rstrip("%")) for row in table_of(tmp_path, "plot_secure_combination.py")
     )
     assert len(alone) == 3
     assert combined > max(alone)
