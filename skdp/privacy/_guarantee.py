@@ -1,8 +1,9 @@
 """The privacy guarantee that goes with everything made from noisy data, and how several join."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from math import expm1, inf
+from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
 from skdp.privacy._composition import composed_delta, composed_epsilon
@@ -39,6 +40,9 @@ _MECHANISM_FILE_KEYS = {
 }
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
+# Steps in which the best ε is sought, each to two thirds of where it may be: the interval shrinks
+# to 700·(2/3)^60, some 1e-8.
+_N_STEPS = 60
 UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
 # Units that hold all of a record, its label too, each with its name in a sentence. Only these can
@@ -433,6 +437,124 @@ class PrivacyGuarantee:
         found = float(composed_delta(self.mechanisms, epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
+    def best_guess(self, prior=0.5):
+        r"""Return how often somebody is right, at most, who guesses which neighbour was used.
+
+        Somebody who knows everything else, and holds one of the two neighbours (the unit is there,
+        or it is the first of two versions) for the true one with probability π, is right with
+
+        .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
+
+        at most, and π and 1 − π change places beyond. Here δ(ε) is that of :meth:`delta_at`, so
+        that the bound is as tight: for Gaussian noise it is reached, and is Φ(μ/2) at even odds.
+        Where only ε and δ are known it is (e^ε + δ)/(1 + e^ε) then (Kairouz, Oh and Viswanath,
+        2015); that is used too where the privacy loss cannot be composed.
+
+        Parameters
+        ----------
+        prior : float, default=0.5
+            Probability π before the release is seen, above 0 and below 1.
+
+        Returns
+        -------
+        probability : float
+            An upper bound. Without the release it is the larger one of π and 1 − π.
+
+        Raises
+        ------
+        ValueError
+            When the argument is out of range.
+
+        See Also
+        --------
+        precision_at : What says more where π is small, and always guessing "no" is mostly right.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
+        >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
+        >>> round(sums.best_guess(), 4), round(sums.to_replace_one().best_guess(), 4)
+        (0.599, 0.692)
+        >>> stated = [Mechanism("any", 2.0, 1e-5)]
+        >>> whatever = PrivacyGuarantee("a mechanism", stated, None, 4, "sums", "nothing", **what)
+        >>> round(whatever.best_guess(), 4)
+        0.8808
+        """
+        prior = _check_prior(prior, 1.0)
+        less, more = sorted([prior, 1 - prior])
+        return min(1.0, more + less * self._least_delta(log(more / less)))
+
+    def precision_at(self, prior):
+        r"""Return how many are named rightly, at most, by who names as many as there are.
+
+        Of many candidates a share π is in the data. Somebody who knows everything else names a
+        share π of them, those whom the release points to most. Of these at most
+
+        .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
+
+        are in the data, and this share of those in the data is found: precision and recall are
+        equal where the numbers are. It follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        π TPR + (1 − π) FPR = π. It is exact where δ(ε) is, for the best tests of the two
+        neighbours are all that is needed. With δ = 0 it is what Bayes' rule allows the odds to
+        rise to, o e^ε. At even odds it equals :meth:`best_guess`.
+
+        Parameters
+        ----------
+        prior : float
+            The share π, above 0 and at most 1/2; also the probability of the first of two
+            versions of a unit that is replaced.
+
+        Returns
+        -------
+        precision : float
+            An upper bound. Without the release it is π.
+
+        Raises
+        ------
+        ValueError
+            When the argument is out of range.
+
+        Examples
+        --------
+        Of 100 candidates one is in the data, and one is named:
+
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
+        >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
+        >>> round(sums.precision_at(0.01), 4)
+        0.0333
+        """
+        prior = _check_prior(prior, 0.5)
+        odds = prior / (1 - prior)
+
+        def fails(epsilon):
+            """Return the logarithm of the share that is named wrongly, at least."""
+            delta = self._least_delta(epsilon)
+            return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
+
+        # (1 − δ)/(1 + o e^ε) has one peak, for δ is convex in e^ε. Left of it, it may be 0.
+        low, high = 0.0, _MOST_EXPONENT
+        for _ in range(_N_STEPS):
+            first, second = (2 * low + high) / 3, (low + 2 * high) / 3
+            wrong = fails(first)
+            if wrong == -inf or wrong < fails(second):
+                low = first
+            else:
+                high = second
+        tried = [0.0, low, high, min(self.epsilon, _MOST_EXPONENT)]
+        return min(1.0, -expm1(max(map(fails, tried))))
+
+    def _least_delta(self, epsilon):
+        """Return the least δ that is known to hold, without a warning of its last digits."""
+        stated = Mechanism("any", self.epsilon, self.delta)
+        bound = composed_delta([stated], epsilon)
+        with suppress(ImportError, ValueError):  # else what is stated is all that is known
+            bound = min(bound, composed_delta(self.mechanisms, epsilon, warns=False))
+        return float(bound)
+
     def _repeat(self, k, name):
         number = float(k) if isinstance(k, Real) else 0.0
         if not (1 <= number <= MOST_USES and number == int(number)):
@@ -488,6 +610,16 @@ class PrivacyGuarantee:
                 "place of another\n"
             )
         return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
+
+
+def _check_prior(prior, most):
+    if not _is_number(prior) or not (0 < prior <= most and prior < 1):
+        allowed = "above 0 and below 1" if most == 1 else f"above 0 and at most {most:g}"
+        raise ValueError(
+            f"The 'prior' parameter must be {allowed}, got {prior!r}. State the probability of "
+            "the rarer case."
+        )
+    return float(prior)
 
 
 def _group_delta(epsilon, delta, k):

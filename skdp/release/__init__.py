@@ -20,10 +20,11 @@ from skdp.release._noisy_statistics import measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (
+    RARE,
     TARGET_ADVICE,
     result_lines,
     statements,
-    success,
+    trade_off,
     warn_of_doubt,
 )
 
