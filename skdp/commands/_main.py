@@ -7,7 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 
-from skdp.commands import _describe, _predict, _release, _schema
+from skdp.commands import _describe, _predict, _release, _report, _schema
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
@@ -122,7 +122,7 @@ def _parser():
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (_schema, _release, _describe, _predict):
+    for module in (_schema, _release, _describe, _report, _predict):
         about, _, example = module.HELP.partition("\n\n")
         command = commands.add_parser(
             module.NAME,

@@ -15,6 +15,7 @@ from skdp.privacy._mechanisms import (
     check_real,
     check_text,
 )
+from skdp.utils._html import definitions
 
 # Key in files of each attribute. Files of these keys exist: none may be changed.
 _FILE_KEYS = {
@@ -590,26 +591,38 @@ class PrivacyGuarantee:
         features = self.unit in {"element", "value", "record"}
         return f"the {self.mechanism} noise" if features else self.mechanism
 
-    def __str__(self):
-        text = (
+    def _facts(self):
+        """Yield what is to be said, each with its name."""
+        yield (
+            "guarantee",
             f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
-            f"by {self._means}\n"
-            f"  neighbours: {self.neighbours}\n"
+            f"by {self._means}",
         )
+        yield "neighbours", self.neighbours
         if self.unit == "element":
             record = self.to_record()
             step = "within the bounds" if self.sensitivity is None else f"by {self.sensitivity:g}"
-            text += (
-                f"  a record:   ({record.epsilon:g}, {record.delta:g}), all "
-                f"{self.n_features} elements of a row free to move {step} each\n"
+            yield (
+                "a record",
+                f"({record.epsilon:g}, {record.delta:g}), all "
+                f"{self.n_features} elements of a row free to move {step} each",
             )
         if self.relation == "add/remove":
             replaced = self.to_replace_one()
-            text += (
-                f"  replaced:   ({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
-                "place of another\n"
+            yield (
+                "replaced",
+                f"({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
+                "place of another",
             )
-        return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
+        yield "covers", self.covers
+        yield "excludes", self.excludes
+
+    def __str__(self):
+        (_, first), *others = self._facts()
+        return "\n".join([first, *(f"  {name + ':':<12}{text}" for name, text in others)])
+
+    def _repr_html_(self):
+        return definitions(self._facts())
 
 
 def _check_prior(prior, most):

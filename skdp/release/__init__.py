@@ -6,6 +6,7 @@ from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics
 from skdp.release._release import Release
+from skdp.release._report import ReportPage, report_page
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 
@@ -37,6 +38,8 @@ __all__ = [
     "Moments",
     "NoisyStatistics",
     "Release",
+    "ReportPage",
     "Statistics",
     "Subspace",
+    "report_page",
 ]

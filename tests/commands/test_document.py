@@ -50,7 +50,7 @@ def test_the_documented_session(folder):
     (folder / "visits.csv").write_text(rows)
     found = list(sessions())
     assert [command.split()[1] for command, _ in found] == [
-        *("schema", "release", "release", "describe", "predict", "release")
+        *("schema", "release", "release", "describe", "predict", "report", "release")
     ]
     for command, expected in found:
         _, printed = run(command)

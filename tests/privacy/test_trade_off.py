@@ -147,7 +147,7 @@ def test_priors_out_of_range(prior):
     guarantee = guarantee_of(Mechanism("any", 1.0))
     with pytest.raises(ValueError, match="'prior' parameter must be above 0 and below 1"):
         guarantee.best_guess(prior)
-    with pytest.raises(ValueError, match="'prior' parameter must be above 0 and at most 0.5"):
+    with pytest.raises(ValueError, match=r"'prior' parameter must be above 0 and at most 0\.5"):
         guarantee.precision_at(prior)
 
 
