@@ -271,12 +271,15 @@ def _at_most(share):
 
 def _columns(release):
     """Return a table of what is public of the columns."""
+    head = ["column", "type", "values"]
     if release.encoder is not None:
-        rows = []
-        for column in release.encoder.columns:
-            kind, values, notes = column_texts(column, _MOST_CATEGORIES)
-            rows.append((column.name, kind, values + notes))
-        return grid(["column", "type", "values"], rows)
+        described = (
+            (column.name, *column_texts(column, _MOST_CATEGORIES))
+            for column in release.encoder.columns
+        )
+        return grid(
+            head, ((name, kind, values + notes) for name, kind, values, notes in described)
+        )
     names = release.feature_names
     p = release.n_features
     names = [f"column {j}" for j in range(p)] if names is None else names.tolist()
@@ -286,7 +289,7 @@ def _columns(release):
         bounds = (("numeric", f"{low:g} to {high:g}") for low, high in release.bounds.T)
     rows = ((n, *b) for n, b in zip(names, bounds, strict=True))
     more = f"<p>and {p - _MOST_COLUMNS:,} more</p>" if p > _MOST_COLUMNS else ""
-    return grid(["column", "type", "values"], islice(rows, _MOST_COLUMNS)) + more
+    return grid(head, islice(rows, _MOST_COLUMNS)) + more
 
 
 def _budget(release, ledger):
