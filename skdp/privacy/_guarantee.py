@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
@@ -41,9 +41,9 @@ _MECHANISM_FILE_KEYS = {
 }
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-# Steps in which the best ε is sought, each to two thirds of where it may be: the interval shrinks
-# to 700·(2/3)^60, some 1e-8.
-_N_STEPS = 60
+# Steps in which the best ε is sought by golden sections: the interval shrinks to some 3e-7.
+_N_STEPS = 45
+_GOLDEN = (5**0.5 - 1) / 2
 UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
 # Units that hold all of a record, its label too, each with its name in a sentence. Only these can
@@ -485,7 +485,7 @@ class PrivacyGuarantee:
         """
         prior = _check_prior(prior, 1.0)
         less, more = sorted([prior, 1 - prior])
-        return min(1.0, more + less * self._least_delta(log(more / less)))
+        return min(1.0, more + less * _least_delta(self._known, log(more / less)))
 
     def precision_at(self, prior):
         r"""Return how many are named rightly, at most, by who names as many as there are.
@@ -528,33 +528,12 @@ class PrivacyGuarantee:
         >>> round(sums.precision_at(0.01), 4)
         0.0333
         """
-        prior = _check_prior(prior, 0.5)
-        odds = prior / (1 - prior)
+        return _precision(self._known, _check_prior(prior, 0.5))
 
-        def fails(epsilon):
-            """Return the logarithm of the share that is named wrongly, at least."""
-            delta = self._least_delta(epsilon)
-            return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
-
-        # (1 − δ)/(1 + o e^ε) has one peak, for δ is convex in e^ε. Left of it, it may be 0.
-        low, high = 0.0, _MOST_EXPONENT
-        for _ in range(_N_STEPS):
-            first, second = (2 * low + high) / 3, (low + 2 * high) / 3
-            wrong = fails(first)
-            if wrong == -inf or wrong < fails(second):
-                low = first
-            else:
-                high = second
-        tried = [0.0, low, high, min(self.epsilon, _MOST_EXPONENT)]
-        return min(1.0, -expm1(max(map(fails, tried))))
-
-    def _least_delta(self, epsilon):
-        """Return the least δ that is known to hold, without a warning of its last digits."""
-        stated = Mechanism("any", self.epsilon, self.delta)
-        bound = composed_delta([stated], epsilon)
-        with suppress(ImportError, ValueError):  # else what is stated is all that is known
-            bound = min(bound, composed_delta(self.mechanisms, epsilon, warns=False))
-        return float(bound)
+    @property
+    def _known(self):
+        """What is known of the privacy loss: the mechanisms, and what they state together."""
+        return self.mechanisms, Mechanism("any", self.epsilon, self.delta)
 
     def _repeat(self, k, name):
         number = float(k) if isinstance(k, Real) else 0.0
@@ -623,6 +602,43 @@ class PrivacyGuarantee:
 
     def _repr_html_(self):
         return definitions(self._facts())
+
+
+def _least_delta(known, epsilon):
+    """Return the least δ that is known to hold, without a warning of its last digits."""
+    mechanisms, stated = known
+    bound = composed_delta([stated], epsilon)
+    if mechanisms != (stated,):
+        with suppress(ImportError, ValueError):  # else what is stated is all that is known
+            bound = min(bound, composed_delta(mechanisms, epsilon, warns=False))
+    return float(bound)
+
+
+@lru_cache(maxsize=256)  # a summary, a page and a notebook ask for the same
+def _precision(known, prior):
+    odds = prior / (1 - prior)
+
+    def wrong(epsilon):
+        """Return the logarithm of the share that is named wrongly, at least."""
+        delta = _least_delta(known, epsilon)
+        return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
+
+    # (1 − δ)/(1 + o e^ε) has one peak, for δ is convex in e^ε. Left of it, it may be 0.
+    low, high = 0.0, _MOST_EXPONENT
+    first, second = high - _GOLDEN * high, _GOLDEN * high
+    at_first, at_second = wrong(first), wrong(second)
+    best = max(map(wrong, [0.0, min(known[1].epsilon, _MOST_EXPONENT)]))
+    for _ in range(_N_STEPS):
+        best = max(best, at_first, at_second)
+        if at_first == -inf or at_first < at_second:
+            low, first, at_first = first, second, at_second
+            second = low + _GOLDEN * (high - low)
+            at_second = wrong(second)
+        else:
+            high, second, at_second = second, first, at_first
+            first = high - _GOLDEN * (high - low)
+            at_first = wrong(first)
+    return min(1.0, -expm1(best))
 
 
 def _check_prior(prior, most):
