@@ -10,6 +10,7 @@ from math import ceil
 from pathlib import Path
 
 from skdp.privacy import PrivacyLedger
+from skdp.release._guarantees import elements_per_record, value_guarantee
 from skdp.release._release import Release
 from skdp.release._summary import RARE, statements
 from skdp.tabular import column_texts
@@ -239,8 +240,12 @@ def _numbers(release):
     lines = {("one unit", own): None}
     if own.relation == "add/remove":
         lines[("the same, replaced", own.to_replace_one())] = None
+    value = value_guarantee(own, release.encoder)
+    if value is not own:
+        lines[("a value of the table", value)] = None
     if own.unit == "element":
-        lines[("a whole row", own.to_record())] = None
+        moved = elements_per_record(release.encoder, own.n_features)
+        lines[("a whole row", own.to_record(moved))] = None
     if release.label_guarantee is not None:
         lines[("labels", release.label_guarantee)] = None
     both = release.record_guarantee
