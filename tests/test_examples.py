@@ -65,6 +65,12 @@ def test_four_hospitals_on_the_embedded_patients(tmp_path):
     assert (tmp_path / "four_hospitals.png").stat().st_size > 10_000
 
 
+def test_the_officers_page_states_what_the_noise_allows(tmp_path):
+    lines = run_example(tmp_path, "plot_officers_page.py")
+    assert [line.split()[-1] for line in lines] == ["59.9%", "3.3%"]
+    assert not list(tmp_path.iterdir())
+
+
 def test_statistics_on_made_up_hospitals(tmp_path):
     lines = run_example(tmp_path, "plot_private_statistics.py")
     alone = next(float(line.split()[-1]) for line in lines if line.startswith("AUC with 20"))

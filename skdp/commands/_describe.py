@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import floor, isfinite, isinf, log10
 
 from skdp.privacy import pack_guarantee
-from skdp.release import Release, statements, success
+from skdp.release import RARE, Release, statements
 
 NAME = "describe"
 HELP = """Say in plain words what a release guarantees, what it covers and what it excludes.
@@ -116,6 +116,10 @@ def _guarantee(guarantee):
         return None
     fields = {k: v for k, v in pack_guarantee(guarantee).items() if k != "mechanisms"}
     fields |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
-    fields |= {"neighbours": guarantee.neighbours, "guessed_right_at_most": success(guarantee)}
+    fields |= {
+        "neighbours": guarantee.neighbours,
+        "guessed_right_at_most": guarantee.best_guess(),
+        "named_rightly_at_most_of_1_in_100": guarantee.precision_at(RARE),
+    }
     infinite = {k: "infinite" for k, v in fields.items() if isinstance(v, float) and isinf(v)}
     return fields | infinite

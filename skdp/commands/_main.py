@@ -15,13 +15,17 @@ from skdp.commands import (
     _plan,
     _predict,
     _release,
+    _report,
     _schema,
 )
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
-_COMMANDS = (_schema, _check, _plan, _release, _describe, _evaluate, _merge, _predict)
+_COMMANDS = (
+    *(_schema, _check, _plan, _release, _describe, _report, _evaluate, _merge),
+    _predict,
+)
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
 The owner of private rows drafts a schema from rows that are no secret, checks the private ones

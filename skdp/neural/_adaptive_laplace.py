@@ -286,9 +286,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         if self.mechanism == "dpsgd":
             return [self._train_dpsgd(network, rows, labels, random_state)]
         budgets = self._budgets()
+        even = np.ones(rows.shape[1])
+        expected = self._perturbation(network.architecture, even, len(rows), budgets[1:])
+        self._warn_of_noise(expected, len(rows))
         spent, shares = 0.0, getattr(self, "budget_shares_", None)
         if self.mechanism == "identical":
-            shares = np.ones(rows.shape[1])
+            shares = even
         elif shares is None:  # a warm start keeps its shares
             shares, spent = self._find_shares(network, rows, labels, budgets[0], random_state)
         perturbation = self._perturbation(network.architecture, shares, len(rows), budgets[1:])

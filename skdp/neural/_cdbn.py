@@ -261,6 +261,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         coefficients = label_coefficients(labels, network.scores.out_features).to(rows)
         columns = np.full(rows.shape[1] if per_row else 1, scales[0] * per_row)
         perturbation = Perturbation(columns, float(scales[-1]), per_row)
+        self._warn_of_noise(perturbation, len(rows))
         generator = torch.Generator().manual_seed(draw_seeds(random_state))
         if per_row:
             rows, coefficients = perturbation.perturb(rows, coefficients, source)(slice(None))

@@ -111,6 +111,27 @@ class Perturbation:
         moves = (1 / self.input_scales).sum() + 2 / self.label_scale
         return float(moves + (len(self.input_scales) + 2) * NOISE_STEP)
 
+    def signal(self, n):
+        r"""Return how far a perfect linear signal stands out of the noise of n rows.
+
+        A column that decides the class has a covariance of at most 1/4 with a coefficient, and
+        over n rows noise of deviations √2 b and √2 b_y gives their mean product one of 2 b b_y/√n.
+        For d columns of equal weight that is, at most,
+
+        .. math:: \frac{\sqrt{n d}}{8\, b\, b_y}.
+
+        It follows from public parameters alone.
+
+        Examples
+        --------
+        >>> Perturbation(np.full(4, 2.0), 0.5, per_row=True).signal(100)
+        2.5
+        """
+        noise = 8 * float(np.median(self.input_scales)) * self.label_scale
+        if not (self.per_row and noise):
+            return np.inf
+        return float(np.sqrt(n * len(self.input_scales)) / noise)
+
     def perturb(self, rows, coefficients, random_state):
         """Return a function that gives training the perturbed rows of a batch.
 

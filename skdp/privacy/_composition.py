@@ -3,6 +3,7 @@
 The mechanisms are :class:`~skdp.privacy.Mechanism`, with their point masses and sampling errors.
 """
 
+from functools import lru_cache
 from math import ceil, exp, expm1, inf, log1p, sqrt
 
 import numpy as np
@@ -53,7 +54,7 @@ _GREATEST = 5e7
 _SAFETY = 1e-10
 
 
-def composed_delta(mechanisms, epsilon):
+def composed_delta(mechanisms, epsilon, *, warns=True):
     """Return the δ at which mechanisms are together (ε, δ)-private.
 
     Parameters
@@ -63,6 +64,9 @@ def composed_delta(mechanisms, epsilon):
 
     epsilon : float
         ≥ 0.
+
+    warns : bool, default=True
+        Whether to warn where the error of the arithmetic may be most of δ.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def composed_delta(mechanisms, epsilon):
     if any(mechanism.parameter == inf for mechanism in mechanisms):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(mechanisms)
-    delta = _ideal_delta(mechanisms, max(epsilon - slack, 0.0))
+    delta = _ideal_delta(mechanisms, max(epsilon - slack, 0.0), warns)
     # Each neighbour's outputs are within the cut of those of the distribution.
     return min(1.0, delta + (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut) if cut else delta
 
@@ -97,7 +101,7 @@ def _sampler_error(mechanisms):
     return sum(each.slack for each in mechanisms), sum(each.cut for each in mechanisms)
 
 
-def _ideal_delta(mechanisms, epsilon):
+def _ideal_delta(mechanisms, epsilon, warns):
     # A point mass is one that an observer can tell: either one fires, and the loss is infinite,
     # or it is that of the rest.
     shown, distance = _shown(mechanisms), _gaussian_distance(mechanisms)
@@ -106,7 +110,7 @@ def _ideal_delta(mechanisms, epsilon):
     elif _most_epsilon(mechanisms) <= epsilon * (1 + _SUM_ROUNDING):
         delta = 0.0
     else:
-        delta = min(1.0, _tight_delta(_uses(mechanisms), epsilon))
+        delta = min(1.0, _tight_delta(_uses(mechanisms), epsilon, warns))
     return shown + (1 - shown) * delta
 
 
@@ -246,7 +250,7 @@ def _ideal_epsilon(mechanisms, delta):
     return min(most, _tight_epsilon(_uses(mechanisms), left))
 
 
-def _tight_delta(uses, epsilon):
+def _tight_delta(uses, epsilon, warns=True):
     """Return an upper bound of δ at which mechanisms are together (ε, δ)-private.
 
     Parameters
@@ -256,6 +260,9 @@ def _tight_delta(uses, epsilon):
 
     epsilon : float
         ≥ 0.
+
+    warns : bool, default=True
+        Whether to warn where the error of the arithmetic may be most of δ.
 
     Returns
     -------
@@ -269,14 +276,15 @@ def _tight_delta(uses, epsilon):
     bound = _by_pure(uses, _pure_delta, epsilon)
     if bound is not None and _is_enough(uses):
         return bound
-    total, error = _loss_distribution(uses)
+    total, error = _loss_distribution(tuple(uses.items()))
     if epsilon <= _MOST_EXPONENT:
         delta = max(0.0, total.get_delta_for_epsilon(epsilon)) + error
     else:  # where e^ε overflows
         delta = _invert(total.get_epsilon_for_delta, epsilon) + error
     if bound is not None and bound <= delta:
         return bound
-    _warn_below(delta)
+    if warns:
+        _warn_below(delta)
     return delta
 
 
@@ -304,7 +312,7 @@ def _tight_epsilon(uses, delta):
     bound = _by_pure(uses, _pure_epsilon, delta)
     if bound is not None and _is_enough(uses):
         return bound
-    total, error = _loss_distribution(uses)
+    total, error = _loss_distribution(tuple(uses.items()))
     epsilon = total.get_epsilon_for_delta(delta - error) if delta > error else inf
     if bound is not None and bound <= epsilon:
         return bound
@@ -380,8 +388,10 @@ def _pure_epsilon(epsilon0, k, delta):
     return min(most, root * (1 + _SAFETY))
 
 
+@lru_cache(maxsize=4)  # one is asked for δ at many ε
 def _loss_distribution(uses):
     """Return the distribution of the privacy loss, and the error of its probabilities."""
+    uses = dict(uses)
     try:
         from dp_accounting.pld import privacy_loss_distribution
     except ImportError as error:

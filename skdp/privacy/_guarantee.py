@@ -1,8 +1,9 @@
 """The privacy guarantee that goes with everything made from noisy data, and how several join."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from math import expm1, inf
+from functools import lru_cache, partial, reduce
+from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
 from skdp.privacy._composition import composed_delta, composed_epsilon
@@ -14,6 +15,7 @@ from skdp.privacy._mechanisms import (
     check_real,
     check_text,
 )
+from skdp.utils._html import definitions
 
 # Key in files of each attribute. Files of these keys exist: none may be changed.
 _FILE_KEYS = {
@@ -39,6 +41,9 @@ _MECHANISM_FILE_KEYS = {
 }
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
+# Steps in which the best ε is sought by golden sections: the interval shrinks to some 3e-7.
+_N_STEPS = 45
+_GOLDEN = (5**0.5 - 1) / 2
 UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
 # Units that hold all of a record, its label too, each with its name in a sentence. Only these can
@@ -433,6 +438,103 @@ class PrivacyGuarantee:
         found = float(composed_delta(self.mechanisms, epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
+    def best_guess(self, prior=0.5):
+        r"""Return how often somebody is right, at most, who guesses which neighbour was used.
+
+        Somebody who knows everything else, and holds one of the two neighbours (the unit is there,
+        or it is the first of two versions) for the true one with probability π, is right with
+
+        .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
+
+        at most, and π and 1 − π change places beyond. Here δ(ε) is that of :meth:`delta_at`, so
+        that the bound is as tight: for Gaussian noise it is reached, and is Φ(μ/2) at even odds.
+        Where only ε and δ are known it is (e^ε + δ)/(1 + e^ε) then (Kairouz, Oh and Viswanath,
+        2015); that is used too where the privacy loss cannot be composed.
+
+        Parameters
+        ----------
+        prior : float, default=0.5
+            Probability π before the release is seen, above 0 and below 1.
+
+        Returns
+        -------
+        probability : float
+            An upper bound. Without the release it is the larger one of π and 1 − π.
+
+        Raises
+        ------
+        ValueError
+            When the argument is out of range.
+
+        See Also
+        --------
+        precision_at : What says more where π is small, and always guessing "no" is mostly right.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
+        >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
+        >>> round(sums.best_guess(), 4), round(sums.to_replace_one().best_guess(), 4)
+        (0.599, 0.692)
+        >>> stated = [Mechanism("any", 2.0, 1e-5)]
+        >>> whatever = PrivacyGuarantee("a mechanism", stated, None, 4, "sums", "nothing", **what)
+        >>> round(whatever.best_guess(), 4)
+        0.8808
+        """
+        prior = _check_prior(prior, 1.0)
+        less, more = sorted([prior, 1 - prior])
+        return min(1.0, more + less * _least_delta(self._known, log(more / less)))
+
+    def precision_at(self, prior):
+        r"""Return how many are named rightly, at most, by who names as many as there are.
+
+        Of many candidates a share π is in the data. Somebody who knows everything else names a
+        share π of them, those whom the release points to most. Of these at most
+
+        .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
+
+        are in the data, and this share of those in the data is found: precision and recall are
+        equal where the numbers are. It follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        π TPR + (1 − π) FPR = π. It is exact where δ(ε) is, for the best tests of the two
+        neighbours are all that is needed. With δ = 0 it is what Bayes' rule allows the odds to
+        rise to, o e^ε. At even odds it equals :meth:`best_guess`.
+
+        Parameters
+        ----------
+        prior : float
+            The share π, above 0 and at most 1/2; also the probability of the first of two
+            versions of a unit that is replaced.
+
+        Returns
+        -------
+        precision : float
+            An upper bound. Without the release it is π.
+
+        Raises
+        ------
+        ValueError
+            When the argument is out of range.
+
+        Examples
+        --------
+        Of 100 candidates one is in the data, and one is named:
+
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
+        >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
+        >>> round(sums.precision_at(0.01), 4)
+        0.0333
+        """
+        return _precision(self._known, _check_prior(prior, 0.5))
+
+    @property
+    def _known(self):
+        """What is known of the privacy loss: the mechanisms, and what they state together."""
+        return self.mechanisms, Mechanism("any", self.epsilon, self.delta)
+
     def _repeat(self, k, name):
         number = float(k) if isinstance(k, Real) else 0.0
         if not (1 <= number <= MOST_USES and number == int(number)):
@@ -468,26 +570,85 @@ class PrivacyGuarantee:
         features = self.unit in {"element", "value", "record"}
         return f"the {self.mechanism} noise" if features else self.mechanism
 
-    def __str__(self):
-        text = (
+    def _facts(self):
+        """Yield what is to be said, each with its name."""
+        yield (
+            "guarantee",
             f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
-            f"by {self._means}\n"
-            f"  neighbours: {self.neighbours}\n"
+            f"by {self._means}",
         )
+        yield "neighbours", self.neighbours
         if self.unit == "element":
             record = self.to_record()
             step = "within the bounds" if self.sensitivity is None else f"by {self.sensitivity:g}"
-            text += (
-                f"  a record:   ({record.epsilon:g}, {record.delta:g}), all "
-                f"{self.n_features} elements of a row free to move {step} each\n"
+            yield (
+                "a record",
+                f"({record.epsilon:g}, {record.delta:g}), all "
+                f"{self.n_features} elements of a row free to move {step} each",
             )
         if self.relation == "add/remove":
             replaced = self.to_replace_one()
-            text += (
-                f"  replaced:   ({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
-                "place of another\n"
+            yield (
+                "replaced",
+                f"({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
+                "place of another",
             )
-        return text + f"  covers:     {self.covers}\n  excludes:   {self.excludes}"
+        yield "covers", self.covers
+        yield "excludes", self.excludes
+
+    def __str__(self):
+        (_, first), *others = self._facts()
+        return "\n".join([first, *(f"  {name + ':':<12}{text}" for name, text in others)])
+
+    def _repr_html_(self):
+        return definitions(self._facts())
+
+
+def _least_delta(known, epsilon):
+    """Return the least δ that is known to hold, without a warning of its last digits."""
+    mechanisms, stated = known
+    bound = composed_delta([stated], epsilon)
+    if mechanisms != (stated,):
+        with suppress(ImportError, ValueError):  # else what is stated is all that is known
+            bound = min(bound, composed_delta(mechanisms, epsilon, warns=False))
+    return float(bound)
+
+
+@lru_cache(maxsize=256)  # a summary, a page and a notebook ask for the same
+def _precision(known, prior):
+    odds = prior / (1 - prior)
+
+    def wrong(epsilon):
+        """Return the logarithm of the share that is named wrongly, at least."""
+        delta = _least_delta(known, epsilon)
+        return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
+
+    # (1 − δ)/(1 + o e^ε) has one peak, for δ is convex in e^ε. Left of it, it may be 0.
+    low, high = 0.0, _MOST_EXPONENT
+    first, second = high - _GOLDEN * high, _GOLDEN * high
+    at_first, at_second = wrong(first), wrong(second)
+    best = max(map(wrong, [0.0, min(known[1].epsilon, _MOST_EXPONENT)]))
+    for _ in range(_N_STEPS):
+        best = max(best, at_first, at_second)
+        if at_first == -inf or at_first < at_second:
+            low, first, at_first = first, second, at_second
+            second = low + _GOLDEN * (high - low)
+            at_second = wrong(second)
+        else:
+            high, second, at_second = second, first, at_first
+            first = high - _GOLDEN * (high - low)
+            at_first = wrong(first)
+    return min(1.0, -expm1(best))
+
+
+def _check_prior(prior, most):
+    if not _is_number(prior) or not (0 < prior <= most and prior < 1):
+        allowed = "above 0 and below 1" if most == 1 else f"above 0 and at most {most:g}"
+        raise ValueError(
+            f"The 'prior' parameter must be {allowed}, got {prior!r}. State the probability of "
+            "the rarer case."
+        )
+    return float(prior)
 
 
 def _group_delta(epsilon, delta, k):

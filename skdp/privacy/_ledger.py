@@ -12,6 +12,7 @@ import pandas as pd
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.utils._files import PRIVATE, checksum, write_whole
+from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
 
 # A sum of floats may miss its limit by a rounding, relative to the limit.
@@ -396,6 +397,11 @@ class PrivacyLedger:
             f"PrivacyLedger(spent {spent} of ({', '.join(limits)}){unit}, "
             f"{n} {'entry' if n == 1 else 'entries'}{file})"
         )
+
+    def _repr_html_(self):
+        table = self.to_frame()
+        names = [name.replace("_", " ") for name in table.columns]
+        return f"<p>{as_html(repr(self))}</p>{grid(names, table.to_numpy().tolist())}"
 
     def __copy__(self):
         return self

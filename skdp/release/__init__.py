@@ -7,6 +7,7 @@ from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics
 from skdp.release._release import Release
+from skdp.release._report import ReportPage, report_page
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 
@@ -22,10 +23,11 @@ from skdp.release._noisy_statistics import measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (
+    RARE,
     TARGET_ADVICE,
     result_lines,
     statements,
-    success,
+    trade_off,
     warn_of_doubt,
 )
 
@@ -40,6 +42,8 @@ __all__ = [
     "NoisyStatistics",
     "PrivateEvaluation",
     "Release",
+    "ReportPage",
     "Statistics",
     "Subspace",
+    "report_page",
 ]

@@ -1,7 +1,6 @@
 """The release: the one thing that passes from the source's owner to the target's."""
 
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from numbers import Integral
 from textwrap import wrap
 from typing import Any
@@ -58,6 +57,7 @@ from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
 from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
+from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
 from skdp.utils._validation import checked_subset
@@ -839,10 +839,10 @@ class Release:
         )
 
     def _repr_html_(self):
-        """Return :meth:`summary` behind a heading that a notebook can unfold."""
+        """Return what :meth:`summary` says, behind a heading that a notebook can unfold."""
         return (
-            f"<details open><summary><b>{escape(repr(self))}</b></summary>"
-            f"<pre>{escape(self.summary())}</pre></details>"
+            f"<details open><summary><b>{as_html(repr(self))}</b></summary>"
+            f"{definitions(statements(self).items())}</details>"
         )
 
     def __setstate__(self, state):

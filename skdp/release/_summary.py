@@ -2,8 +2,6 @@
 
 from math import ceil, inf
 
-from scipy.special import expit
-
 from skdp.release._guarantees import (
     WHOLE_UNITS,
     elements_per_record,
@@ -28,6 +26,9 @@ _NOUNS = {
     "labelled record": "the record",
     "group": "the person",
 }
+
+# The rarer of two cases, for which trade-offs are stated besides even odds.
+RARE = 0.01
 
 # What to do about a release that may not tell its classes apart.
 OWNER_ADVICE = (
@@ -59,8 +60,8 @@ def statements(release):
         "What is in the file": _contents(release),
         "Which numbers": "\n".join(_numbers_in_it(release)),
         "What is protected": f"{_PROTECTED[guarantee.unit]} {_number_of_rows(added, noun)}",
-        "How well": _how_well(guarantee, noun),
-        "If it is known to be there": _replaced(guarantee, noun) if added else "",
+        "How well": _how_well(guarantee),
+        "If it is known to be there": _replaced(guarantee) if added else "",
         "One value of the table": _value(release),
         "A whole record": _whole_record(release),
         "Labels": _labels(release),
@@ -104,24 +105,42 @@ def warn_of_doubt(release, advice=OWNER_ADVICE):
         warn(f"{doubt} {advice}")
 
 
-def success(guarantee):
-    """Return how often somebody guesses right, at most, which of two neighbours was used.
+def trade_off(guarantee, noun=None):
+    """Return what an adversary who knows everything else can reach, in two sentences.
 
-    With both equally likely beforehand, and whatever else is known,
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
 
-    .. math:: (e^ε + δ) / (e^ε + 1)
+    noun : str or None, default=None
+        What is protected, for the sentences. By default that of the guarantee.
 
-    (Kairouz, Oh and Viswanath, 2015).
+    Returns
+    -------
+    text : str
+        At even odds, :meth:`~skdp.privacy.PrivacyGuarantee.best_guess`, and at 1 in 100,
+        :meth:`~skdp.privacy.PrivacyGuarantee.precision_at`, each rounded upwards.
 
     Examples
     --------
     >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-    >>> from skdp.release import success
-    >>> success(PrivacyGuarantee("m", [Mechanism("any", 0.0)], 1.0, 1, "c", "e"))
-    0.5
+    >>> from skdp.release import trade_off
+    >>> print(trade_off(PrivacyGuarantee("m", [Mechanism("any", 0.5)], 1.0, 1, "c", "e")))
+    Somebody who knows everything else guesses which of two versions of the value is in ...
     """
-    epsilon, delta = guarantee.epsilon, guarantee.delta
-    return float(expit(epsilon) + delta * expit(-epsilon))
+    noun = _NOUNS[guarantee.unit] if noun is None else noun
+    if guarantee.relation == "add/remove":
+        which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
+    else:
+        which = f"which of two versions of {noun} is in the data"
+        rare = "the first of the two is there"
+    return (
+        f"Somebody who knows everything else guesses {which}, both being equally likely: without "
+        f"the file this is right in 50% of cases, and with it in at most "
+        f"{_percent(guarantee.best_guess())}. Where {rare} in only 1 of 100 cases, and somebody "
+        "says so in as many, that is right in 1% of them without the file, and in at most "
+        f"{_percent(guarantee.precision_at(RARE))} with it."
+    )
 
 
 def _contents(release):
@@ -152,30 +171,18 @@ def _number_of_rows(added, noun):
     return f"Whether {noun} is in the data at all is protected too, and so is the number of rows."
 
 
-def _how_well(guarantee, noun):
+def _how_well(guarantee):
     if guarantee.epsilon == inf:
         return "Not at all: epsilon is infinite, so that no noise was added."
     slack = f", delta = {guarantee.delta:g}" if guarantee.delta else ""
-    which = (
-        f"whether {noun} is in the data"
-        if guarantee.relation == "add/remove"
-        else f"which of two versions of {noun} is in the data"
-    )
-    return (
-        f"epsilon = {guarantee.epsilon:g}{slack}. Somebody who knows everything else "
-        f"guesses {which}, both being equally likely: without the file this is right in 50% of "
-        f"cases, and with it in at most {_percent(success(guarantee))}."
-    )
+    return f"epsilon = {guarantee.epsilon:g}{slack}. {trade_off(guarantee)}"
 
 
-def _replaced(guarantee, noun):
+def _replaced(guarantee):
     replaced = guarantee.to_replace_one()
     if replaced.epsilon == inf:
         return "Nothing is protected."
-    return (
-        f"{_numbers(replaced)}. The guess which of two versions of {noun} is in the data is "
-        f"right in at most {_percent(success(replaced))} of cases."
-    )
+    return f"{_numbers(replaced)}. {trade_off(replaced)}"
 
 
 def _value(release):
@@ -196,7 +203,7 @@ def _whole_record(release):
     what = f"All {p} values of a row together"
     if release.encoder is not None:
         what = f"A row of the table, which moves {n} of {p} encoded elements at most"
-    return f"{what}: {_numbers(record)}, right in at most {_percent(success(record))} of guesses."
+    return f"{what}: {_numbers(record)}. {trade_off(record, 'the row')}"
 
 
 def _labels(release):
@@ -205,10 +212,7 @@ def _labels(release):
     own = release.label_guarantee
     if own is None:
         return "Not protected: they were used as they are."
-    return (
-        f"Protected by themselves: {_numbers(own)}, right in at most {_percent(success(own))} of "
-        "guesses."
-    )
+    return f"Protected by themselves: {_numbers(own)}. {trade_off(own)}"
 
 
 def _together(release):
@@ -235,5 +239,5 @@ def _numbers(guarantee):
 
 
 def _percent(share):
-    """Return a share as a percentage, rounded upwards."""
-    return f"{ceil(share * 1000 - 1e-9) / 10:g}%"
+    """Return a share as a percentage, rounded upwards: what is said to be "at most" is."""
+    return f"{ceil(share * 10_000 - 1e-9) / 100:g}%"

@@ -4,6 +4,7 @@ Everything here depends on the schema and on one row at a time, never on other r
 or categories the private rows have is private itself.
 """
 
+from skdp.tabular._agreement import column_texts
 from skdp.tabular._check import (
     COLUMN_KINDS,
     TABLE_KINDS,

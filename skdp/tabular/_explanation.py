@@ -10,6 +10,7 @@ from scipy.stats import qmc
 
 from skdp.tabular._columns import CategoryColumn
 from skdp.tabular._schema import as_schema
+from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline, listed
 
 # Positions on a scale at which a number is tried: a rule of thumb. What happens between two of
@@ -201,6 +202,14 @@ class Explanation:
         if idle:
             lines.append(f"none of these alone could change it: {listed(idle, show=inline)}")
         return "\n".join(lines)
+
+    def _repr_html_(self):
+        names = ["column", "value", "effect", "the prediction stays while"]
+        rows = (
+            (c.name, c.value, round(c.effect, 3), str(c) if c.otherwise else "")
+            for c in self.columns
+        )
+        return f"<p>{as_html(self)}</p>{grid(names, rows)}"
 
 
 def _number(value):

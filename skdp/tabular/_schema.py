@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from skdp.tabular._columns import (
     is_text,
 )
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
+from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
@@ -421,13 +421,8 @@ class Schema:
         )
 
     def _repr_html_(self):
-        lines = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in (name, kind, values + notes))}"
-            "</tr>"
-            for name, kind, values, notes in self._table
-        )
-        head = "<tr><th>column</th><th>type</th><th>values</th></tr>"
-        return f"<p>{escape(repr(self))}</p><table>{head}{lines}</table>"
+        lines = [(name, kind, values + notes) for name, kind, values, notes in self._table]
+        return f"<p>{as_html(repr(self))}</p>{grid(['column', 'type', 'values'], lines)}"
 
     @property
     def _table(self):

@@ -1,13 +1,14 @@
 import json
 import warnings
-from math import exp
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
+from skdp.privacy import gaussian_sigma
 
 
 def test_the_text_answers_what_an_officer_asks(hospital, run):
@@ -18,10 +19,10 @@ def test_the_text_answers_what_an_officer_asks(hospital, run):
     assert "4 columns (9 when encoded), and the classes died, home." in flat
     assert "One record: all columns of one row, and its label." in flat
     assert "Whether the record is in the data at all is protected too" in flat
-    right = 100 * (exp(4) + 1e-5) / (exp(4) + 1)
+    right = 100 * norm.cdf(1 / gaussian_sigma(4.0, 1e-5) / 2)
     how_well = flat.split("How well")[1].split("If it is known")[0]
-    shown = float(how_well.split()[-1].rstrip("%."))
-    assert right <= shown < right + 0.1
+    shown = float(how_well.split("%")[1].split()[-1])
+    assert right <= shown < right + 0.0101
     assert "Labels Protected together with the columns." in flat
     assert "whole records: all features of a row and its label" in flat
     assert "what is public: columns, bounds, encoder" in flat
@@ -42,6 +43,8 @@ def test_json_says_the_same(hospital, run):
     assert (guarantee["epsilon"], guarantee["delta"]) == (4.0, 1e-5)
     assert guarantee["unit"] == "labelled record"
     assert guarantee["covers"] == release.guarantee.covers
+    assert guarantee["guessed_right_at_most"] == release.guarantee.best_guess()
+    assert guarantee["named_rightly_at_most_of_1_in_100"] == release.guarantee.precision_at(0.01)
     assert facts["replace_one"]["epsilon"] == release.guarantee.to_replace_one().epsilon
     assert facts["class_counts"] == [round(c) for c in release.moments.class_counts]
     assert facts["label_guarantee"] is None

@@ -66,7 +66,7 @@ def test_the_documented_session(folder):
     found = list(sessions())
     assert [command.split()[1] for command, _ in found] == [
         *("schema", "check", "release", "release", "describe", "predict"),
-        *("check", "check", "release", "release"),
+        *("check", "check", "release", "report", "release"),
     ]
     for command, expected in found:
         _, printed = run(command)

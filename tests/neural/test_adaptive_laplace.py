@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from skdp import PrivacyLeakWarning
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier, _adaptive_laplace
+from skdp.neural._training import Perturbation
 
 quiet = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 PAPER, COMPOSED, ROW = "as the paper counts", "composed over epochs", "one row"
@@ -367,3 +368,39 @@ def test_no_noise_is_no_guarantee(some_digits, small):
     model = AdaptiveLaplaceClassifier(np.inf, **small).fit(*some_digits)
     assert not counted(model)["holds"].any()
     assert counted(model).loc[ROW, "reason"] == "no noise was added"
+
+
+def test_noise_in_which_everything_disappears_warns_before_training(some_digits, monkeypatch):
+    """By public parameters alone, in the unit of the columns."""
+    X, y = some_digits
+    given = {"epsilon": 1.0, "bounds": (0, 16), "n_epochs": 1, "hidden_layer_sizes": (4, 6)}
+    network = AdaptiveLaplaceClassifier(mechanism="identical", **given)
+    b = 2 * 4 * X.shape[1] / (len(X) * 0.5)
+    said = rf"standard deviation {np.sqrt(2) * b * 16:.3g} on columns of range 16"
+
+    def no_training(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skdp.neural._adaptive_laplace.train", no_training)
+    with pytest.warns(UserWarning, match=said) as found, pytest.raises(KeyboardInterrupt):
+        network.fit(X, y)
+    assert "nothing can be learned" in str(found[0].message)
+    for other in ({"epsilon": 1e4}, {"noise_per": "batch"}):
+        network.set_params(**(given | other))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with pytest.raises(KeyboardInterrupt):
+                network.fit(X, y)
+        assert not [w for w in caught if "nothing can be learned" in str(w.message)]
+
+
+def test_the_signal_is_that_of_a_column_which_decides():
+    """√(nd) times the covariance 1/4, over the deviation of one product of two noises."""
+    rng = np.random.default_rng(0)
+    n, b, label_scale = 400, 3.0, 0.7
+    noise = rng.laplace(scale=b, size=(4000, n)) * rng.laplace(scale=label_scale, size=(4000, n))
+    found = 0.25 / noise.mean(axis=1).std()
+    expected = Perturbation(np.full(1, b), label_scale, per_row=True).signal(n)
+    assert found == pytest.approx(expected, rel=0.05)
+    assert Perturbation(np.full(9, b), label_scale, True).signal(n) == pytest.approx(3 * expected)
+    assert Perturbation(np.full(9, b), label_scale, False).signal(n) == np.inf

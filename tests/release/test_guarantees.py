@@ -1,3 +1,4 @@
+import re
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,12 @@ from numpy.testing import assert_allclose
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
 from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta, record_guarantee
-from skdp.release import elements_per_record, elements_per_value, value_guarantee
+from skdp.release import (
+    elements_per_record,
+    elements_per_value,
+    report_page,
+    value_guarantee,
+)
 from skdp.tabular import as_schema, fitted_encoder
 
 AGE = {"type": "numeric", "low": 0, "high": 100}
@@ -88,7 +94,12 @@ def test_the_guarantee_of_a_record_counts_what_it_moves(rng):
     assert source.guarantee_for(table, y) == release.record_guarantee
     text = " ".join(release.summary().split())
     assert "A record with its label epsilon = 3.5, delta = 0, for all features of a row" in text
-    assert "moves 5 of 8 encoded elements at most: epsilon = 2.5, delta = 0, right in" in text
+    assert "moves 5 of 8 encoded elements at most: epsilon = 2.5, delta = 0. Somebody" in text
+    # The officer's page has the same numbers in its table.
+    page = " ".join(re.sub("<[^>]*>", " ", report_page(release).html).split())
+    assert "a value of the table 1 0" in page
+    assert "a whole row 2.5 0" in page
+    assert "a row with its label 3.5 0" in page
     # Nobody who has fewer columns knows how the others were encoded.
     assert release.restrict(["site"]).record_guarantee.epsilon == (2 + 4) * 0.5 + 1.0
 

@@ -1,30 +1,40 @@
-"""How often somebody guesses right, as the summary says."""
+"""What a release says of itself: trade-offs in words."""
 
-from math import erf, inf, sqrt
+import re
 
 import numpy as np
 import pytest
 
-from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta
-from skdp.release import success
+from skdp import DPStatisticsSource
+from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.release import trade_off
 
 
-def stated(epsilon, delta):
-    return PrivacyGuarantee("m", [Mechanism("any", epsilon, delta)], 1.0, 1, "c", "e")
+@pytest.fixture(scope="module")
+def release():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, 200)
+    source = DPStatisticsSource(epsilon=2.0, delta=1e-5, bounds=(0, 1), classes=[0, 1])
+    return source.fit(X, y).release_
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "share"),
-    [(0.0, 0.0, 0.5), (0.0, 0.5, 0.75), (np.log(3), 0.0, 0.75), (inf, 0.0, 1.0), (1.0, 1.0, 1.0)],
-)
-def test_success_in_closed_form(epsilon, delta, share):
-    assert success(stated(epsilon, delta)) == pytest.approx(share)
+def test_a_release_states_the_trade_off_of_its_mechanism(release):
+    """Φ(μ/2) and Φ(μ), rounded upwards, with no more than the sampler's share added."""
+    flat = " ".join(release.summary().split())
+    how_well = flat.split("How well")[1].split("If it is known")[0]
+    known = flat.split("If it is known to be there")[1].split("Labels")[0]
+    assert re.findall(r"[\d.]+%", how_well) == ["50%", "59.91%", "1%", "3.34%"]
+    assert re.findall(r"[\d.]+%", known) == ["50%", "69.21%", "1%", "8.79%"]
 
 
-@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
-def test_success_is_never_below_that_of_the_best_test(mu):
-    """Of a Gaussian mechanism the best test is right Φ(μ/2) of the time."""
-    best = 0.5 * (1 + erf(mu / 2 / sqrt(2)))
-    shares = [success(stated(e, gaussian_delta(1 / mu, e))) for e in np.linspace(0, 3, 31)]
-    assert min(shares) >= best - 1e-12
-    assert shares[0] == pytest.approx(best)
+def test_added_and_replaced_have_words_of_their_own(release):
+    added = trade_off(release.guarantee)
+    replaced = trade_off(release.guarantee.to_replace_one())
+    assert "guesses whether the record is in the data, both" in added
+    assert "Where the record is in the data in only 1 of 100 cases" in added
+    assert "guesses which of two versions of the record is in the data, both" in replaced
+
+
+def test_nothing_is_certain_of_a_mechanism_that_may_show_the_data():
+    shown = PrivacyGuarantee("m", [Mechanism("any", 0.0, 1.0)], 1.0, 1, "c", "e")
+    assert re.findall(r"[\d.]+%", trade_off(shown)) == ["50%", "100%", "1%", "100%"]

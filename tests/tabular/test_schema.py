@@ -89,7 +89,7 @@ def test_what_is_shown(schema):
         "  'größe': category, 'a', 'b', 'c', 'd', 'e', … (7); may be missing",
     ]
     html = schema._repr_html_()
-    assert "<td>ward &lt;b&gt;</td>" in html
+    assert ">ward &lt;b&gt;</td>" in html
     assert "<b>" not in html
     hostile = Schema((NumericColumn("\x1b[2J", 0, 1),))
     assert "\x1b" not in hostile.summary()

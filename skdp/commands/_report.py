@@ -1,0 +1,49 @@
+"""``skdp report``: one page on a release, for the data-protection officer to read and file."""
+
+from pathlib import Path
+
+from skdp.commands._tables import check_output
+from skdp.release import report_page
+
+NAME = "report"
+HELP = """Write one page on a release: what it guarantees, of which columns, and what it cost.
+
+example:
+  skdp report hospital.skdp --owner "North hospital" --ledger budget.json -o report.html"""
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    parser.add_argument("--owner", metavar="TEXT", help="whose rows they are")
+    parser.add_argument("--ledger", metavar="FILE", help="the account of these rows (.json)")
+    parser.add_argument(
+        "--audit",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="text that an audit printed; may be given several times",
+    )
+    parser.add_output("where to write the page", ".html")
+
+
+def run(arguments, note):
+    """Read a release, and write a page on it."""
+    inputs = [p for p in (arguments.release, arguments.ledger, *arguments.audit) if p is not None]
+    target = check_output(arguments.output, (".html",), force=arguments.force, inputs=inputs)
+    audits = [_text(path) for path in arguments.audit]
+    note(f"reading {arguments.release!r}")
+    page = report_page(
+        arguments.release, owner=arguments.owner, ledger=arguments.ledger, audits=audits
+    )
+    page.save(target, overwrite=arguments.force)
+    also = " It holds the account of the rows, which is the owner's." if arguments.ledger else ""
+    return f"Wrote {str(target)!r}, a page without scripts that a browser shows and prints.{also}"
+
+
+def _text(path):
+    """Return the text of a file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"--audit {path!r} is no text. Name what print(audit) wrote.") from None

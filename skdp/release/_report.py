@@ -1,0 +1,351 @@
+"""The page that a data-protection officer reads and files: all that is known of a release."""
+
+import importlib
+import os
+from datetime import date as calendar
+from hashlib import sha256
+from html import escape
+from itertools import islice
+from math import ceil
+from pathlib import Path
+
+from skdp.privacy import PrivacyLedger
+from skdp.release._guarantees import elements_per_record, value_guarantee
+from skdp.release._release import Release
+from skdp.release._summary import RARE, statements
+from skdp.tabular import column_texts
+from skdp.utils._files import write_whole
+from skdp.utils._html import as_html, definitions, grid
+from skdp.utils._validation import inline
+
+# Columns of a table without a schema, such as pixels, that are listed before the rest is counted.
+_MOST_COLUMNS = 200
+# Categories of a column that are listed.
+_MOST_CATEGORIES = 50
+# What a page has sections of its own for.
+_ELSEWHERE = ("How well", "Columns", "For experts")
+# Colors are those of the reader's browser, light or dark; paper is light.
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, "Liberation Sans", Arial, sans-serif; max-width: 54rem;
+  margin: 2rem auto; padding: 0 1.2rem; background: Canvas; color: CanvasText; }
+h1 { font-size: 1.6em; line-height: 1.25; margin: 0 0 0.4em; overflow-wrap: anywhere; }
+h2 { font-size: 1.15em; margin: 1.8em 0 0.3em; break-after: avoid; }
+p { margin: 0.4em 0; }
+td { overflow-wrap: break-word; }
+.skdp-definitions th { width: 11em; }
+.skdp-definitions td { overflow-wrap: anywhere; }
+.lead { border-left: 4px solid; padding-left: 1em; margin: 1.2em 0; }
+.note { font-size: 0.9em; opacity: 0.8; }
+pre { white-space: pre-wrap; font-size: 0.85em; overflow-wrap: anywhere; }
+tr, pre { break-inside: avoid; }
+@media (max-width: 40rem) {
+  .skdp-definitions th, .skdp-definitions td { display: block; width: auto; }
+  .skdp-definitions th { border: 0 !important; padding-bottom: 0 !important; }
+}
+@page { size: A4; margin: 16mm 18mm; }
+@media print {
+  :root { color-scheme: light; }
+  body { font-size: 9pt; line-height: 1.35; max-width: none; margin: 0; padding: 0; }
+  h2 { margin-top: 1.1em; }
+  .skdp-definitions th { width: 9em; }
+  .lead { margin: 0.8em 0; }
+  .note { opacity: 1; }
+}
+"""
+# Nothing runs and nothing is fetched, whatever a file has in its texts.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_TRUST = (
+    "The owner, who held the rows, computed the numbers and added the noise before anything left, "
+    "on a machine that nobody else could read; and the software that did it: skdp, with the "
+    "libraries and the random numbers of the system that it runs on. The guarantee does not rest "
+    "on trust in whoever receives the file, nor on what they know or compute, now or later. It "
+    "cannot be seen from the file that the owner used the software unaltered, without a seed for "
+    "the noise, and by a schema that was known without a look at the rows."
+)
+
+
+class ReportPage:
+    """One page of HTML on a release, without scripts, that needs nothing from elsewhere.
+
+    Parameters
+    ----------
+    html : str
+        The document.
+
+    See Also
+    --------
+    report_page : Makes it.
+
+    Examples
+    --------
+    >>> from skdp.release import ReportPage
+    >>> ReportPage("<!doctype html><title>a release</title>")
+    ReportPage(39 characters; save(path) writes it)
+    """
+
+    def __init__(self, html):
+        self.html = html
+
+    def save(self, path, *, overwrite=True):
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write.
+
+        overwrite : bool, default=True
+            Whether a file that is there may be replaced, and hands down its permissions.
+
+        Raises
+        ------
+        FileExistsError
+            When there is one, and ``overwrite`` is False.
+        """
+        with write_whole(path, overwrite=overwrite) as file:
+            file.write(self.html.encode())
+
+    def __repr__(self):
+        return f"ReportPage({len(self.html)} characters; save(path) writes it)"
+
+    def _repr_html_(self):
+        # In a frame of its own: neither does its style touch the notebook, nor the other way.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox title="report on a release" '
+            'style="width: 100%; height: 36em; border: 1px solid rgba(128, 128, 128, 0.4)">'
+            "</iframe>"
+        )
+
+
+def report_page(release, *, owner=None, ledger=None, audits=(), date=None):
+    """Return a page that says all that is known of a release, for whoever answers for it.
+
+    What it is, whose, which columns and bounds; the guarantee in the words of
+    :meth:`Release.summary` and exactly; what is not protected and who was trusted; the ledger and
+    audits, where given. It holds nothing that is computed from rows other than what the release
+    has, and is the owner's all the same with a ``ledger``, which tells of other releases.
+
+    Parameters
+    ----------
+    release : Release, str or path-like
+        The release, or its file, of which the page then has name, size and SHA-256 digest.
+
+    owner : str, default=None
+        Whose rows they are, as the page is to say it.
+
+    ledger : PrivacyLedger, str or path-like, default=None
+        The account of the same rows, or its file.
+
+    audits : sequence of audit reports or str, default=()
+        What :func:`~skdp.privacy.audit.audit_release` and others returned, or the text that
+        printing it gave.
+
+    date : datetime.date, default=None
+        Of the page. By default today.
+
+    Returns
+    -------
+    page : ReportPage
+        With ``save(path)``; a notebook shows it.
+
+    Raises
+    ------
+    OSError
+        When there is no such file.
+
+    ValueError
+        When one of the files is damaged, or a parameter is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.release import report_page
+    >>> X, y = np.random.default_rng(0).uniform(size=(500, 2)), np.repeat([0, 1], 250)
+    >>> source = DPStatisticsSource(epsilon=2.0, bounds=(0, 2), classes=[0, 1])
+    >>> page = report_page(source.fit(X + y[:, None], y).release_, owner="North hospital")
+    >>> "North hospital" in page.html, "in at most 59.91%" in page.html
+    (True, True)
+    """
+    file = None
+    if not isinstance(release, Release):
+        file = _path("release", release)
+        release = Release.load(file)
+    if owner is not None and not isinstance(owner, str):
+        raise ValueError(
+            f"The 'owner' parameter must be a text or None, got {owner!r}. Name whom."
+        )
+    if ledger is not None and not isinstance(ledger, PrivacyLedger):
+        ledger = PrivacyLedger.open(_path("ledger", ledger))
+    date = calendar.today() if date is None else date
+    said = statements(release)
+    plain = [(title, text) for title, text in said.items() if title not in _ELSEWHERE]
+    title = "Report on a release" if file is None else f"Report on the release {file.name}"
+    parts = [
+        f"<h1>{as_html(title)}</h1>",
+        definitions(_frame(release, file, owner, date)),
+        f'<p class="lead">{as_html(said["How well"])}</p>',
+        "<h2>In plain words</h2>",
+        definitions(plain),
+        "<h2>The guarantee in numbers</h2>",
+        _numbers(release),
+        "<h2>Who was trusted</h2>",
+        f"<p>{_TRUST}</p>",
+        "<h2>Columns and their public bounds</h2>",
+        _columns(release),
+        "<h2>Budget</h2>",
+        _budget(release, ledger),
+        "<h2>Audits</h2>",
+        _audits(audits),
+        "<h2>For experts</h2>",
+        f"<pre>{escape(said['For experts'])}</pre>",
+    ]
+    return ReportPage(
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(inline(title))}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
+
+
+def _path(name, given):
+    if not isinstance(given, str | os.PathLike):
+        kind = "Release" if name == "release" else "PrivacyLedger"
+        raise ValueError(
+            f"The {name!r} parameter must be a {kind} or its file, got a {type(given).__name__}. "
+            "Pass one of them."
+        )
+    return Path(given)
+
+
+def _frame(release, file, owner, date):
+    """Yield what the page is about."""
+    yield "Whose rows", "not stated" if owner is None else owner
+    yield "What", repr(release)
+    if file is not None:
+        content = file.read_bytes()
+        yield "File", f"{file.name}, {len(content):,} bytes"
+        yield "SHA-256", sha256(content).hexdigest()
+    version = importlib.import_module("skdp").__version__
+    when = "" if file is None else " When the release was made is not in its file."
+    yield "When", f"This page was made on {date}, by skdp {version}.{when}"
+
+
+def _numbers(release):
+    """Return a table with a line for each guarantee that is stated."""
+    own = release.guarantee
+    lines = {("one unit", own): None}
+    if own.relation == "add/remove":
+        lines[("the same, replaced", own.to_replace_one())] = None
+    value = value_guarantee(own, release.encoder)
+    if value is not own:
+        lines[("a value of the table", value)] = None
+    if own.unit == "element":
+        moved = elements_per_record(release.encoder, own.n_features)
+        lines[("a whole row", own.to_record(moved))] = None
+    if release.label_guarantee is not None:
+        lines[("labels", release.label_guarantee)] = None
+    both = release.record_guarantee
+    if both is not None and both is not own:
+        lines[("a row with its label", both)] = None
+    names = ["what", "ε", "δ", "right at even odds", "right at 1 in 100", "unit", "neighbours"]
+    rows = [
+        (
+            *(what, each.epsilon, each.delta),
+            *(_at_most(each.best_guess()), _at_most(each.precision_at(RARE))),
+            *(each.unit, each.relation),
+        )
+        for what, each in lines
+    ]
+    return (
+        f"{grid(names, rows)}<p class='note'>Upper bounds, for somebody who knows all else: how "
+        "often a guess which of two neighbours was used is right, both being equally likely (50% "
+        "without the file); and how many are named rightly by whoever names as many as there are, "
+        "where that is 1 in 100 (1% without the file). They are those of the mechanism's noise, "
+        "or of ε and δ alone where nothing else is known of it.</p>"
+    )
+
+
+def _at_most(share):
+    """Return a share as a percentage, rounded upwards."""
+    return f"{ceil(share * 1e6 - 1e-6) / 1e4:.4f}%"
+
+
+def _columns(release):
+    """Return a table of what is public of the columns."""
+    head = ["column", "type", "values"]
+    if release.encoder is not None:
+        described = (
+            (column.name, *column_texts(column, _MOST_CATEGORIES))
+            for column in release.encoder.columns
+        )
+        return grid(
+            head, ((name, kind, values + notes) for name, kind, values, notes in described)
+        )
+    names = release.feature_names
+    p = release.n_features
+    names = [f"column {j}" for j in range(p)] if names is None else names.tolist()
+    if release.bounds is None:
+        bounds = (("", "no public bounds stated") for _ in names)
+    else:
+        bounds = (("numeric", f"{low:g} to {high:g}") for low, high in release.bounds.T)
+    rows = ((n, *b) for n, b in zip(names, bounds, strict=True))
+    more = f"<p>and {p - _MOST_COLUMNS:,} more</p>" if p > _MOST_COLUMNS else ""
+    return grid(head, islice(rows, _MOST_COLUMNS)) + more
+
+
+def _budget(release, ledger):
+    """Return the account of the rows, and which entry of it is about this release."""
+    if ledger is None:
+        return (
+            "<p>No ledger was given. Ask the owner what else was released of the same rows: the "
+            "losses add up.</p>"
+        )
+    same = [
+        k for k, (_, guarantee) in enumerate(ledger.entries, 1) if guarantee == release.guarantee
+    ]
+    if same:
+        which = ", ".join(map(str, same))
+        entries = f"entries {which} were each" if len(same) > 1 else f"entry {which} was"
+        found = f"What this release guarantees is what {entries} charged."
+    else:
+        found = (
+            "No entry has the guarantee of this release: it was charged to another account, to "
+            "none, or in several parts."
+        )
+    limits = [
+        f"{name} {'without a limit' if limit is None else f'up to {limit:g}'}"
+        for name, limit in (("ε", ledger.epsilon), ("δ", ledger.delta))
+    ]
+    table = ledger.to_frame()
+    rows = [(k, *row) for k, row in enumerate(table.to_numpy().tolist(), 1)]
+    names = ["entry", *(name.replace("_", " ") for name in table.columns)]
+    return (
+        f"<p>The rows may spend {', and '.join(limits)}. {found}</p>{grid(names, rows)}"
+        "<p class='note'>This account is the owner's, and names other releases of the same rows: "
+        "a copy of this page for others can be made without it.</p>"
+    )
+
+
+def _audits(audits):
+    """Return what audits found, in the words in which they print."""
+    audits = [audits] if isinstance(audits, str) else list(audits)
+    for each in audits:
+        if not isinstance(each, str) and not hasattr(each, "verdict"):
+            raise ValueError(
+                "The 'audits' parameter must hold reports of skdp.privacy.audit, or their texts, "
+                f"got a {type(each).__name__}. Pass what audit_release returned."
+            )
+    if not audits:
+        return "<p>No audit was given.</p>"
+    texts = "".join(
+        f"<pre>{escape(chr(10).join(map(inline, str(each).strip().split(chr(10)))))}</pre>"
+        for each in audits
+    )
+    return (
+        f"{texts}<p class='note'>An audit looks for a leak larger than what is claimed. It can "
+        "refute a claim, and proves none.</p>"
+    )
