@@ -16,6 +16,7 @@ from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._score_posterior import posterior_draws
 from skdp.utils._files import write_whole
+from skdp.utils._html import definitions
 from skdp.utils._validation import new_axes
 
 # Public bins of log-odds; those at the ends hold all that lies beyond. Log loss and Brier score
@@ -332,13 +333,18 @@ class PrivateEvaluation:
             decisions = self.confusion()
             figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
         lines += [
-            f"  {name:<12} {each.value:.3f} (95 %: {each.low:.3f} to {each.high:.3f})"
+            f"  {name:<12}  {each.value:.3f} (95 %: {each.low:.3f} to {each.high:.3f})"
             for name, each in figures.items()
         ]
         return "\n".join(lines)
 
     def __str__(self):
         return self.summary()
+
+    def _repr_html_(self):
+        first, *lines = self.summary().split("\n")
+        pairs = [line.strip().split("  ", 1) for line in lines]
+        return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
 
     def __repr__(self):
         return f"PrivateEvaluation({len(self.classes)} classes, ε={self.guarantee.epsilon:g})"

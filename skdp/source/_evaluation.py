@@ -48,7 +48,9 @@ def evaluate_privately(
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
     people, whose rows count 1/k each if there are k. Not the model: one that was trained on
-    these rows without protection tells of them by itself, and is judged too well here.
+    these rows without protection tells of them by itself, and is judged too well here. The
+    score of a row must depend on this row alone, as that of a fitted classifier does but for
+    the last digits, which some libraries round by what else is computed at once.
 
     Parameters
     ----------
@@ -120,6 +122,11 @@ def evaluate_privately(
                 f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
                 "delta=1e-5 are usual choices; smaller is more private."
             )
+    classes = np.asarray(classes).tolist()
+    if len(set(classes)) < max(2, len(classes)):
+        raise ValueError(
+            "The 'model' parameter of evaluate_privately must have two or more different classes."
+        )
     n_scores = 1 if len(classes) == 2 else len(classes)
     unit = "labelled record" if groups is None else "group"
     with default_settings():
@@ -139,7 +146,8 @@ def evaluate_privately(
         sensitivity=None,
         n_features=n_scores + 1,
         covers=_COVERED[unit],
-        excludes="what is public: the model, its classes, the bins; refusals of the input",
+        excludes="what is public: the model, its classes, the bins; refusals of the input; that "
+        "the score of a row depends on other rows, if only by rounding",
         unit=unit,
         relation="add/remove",
     )
@@ -148,7 +156,7 @@ def evaluate_privately(
         account.spend(guarantee, name)
     noisy = queries.add("histograms", counts.ravel(), share.sensitivity) / ROW
     return PrivateEvaluation(
-        classes=tuple(np.asarray(classes).tolist()),
+        classes=tuple(classes),
         histograms=noisy.reshape(counts.shape),
         deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
         guarantee=guarantee,

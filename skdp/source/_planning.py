@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import NumericColumn, TabularEncoder, as_schema
+from skdp.utils._html import grid
 from skdp.utils._validation import new_axes
 
 # Areas under the ROC curve of what many rows would let learn without noise, by name.
@@ -152,6 +153,10 @@ class ReleasePlan:
 
     def __str__(self):
         return self.summary()
+
+    def _repr_html_(self):
+        rounded = self.table.round(3)
+        return grid(list(rounded.columns), rounded.astype(object).to_numpy().tolist())
 
 
 def _legend(effects, n_rows):

@@ -144,6 +144,7 @@ class TestNoise:
         for wrong in (
             {"y": y[:-1]},
             {"model": object()},
+            {"model": Known([1, 1])},
             {"epsilon": 0},
             {"delta": 1.0},
             {"groups": y[:5]},
@@ -231,6 +232,7 @@ class TestCurvesAndFiles:
     def test_text_and_plot(self, evaluation):
         assert "AUC" in str(evaluation)
         assert "sensitivity" in evaluation.summary()
+        assert f"{evaluation.auc().value:.3f} (95 %" in evaluation._repr_html_()
         pyplot = pytest.importorskip("matplotlib.pyplot")
         left, right = evaluation.plot()
         assert right.get_xlabel() == "probability of yes"

@@ -101,6 +101,7 @@ def test_what_is_needed_for_an_area():
 def test_text_and_plot(plan):
     assert "weak: AUC without noise" in str(plan)
     assert "AUC 0.9" in plan.summary()
+    assert plan._repr_html_().count("<tr") == 1 + len(plan.table)
     pyplot = pytest.importorskip("matplotlib.pyplot")
     ax = plan.plot()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
