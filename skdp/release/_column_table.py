@@ -233,8 +233,7 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
     spreads: list[dict] = [{} for _ in counts]
     rows = np.maximum(counts, 1.0)
     for number, f in numeric_functions(statistics.basis, release.encoder).items():
-        missing = np.array([f.share_missing(m) for m in means])
-        p = np.array([f.distribution(m[f.places], s) for m, s in zip(means, missing, strict=True)])
+        p, missing = f.distributions(means)
         there = weights * (1 - missing)
         groups = (there @ p) / there.sum(axis=1, keepdims=True)
         deviations = (PLACES - (groups @ PLACES)[:, np.newaxis]) ** 2

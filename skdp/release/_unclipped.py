@@ -9,6 +9,7 @@ clipping does to means: E[cz] = E[c] E[z] + cov(c, z).
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp
 
 from skdp.release._linear_discriminant import known_clipping
 
@@ -25,6 +26,8 @@ _ROUNDS = 4
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _TINY = 1e-9
+# Most of a share of missing values (rule of thumb).
+_MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
 # hold what they promise (benchmarks/bench_columns.py).
 _FACTOR_ERROR = 0.007
@@ -36,19 +39,19 @@ _UNKNOWN_ERROR = 0.015
 
 
 def maximum_entropy(table, means):
-    """Return the distribution over places that has given means, and is flattest of all.
+    """Return the distributions over places that have given means, and are flattest of all.
 
     Parameters
     ----------
     table : ndarray of shape (n_places, n_functions)
         Values of functions at the places.
 
-    means : ndarray of shape (n_functions,)
+    means : ndarray of shape (n_functions,) or (n_distributions, n_functions)
         Of these functions; where no distribution has them, those of the one returned are near.
 
     Returns
     -------
-    probabilities : ndarray of shape (n_places,)
+    probabilities : ndarray of shape (n_places,) or (n_distributions, n_places)
         Proportional to exp(λ · functions).
 
     Examples
@@ -59,39 +62,46 @@ def maximum_entropy(table, means):
     >>> round(float(maximum_entropy(places, np.array([0.3])) @ places[:, 0]), 3)
     0.3
     """
-    parameters = np.zeros(table.shape[1])
-    logits = table @ parameters
-
-    def loss(parameters, logits):
-        top = logits.max()
-        log_sum = top + np.log(np.exp(logits - top).sum())
-        return log_sum - parameters @ means + _RIDGE / 2 * parameters @ parameters
-
-    value = loss(parameters, logits)
+    wanted = np.atleast_2d(means)
+    n_functions = table.shape[1]
+    products = (table[:, :, np.newaxis] * table[:, np.newaxis]).reshape(len(table), -1)
+    ridge = _RIDGE * np.eye(n_functions)
+    parameters = np.zeros_like(wanted)
+    value = _entropy_loss(parameters, table, wanted)
     for _ in range(_MAX_STEPS):
-        p = _softmax(logits)
+        p = _softmax(parameters @ table.T)
         expected = p @ table
-        gradient = expected - means + _RIDGE * parameters
-        curvature = (table.T * p) @ table - np.outer(expected, expected)
-        step = np.linalg.solve(curvature + _RIDGE * np.eye(len(means)), -gradient)
-        decrease = -gradient @ step
-        length = 1.0
-        if decrease < _TOLERANCE:
+        gradient = expected - wanted + _RIDGE * parameters
+        curvature = (p @ products).reshape(-1, n_functions, n_functions) + ridge
+        curvature -= expected[:, :, np.newaxis] * expected[:, np.newaxis]
+        step = np.linalg.solve(curvature, -gradient[:, :, np.newaxis])[:, :, 0]
+        decrease = -(gradient * step).sum(axis=1)
+        if decrease.max() < _TOLERANCE:
             break
+        length = np.ones((len(wanted), 1))
         while True:
             new = parameters + length * step
-            logits = table @ new
-            new_value = loss(new, logits)
-            if new_value <= value - 1e-4 * length * decrease or length < _TOLERANCE:
+            new_value = _entropy_loss(new, table, wanted)
+            short = new_value > value - 1e-4 * length[:, 0] * decrease
+            if not (short & (length[:, 0] > _TOLERANCE)).any():
                 break
-            length /= 2
+            length[short] /= 2
         parameters, value = new, new_value
-    return _softmax(table @ parameters)
+    return _softmax(parameters @ table.T).reshape(*np.shape(means)[:-1], len(table))
+
+
+def _entropy_loss(parameters, table, wanted):
+    """Return log Σ exp(λ · f) − λ · m with a weak ridge, of which λ is to be the minimum."""
+    return (
+        logsumexp(parameters @ table.T, axis=1)
+        - (parameters * wanted).sum(axis=1)
+        + _RIDGE / 2 * (parameters**2).sum(axis=1)
+    )
 
 
 def _softmax(logits):
-    p = np.exp(logits - logits.max())
-    return p / p.sum()
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -118,13 +128,26 @@ class NumericFunctions:
     missing: int | None
     middle: np.ndarray
 
-    def distribution(self, means, share):
-        """Return the distribution of the values that are there, by means and a share missing."""
-        return maximum_entropy(self.table, (means - share * self.middle) / (1 - share))
+    def distributions(self, means):
+        """Return the distributions of the values that are there, and the shares missing.
 
-    def share_missing(self, means):
-        """Return the share of missing values by means of all basis functions, below 1."""
-        return 0.0 if self.missing is None else float(np.clip(means[self.missing] + 0.5, 0, 0.99))
+        Parameters
+        ----------
+        means : ndarray of shape (n_classes, n_basis)
+            Of all basis functions.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_classes, n_places)
+
+        missing : ndarray of shape (n_classes,)
+            Below 1.
+        """
+        missing = np.zeros(len(means))
+        if self.missing is not None:
+            missing = np.clip(means[:, self.missing] + 0.5, 0.0, _MOST_MISSING)
+        there = means[:, self.places] - missing[:, np.newaxis] * self.middle
+        return maximum_entropy(self.table, there / (1 - missing)[:, np.newaxis]), missing
 
 
 def numeric_functions(basis, schema):
@@ -283,14 +306,12 @@ class _SquaredNorms:
         slopes = np.zeros(t)  # of squares, as linear functions of the basis functions
         for f in functions:
             at, squares = f.places, (f.table**2).sum(axis=1)
-            present, moments = np.zeros(len(squares)), np.zeros(2)
+            there, missing = f.distributions(means)
+            values = np.vstack([f.table, f.middle])
+            both = np.append(squares, (f.middle**2).sum())
+            moments = np.zeros(2)
             for c in range(K):
-                share = f.share_missing(means[c])
-                p = f.distribution(means[c, at], share)
-                present += frequencies[c] * p
-                values = np.vstack([f.table, f.middle])
-                p = np.append((1 - share) * p, share)
-                both = np.append(squares, (f.middle**2).sum())
+                p = np.append((1 - missing[c]) * there[c], missing[c])
                 mean = p @ both
                 expected[c] += mean
                 variances[c] += p @ both**2 - mean**2
@@ -298,7 +319,7 @@ class _SquaredNorms:
                 linear = values[:, 0] ** 2
                 moments += frequencies[c] * np.array([p @ (linear * (both - mean)), p @ linear])
             with_squares[at[0]] = moments[0] / max(moments[1], _TINY)
-            slopes[at] = regression(f.table, squares, present)
+            slopes[at] = regression(f.table, squares, frequencies @ there)
         cross = slopes @ within
         inner = 0.0
         for f in functions:
