@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from skdp.release._basis import PLACES
 from skdp.release._unclipped import clipping_by_class, numeric_functions, regression
 from skdp.tabular import CategoryColumn, NumericColumn
 
@@ -236,13 +235,13 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
         p, missing = f.distributions(means)
         there = weights * (1 - missing)
         groups = (there @ p) / there.sum(axis=1, keepdims=True)
-        deviations = (PLACES - (groups @ PLACES)[:, np.newaxis]) ** 2
+        deviations = _squares(f.values, groups)
         variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
         square = groups[-1] @ f.table[:, 0] ** 2
         measured, error = _measured_square(statistics, clipping, f.places[0], there[-1].sum())
         # Of the mean square what is no variance is known by the means.
-        scale = (f.table[-1, 0] - f.table[0, 0]) / (PLACES[-1] - PLACES[0])
-        within = there[-1] / there[-1].sum() @ (p * _squares(p)).sum(axis=1)
+        scale = (f.table[-1, 0] - f.table[0, 0]) / (f.values[-1] - f.values[0])
+        within = there[-1] / there[-1].sum() @ (p * _squares(f.values, p)).sum(axis=1)
         within = max(within, _LEAST_VARIANCE) * scale**2
         change = (measured - square) / within
         error = (error / within) ** 2
@@ -262,9 +261,9 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
     return spreads
 
 
-def _squares(p):
-    """Return the squared deviations of the places from the mean of each distribution."""
-    return (PLACES - (p @ PLACES)[:, np.newaxis]) ** 2
+def _squares(values, p):
+    """Return the squared deviations of values from the mean of each distribution over them."""
+    return (values - (p @ values)[:, np.newaxis]) ** 2
 
 
 def _measured_square(statistics, clipping, place, there):

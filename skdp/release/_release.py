@@ -56,6 +56,7 @@ from skdp.release._parts import (
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
+from skdp.release._synthetic_rows import SyntheticRows
 from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
@@ -417,8 +418,10 @@ class Release:
     def sample(self, n_samples=1, random_state=None, *, as_frame=False):
         """Return synthetic labelled rows, as private as the release is.
 
-        Classes are drawn by their frequencies, rows from the normal distributions of their
-        class, clipped to the public bounds.
+        Of a table, with noisy sums: numbers in the steps of the schema, categories and missing
+        values as often as in the classes, correlated as within these; labels by the probabilities
+        that the release gives the rows. Of others, classes are drawn by their frequencies, and
+        rows from the normal distributions of their class, clipped to the public bounds.
 
         Parameters
         ----------
@@ -463,6 +466,27 @@ class Release:
             )
         moments = self._needed_moments("from which rows could be drawn")
         random_state = check_random_state(random_state)
+        if self.statistics is not None and self.encoder is not None:
+            rows, labels = self._table_rows(n_samples, random_state)
+        else:
+            rows, labels = self._normal_rows(moments, n_samples, random_state)
+        rows = rows.astype(self.dtype)
+        if as_frame:
+            rows = self._frame(rows)
+        return rows, self.classes[labels]
+
+    def _table_rows(self, n_samples, random_state):
+        """Return synthetic rows of a table, and the numbers of their classes."""
+        simulator = SyntheticRows(self.statistics, self.encoder)
+        frequencies = simulator.frequencies
+        classes = random_state.choice(len(frequencies), n_samples, p=frequencies)
+        rows = simulator.draw(classes, random_state)
+        steps = np.cumsum(softmax(self._scores(rows), axis=1), axis=1)
+        places = random_state.random_sample((n_samples, 1)) * steps[:, -1:]
+        return rows, (places > steps[:, :-1]).sum(axis=1)
+
+    def _normal_rows(self, moments, n_samples, random_state):
+        """Return rows of normal distributions, and the numbers of their classes."""
         labels = random_state.choice(len(self.classes), n_samples, p=moments.frequencies)
         rows, roots = np.empty((n_samples, self.n_features)), {}
         for c in np.unique(labels):
@@ -474,10 +498,7 @@ class Release:
             rows[here] = self._with_mixture(c, moments.means[c] + normal, random_state)
         if self.bounds is not None:
             rows = np.clip(rows, *self.bounds)
-        rows = rows.astype(self.dtype)
-        if as_frame:
-            rows = self._frame(rows)
-        return rows, self.classes[labels]
+        return rows, labels
 
     def _with_mixture(self, c, rows, random_state):
         """Return rows of one class, by its mixture in the subspace and as they are elsewhere."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from skdp.release._basis import PLACES
 from skdp.release._linear_discriminant import known_clipping
+from skdp.tabular import CategoryColumn
 
 # Weight of the squared parameters of a maximum-entropy distribution, which so exists for means
 # that no distribution has (rule of thumb: far below what noise leaves uncertain).
@@ -113,8 +115,12 @@ class NumericFunctions:
     places : ndarray of shape (n_functions,)
         Their numbers, the linear one first.
 
+    values : ndarray of shape (n_places,)
+        Where the column may lie between its bounds, 0 and 1: on the steps of its schema where
+        these are few, otherwise at :data:`PLACES`.
+
     table : ndarray of shape (n_places, n_functions)
-        Their values at :data:`PLACES` between the bounds.
+        Values of the functions there.
 
     missing : int or None
         Number of the function that says whether a value is missing, where there is one.
@@ -124,6 +130,7 @@ class NumericFunctions:
     """
 
     places: np.ndarray
+    values: np.ndarray
     table: np.ndarray
     missing: int | None
     middle: np.ndarray
@@ -160,20 +167,39 @@ def numeric_functions(basis, schema):
     schema : Schema or None
         Which says where an indicator tells of missing values.
     """
-    linear, missing = basis.linear, {}
+    linear, missing, steps = basis.linear, {}, {}
     if schema is not None:
         for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
+            steps[block.start] = _steps(column)
             if column.missing and not column.is_one_hot:
                 missing[block.start] = int(linear[block.start + 1])
     found = {}
     for places, table in basis.numeric_tables():
         column = int(basis.column[places[0]])
-        middle = (basis.low[places[:1]] + basis.high[places[:1]]) / 2
-        rows = np.tile(middle, (1, int(basis.column.max()) + 1))
-        found[column] = NumericFunctions(
-            places, table, missing.get(column), basis.encode(rows)[0, places]
-        )
+        low, high = basis.low[places[0]], basis.high[places[0]]
+        values = PLACES
+        if steps.get(column) is not None:
+            values = steps[column]
+            table = _functions(basis, places, low + values * (high - low))
+        middle = _functions(basis, places, np.array([(low + high) / 2]))[0]
+        found[column] = NumericFunctions(places, values, table, missing.get(column), middle)
     return found
+
+
+def _steps(column):
+    """Return the positions that a column may have on its scale, None where they are many."""
+    if isinstance(column, CategoryColumn):
+        return np.linspace(0, 1, len(column.categories)) if column.ordered else None
+    if column.step is None or (column.high - column.low) / column.step >= len(PLACES):
+        return None
+    n_steps = int((column.high - column.low) / column.step * (1 + _TINY))
+    return column.positions(column.low + np.arange(n_steps + 1) * column.step)
+
+
+def _functions(basis, places, values):
+    """Return functions of one column at values of it, (n_values, n_places)."""
+    rows = np.tile(values[:, np.newaxis], (1, int(basis.column.max()) + 1))
+    return basis.encode(rows)[:, places]
 
 
 @dataclass(frozen=True)

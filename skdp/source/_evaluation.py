@@ -108,25 +108,7 @@ def evaluate_privately(
     >>> evaluation.auc().value > 0.8
     True
     """
-    classes = getattr(model, "classes_", None)
-    if classes is None or not hasattr(model, "predict_proba"):
-        raise ValueError(
-            "The 'model' parameter of evaluate_privately must be a Release, or a fitted "
-            f"classifier with predict_proba, got one of type {type(model).__name__}."
-        )
-    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not (number and value > 0 and (value < most or most == inf)):
-            raise ValueError(
-                f"The {argument!r} parameter of evaluate_privately must be a number above 0"
-                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
-                "delta=1e-5 are usual choices; smaller is more private."
-            )
-    classes = np.asarray(classes).tolist()
-    if len(set(classes)) < max(2, len(classes)):
-        raise ValueError(
-            "The 'model' parameter of evaluate_privately must have two or more different classes."
-        )
+    classes = _checked_classes(model, epsilon, delta)
     n_scores = 1 if len(classes) == 2 else len(classes)
     unit = "labelled record" if groups is None else "group"
     with default_settings():
@@ -161,6 +143,30 @@ def evaluate_privately(
         deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
         guarantee=guarantee,
     )
+
+
+def _checked_classes(model, epsilon, delta):
+    """Return the classes of a model as a list; raise ValueError for what cannot be used."""
+    classes = getattr(model, "classes_", None)
+    if classes is None or not hasattr(model, "predict_proba"):
+        raise ValueError(
+            "The 'model' parameter of evaluate_privately must be a Release, or a fitted "
+            f"classifier with predict_proba, got one of type {type(model).__name__}."
+        )
+    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (number and value > 0 and (value < most or most == inf)):
+            raise ValueError(
+                f"The {argument!r} parameter of evaluate_privately must be a number above 0"
+                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
+                "delta=1e-5 are usual choices; smaller is more private."
+            )
+    classes = np.asarray(classes).tolist()
+    if len(set(classes)) < max(2, len(classes)):
+        raise ValueError(
+            "The 'model' parameter of evaluate_privately must have two or more different classes."
+        )
+    return classes
 
 
 def _weights(groups, n_rows):

@@ -6,6 +6,9 @@ from itertools import pairwise
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._values import canonical
 
+# Relative error of a multiple of a step that is whole.
+_ROUNDING = 1e-9
+
 
 def shortened(values, shown=5):
     """Return the first values as text, each with control characters made visible."""
@@ -18,7 +21,8 @@ def column_texts(column, shown=5):
     missing = "; may be missing" if column.missing else ""
     if isinstance(column, NumericColumn):
         values = f"{_number(column.low)} to {_number(column.high)}"
-        return "numeric", values, "; logarithmic" * column.log + missing
+        steps = "" if column.step is None else f", in steps of {_number(column.step)}"
+        return "numeric", values + steps, "; logarithmic" * column.log + missing
     values = shortened(column.categories, shown)
     return "category", values, "; ordered" * column.ordered + missing
 
@@ -78,7 +82,9 @@ def common_column(columns):
     if isinstance(first, NumericColumn):
         low = min(column.low for column in columns.values())
         high = max(column.high for column in columns.values())
-        return NumericColumn(first.name, low, high, first.log, missing)
+        step = _common_step(low, columns.values())
+        step = None if step is None or step > high - low else step
+        return NumericColumn(first.name, low, high, first.log, missing, step)
     spelled: dict = {}  # the first spelling of several, as of 7 and 007
     for column in columns.values():
         for category in column.categories:
@@ -86,6 +92,17 @@ def common_column(columns):
     if first.ordered:
         spelled = {key: spelled[key] for key in _one_order(columns)}
     return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing)
+
+
+def _common_step(low, columns):
+    """Return the finest step, if the values of all are a whole number of it above a bound."""
+    steps = [column.step for column in columns]
+    if None in steps:
+        return None
+    finest = min(steps)
+    multiples = [each / finest for each in (*steps, *(c.low - low for c in columns))]
+    whole = all(abs(each - round(each)) < _ROUNDING * max(1, abs(each)) for each in multiples)
+    return finest if whole else None
 
 
 def common_classes(classes):

@@ -18,6 +18,11 @@ _LOG_RESOLUTION = 100.0
 _MAX_TEXT = 1000
 # What stands for a missing value: the middle of the scale, wherever the rows may lie.
 _MIDDLE = 0.5
+# Most steps between bounds, and a relative error that makes no step of a range fewer.
+_MOST_STEPS = 1e12
+_ROUNDING = 1e-9
+# Most decimals of a step that is written with decimals.
+_MOST_DECIMALS = 12
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
@@ -44,6 +49,10 @@ class NumericColumn:
         Whether values may be missing, which an indicator then says. Without it, a missing
         value is encoded as 0.5, like the middle of the scale.
 
+    step : float or None, default=None
+        Of what values there are: low, low + step, and so on, as 1 for whole numbers from a whole
+        bound. Synthetic rows keep to it; encoding does not depend on it. None: any number.
+
     Raises
     ------
     ValueError
@@ -61,6 +70,7 @@ class NumericColumn:
     high: float
     log: bool = False
     missing: bool = False
+    step: float | None = None
 
     def __post_init__(self):
         _check_name(self.name)
@@ -77,6 +87,13 @@ class NumericColumn:
             _require(self.low >= 0, self.name, "has a logarithmic scale below zero", remedy)
             ordinary = self.low == 0 or np.isfinite(self.high / self.low)
             _require(ordinary, self.name, "has a range beyond floating point", remedy)
+        if self.step is not None:
+            object.__setattr__(self, "step", _finite(self.name, "step", self.step))
+            fits = 0 < self.step <= self.high - self.low
+            remedy = "make 'step' positive and no more than high - low, or leave it out"
+            _require(fits, self.name, f"has the step {self.step:g}", remedy)
+            fine = (self.high - self.low) / self.step < _MOST_STEPS
+            _require(fine, self.name, "has a step too fine for its range", "leave out 'step'")
 
     is_one_hot = False
 
@@ -142,7 +159,7 @@ class NumericColumn:
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            Within the bounds, NaN where the indicator exceeds 0.5.
+            Within the bounds and in steps, NaN where the indicator exceeds 0.5.
         """
         u = np.clip(block[:, 0], 0.0, 1.0)
         if not self.log:
@@ -153,6 +170,11 @@ class NumericColumn:
             share = np.expm1(u * np.log1p(_LOG_RESOLUTION)) / _LOG_RESOLUTION
             values = self.high * share
         values = np.clip(values, self.low, self.high)
+        if self.step is not None:
+            steps = np.rint((values - self.low) / self.step)
+            most = np.floor((self.high - self.low) / self.step * (1 + _ROUNDING))
+            decimals = max(_decimals(self.step), _decimals(self.low))
+            values = np.round(self.low + np.minimum(steps, most) * self.step, decimals)
         return np.where(block[:, 1] > 0.5, np.nan, values) if self.missing else values
 
 
@@ -376,6 +398,8 @@ def description_of(column):
     """Return what :func:`column_from` needs to make the column, without what is the default."""
     if isinstance(column, NumericColumn):
         given = {"type": "numeric", "low": column.low, "high": column.high}
+        if column.step is not None:
+            given["step"] = column.step
         flags = ("log", "missing")
     else:
         given = {"type": "category", "categories": list(column.categories)}
@@ -385,7 +409,7 @@ def description_of(column):
 
 # Of each type: what makes the column, the keys that it needs, and those that it may have.
 _KINDS = {
-    "numeric": (NumericColumn, ("low", "high"), ("log", "missing")),
+    "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step")),
     "category": (CategoryColumn, ("categories",), ("ordered", "missing")),
 }
 
@@ -435,6 +459,20 @@ def _category(name, value):
     remedy = f"list text of 1 to {_MAX_TEXT} characters, and use 'missing' for missing values"
     _require(is_text(text), name, fault, remedy)
     return text
+
+
+def _decimals(number):
+    """Return with how many decimals a number is exact, 12 at most.
+
+    Examples
+    --------
+    >>> _decimals(0.25), _decimals(5.0)
+    (2, 0)
+    """
+    return next(
+        (d for d in range(_MOST_DECIMALS) if np.isclose(round(number, d), number, rtol=1e-12)),
+        _MOST_DECIMALS,
+    )
 
 
 def _on_scale(positions, missing):

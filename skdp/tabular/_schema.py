@@ -38,6 +38,9 @@ _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
 _LABELS = (str, bool, int, float)
+# Most decimals of numbers that are drafted with a step: more are hardly rounded by hand; and how
+# near to a multiple of a step a number must be, in steps (rules of thumb).
+_MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
 # Bounds are rounded to 1, 2 or 5 times a power of ten, at most so many of them within the range:
 # coarse enough to look like bounds (rule of thumb).
 _STEPS = 10
@@ -151,7 +154,7 @@ class Schema:
         mapping : mapping
             With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
-            optionally, ``log`` and ``missing``; or "category", with ``categories`` and,
+            optionally, ``log``, ``missing`` and ``step``; or "category", with ``categories`` and,
             optionally, ``ordered`` and ``missing``.
 
         Returns
@@ -480,6 +483,7 @@ def schema_from(frame, *, public, label=None):
     frame : DataFrame of shape (n_samples, n_columns)
         Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
         objects get their values as categories, in sorted order or in that of their dtype. Numbers
+        of up to three decimals get their step. Numbers
         of which all are one of two whole ones, such as 0 and 1, are categories too: as numbers
         such columns cost much (area under the ROC curve at ε = 1 without and with this rule:
         whas500 .747 and .806, actg320 .643 and .718).
@@ -507,7 +511,7 @@ def schema_from(frame, *, public, label=None):
     >>> frame = pd.DataFrame({"age": [23, 68, 41], "sex": ["F", "M", None], "died": [0, 1, 0]})
     >>> print(schema_from(frame, public=True, label="died").summary())
     Schema(1 numeric column, 1 of categories; 4 encoded; classes 0, 1)
-      'age': numeric, 20 to 70
+      'age': numeric, 20 to 70, in steps of 1
       'sex': category, 'F', 'M'; may be missing
     """
     if public is not True:
@@ -622,7 +626,17 @@ def _drafted(name, values):
     if len(found) == 2 and np.all(found == np.rint(found)):
         return CategoryColumn(name, tuple(found.tolist()), missing=missing)
     low, high = _rounded(found[0], found[-1])
-    return NumericColumn(name, low, high, missing=missing)
+    return NumericColumn(name, low, high, missing=missing, step=_step(found, low, high))
+
+
+def _step(found, low, high):
+    """Return the power of ten, 1 at most, that values and the lower bound are multiples of."""
+    for decimals in range(_MOST_DECIMALS + 1):
+        multiples = np.append(found, low) * 10**decimals
+        if np.allclose(multiples, np.rint(multiples), rtol=0, atol=_TO_A_STEP):
+            step = 10.0**-decimals
+            return step if len(found) > 2 and step <= high - low else None
+    return None
 
 
 def _categories(name, values):

@@ -25,7 +25,7 @@ def frame():
 def test_draft(frame):
     assert schema_from(frame, public=True, label="died") == Schema(
         (
-            NumericColumn("age", 20, 70),
+            NumericColumn("age", 20, 70, step=1),
             CategoryColumn("children", ("0", "1")),
             NumericColumn("weight", 50, 90, missing=True),
             CategoryColumn("ward", ("A", "B", "C"), missing=True),
