@@ -86,7 +86,6 @@ class SyntheticRows:
         within -= (means.T * self.frequencies) @ means
         scale = basis.scale[linear] * self._width
         self._linear, self._scale = linear, scale
-        self._shrinkage = clipping.square_factors.mean()
         self._within = within[np.ix_(linear, linear)] / np.outer(scale, scale)
         self._noise = sums.second_sd / counts.sum() / scale**2
         functions = numeric_functions(basis, schema)
@@ -147,7 +146,9 @@ class SyntheticRows:
         noise = scores**2 @ self._noise * scale**2
         doubt = np.outer(noise, noise) / 2
         pairs = ~np.eye(len(scale), dtype=bool)
-        wanted = self._moments(statistics.sums.second, statistics.sums.row_counts.sum(), scores)
+        sums = statistics.sums
+        n_rows = sums.row_counts.sum()
+        wanted = self._covariance(sums.second / n_rows, sums.total.sum(axis=0) / n_rows, scores)
         found = np.zeros((len(scale), len(scale)))
         for _ in range(_ROUNDS):
             random_state = check_random_state(0)
@@ -155,17 +156,17 @@ class SyntheticRows:
             classes = random_state.choice(K, _SIMULATED, p=self.frequencies)
             Z = statistics.basis.encode(self.draw(classes, random_state))
             lengths = np.sqrt((Z**2).sum(axis=1))
-            Z *= np.minimum(1.0, statistics.sums.radius / np.maximum(lengths, _LEAST_VARIANCE))[
-                :, np.newaxis
-            ]
-            change = wanted - self._moments(Z.T @ Z, _SIMULATED, scores)
-            found += change / self._shrinkage * np.outer(scale, scale)
+            Z *= np.minimum(1.0, sums.radius / np.maximum(lengths, _LEAST_VARIANCE))[:, np.newaxis]
+            drawn = self._covariance(Z.T @ Z / _SIMULATED, Z.mean(axis=0), scores)
+            # Correlations, as variances differ a little; those that noise made small do not count.
+            variances = np.maximum(drawn.diagonal(), _LEAST_VARIANCE)
+            known = np.maximum(wanted.diagonal(), variances / 2)
+            change = wanted / np.sqrt(np.outer(known, known))
+            change -= drawn / np.sqrt(np.outer(variances, variances))
+            found += change / np.outer(attenuation, attenuation)
             np.fill_diagonal(found, 0.0)
-            true = (
-                max((found[pairs] ** 2 - doubt[pairs]).mean(), _LEAST_VARIANCE)
-                if pairs.any()
-                else 1
-            )
+            excess = found[pairs] ** 2 - doubt[pairs]
+            true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
             believed = np.clip(found * true / (true + doubt), -_LARGEST, _LARGEST)
             np.fill_diagonal(believed, 1.0)
             values, vectors = np.linalg.eigh(believed)
@@ -173,9 +174,10 @@ class SyntheticRows:
             unit = 1 / np.sqrt(believed.diagonal())
             self._root = np.linalg.cholesky(believed * np.outer(unit, unit))
 
-    def _moments(self, second, n_rows, scores):
-        """Return mean products of the columns' scores, by sums of clipped rows."""
-        linear = second[np.ix_(self._linear, self._linear)] / n_rows
+    def _covariance(self, second, mean, scores):
+        """Return the covariance of the columns' scores, by moments of clipped rows."""
+        covariance = second - np.outer(mean, mean)
+        linear = covariance[np.ix_(self._linear, self._linear)]
         return scores @ (linear / np.outer(self._scale, self._scale)) @ scores.T
 
     def _scores(self):

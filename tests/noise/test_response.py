@@ -200,7 +200,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     source = DPSource(label_noise=response, **settings).fit(X, y)
     release = source.release_
     assert source.label_guarantee_.epsilon == 3.0
-    assert "Labels\n  Protected by themselves: epsilon = 3, delta = 0, right" in release.summary()
+    assert "Labels\n  Protected by themselves: epsilon = 3, delta = 0." in release.summary()
     assert not hasattr(response, "guarantee_")
     release.save(tmp_path / "release")
     loaded = Release.load(tmp_path / "release")
