@@ -20,6 +20,13 @@ ABOUT_EVALUATION = (
     "from the other half, {draws} draws: root-mean-square error (in brackets that without noise), "
     "and share of the intervals of 95 % that hold the true value."
 )
+ABOUT_SYNTHETIC = (
+    "Area under the ROC curve on other real rows: of the release; of boosting of its synthetic "
+    "rows, and of rows drawn by class from normal distributions; of boosting of the real rows. "
+    "Then what `compare_tables` says: the mean distance of columns, the mean difference of "
+    "correlations, and the area with which boosting tells the rows apart. Means over {draws} draws."
+)
+FIGURES = ("release", "synthetic", "by_class", "real", "distance", "correlations", "told_apart")
 KINDS = ("mean", "share", "missing", "deviation")
 TABLES = ("whas500", "actg320", "actg175", "flchain", "randhie", "adult")
 
@@ -104,3 +111,16 @@ def evaluation():
     body.append(["**all**, held", "", "", *cells])
     about = ABOUT_EVALUATION.format(draws=record["settings"]["draws"])
     return f"{about}\n\n{table(header, body)}"
+
+
+def synthetic():
+    record = load("synthetic")
+    rows = record["rows"]
+    names = [name.replace("_", " ") for name in FIGURES]
+    body = []
+    for case, level in dict.fromkeys((row["case"], row["level"]) for row in rows):
+        some = [row for row in rows if (row["case"], row["level"]) == (case, level)]
+        cells = (f"{mean_of([row[name] for row in some]):.3f}" for name in FIGURES)
+        body.append([case, f"{some[0]['rows']:,}", level, *cells])
+    about = ABOUT_SYNTHETIC.format(draws=record["settings"]["draws"])
+    return f"{about}\n\n{table(['Table', 'Rows', 'ε', *names], body)}"

@@ -16,6 +16,7 @@ from skdp.commands import (
     _predict,
     _release,
     _report,
+    _sample,
     _schema,
 )
 from skdp.privacy import BudgetExceededError
@@ -24,7 +25,7 @@ from skdp.utils._validation import inline
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
     *(_schema, _check, _plan, _release, _describe, _report, _evaluate, _merge),
-    _predict,
+    *(_predict, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 

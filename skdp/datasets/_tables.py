@@ -130,7 +130,7 @@ def load_adult(*, random_state=None):
     >>> print(*adult.data.loc[0, ["age", "workclass", "capital-gain"]], adult.target[0])
     39 State-gov 2174 <=50K
     >>> adult.schema["columns"]["age"]
-    {'type': 'numeric', 'low': 17, 'high': 90}
+    {'type': 'numeric', 'low': 17, 'high': 90, 'step': 1}
     """
     return _scenario("adult", _EMBEDDED.joinpath, random_state)
 

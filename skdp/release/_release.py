@@ -477,10 +477,7 @@ class Release:
 
     def _table_rows(self, n_samples, random_state):
         """Return synthetic rows of a table, and the numbers of their classes."""
-        simulator = SyntheticRows(self.statistics, self.encoder)
-        frequencies = simulator.frequencies
-        classes = random_state.choice(len(frequencies), n_samples, p=frequencies)
-        rows = simulator.draw(classes, random_state)
+        rows = SyntheticRows(self.statistics, self.encoder).draw(n_samples, random_state)
         steps = np.cumsum(softmax(self._scores(rows), axis=1), axis=1)
         places = random_state.random_sample((n_samples, 1)) * steps[:, -1:]
         return rows, (places > steps[:, :-1]).sum(axis=1)

@@ -1,14 +1,14 @@
-"""Synthetic rows from noisy sums: marginals of each class, joined by a Gaussian copula.
+"""Synthetic rows from noisy sums: marginals joined by a Gaussian copula, labels by the release.
 
 Each column has a normal variable behind it. A number is the quantile of the distribution of
-maximum entropy that has the class's means of its basis functions; a category is that of the
-interval that the variable falls into, as often as the class's share says; a value is missing as
-often as the class's share says. The variables have the correlations that give columns those of
-the noisy second moments within classes, brought towards none as far as they may be noise.
+maximum entropy that has the column's means of its basis functions; a category is that of the
+interval that the variable falls into, as often as its share says; a value is missing as often as
+its share says. The variables have the correlations that give columns those of the noisy second
+moments, brought towards none as far as they may be noise.
 
-Labels are then drawn anew, by the release's own probabilities of the rows: what a row has of its
-class is otherwise also what noise and the copula made different between the classes, which a
-flexible learner finds and real rows do not have.
+Labels are drawn by the release's own probabilities of the rows. Rows that are drawn by class have
+of their class also what noise and the copula made different between the classes, which a flexible
+learner finds and real rows do not have (benchmarks/bench_synthetic.py).
 """
 
 from dataclasses import dataclass
@@ -75,64 +75,60 @@ class SyntheticRows:
         linear = basis.linear
         clipping = clipping_by_class(statistics, schema)
         sums = statistics.sums
-        counts = sums.row_counts
-        self.frequencies = counts / counts.sum()
+        n_rows = sums.row_counts.sum()
         self._low, self._width = basis.low[linear], (basis.high - basis.low)[linear]
-        means = _believed(clipping.means, sums, basis, self.frequencies)
-        # Means of the encoded columns between their bounds, by class.
+        means = _believed(sums.row_counts @ clipping.means / n_rows, sums, basis)
+        # Means of the encoded columns between their bounds.
         centre = (basis.centre[linear] - self._low) / self._width
-        self._means = centre + means[:, linear] / (basis.scale[linear] * self._width)
-        within = sums.second / (counts.sum() * clipping.square_factors.mean())
-        within -= (means.T * self.frequencies) @ means
+        self._means = centre + means[linear] / (basis.scale[linear] * self._width)
+        covariance = sums.second / (n_rows * clipping.square_factors.mean())
+        covariance -= np.outer(means, means)
         scale = basis.scale[linear] * self._width
         self._linear, self._scale = linear, scale
-        self._within = within[np.ix_(linear, linear)] / np.outer(scale, scale)
-        self._noise = sums.second_sd / counts.sum() / scale**2
+        covariance = covariance[np.ix_(linear, linear)] / np.outer(scale, scale)
+        self._noise = sums.second_sd / n_rows / scale**2
         functions = numeric_functions(basis, schema)
-        self._columns = list(_columns(schema, functions, len(linear), self._within))
+        self._columns = list(_columns(schema, functions, len(linear), covariance))
         self._distributions = {
-            id(each): each.functions.distributions(means)[0]
+            id(each): each.functions.distributions(means[np.newaxis])[0][0]
             for each in self._columns
             if each.functions is not None
         }
         self._root = np.eye(len(self._columns))
         self._fit_correlations(statistics)
 
-    def draw(self, classes, random_state):
-        """Return encoded rows of given classes, ndarray of shape (n_samples, n_features)."""
-        n = len(classes)
-        normal = random_state.standard_normal((n, len(self._columns))) @ self._root.T
-        rows = np.zeros((n, len(self._low)))
+    def draw(self, n_samples, random_state):
+        """Return encoded rows, ndarray of shape (n_samples, n_features)."""
+        normal = random_state.standard_normal((n_samples, len(self._columns))) @ self._root.T
+        rows = np.zeros((n_samples, len(self._low)))
         for column, z in zip(self._columns, normal.T, strict=True):
-            for c in np.unique(classes):
-                here = np.flatnonzero(classes == c)
-                self._fill(rows, here, column, c, z[here], random_state)
+            self._fill(rows, column, z, random_state)
         return self._low + self._width * rows
 
-    def _fill(self, rows, here, column, c, z, random_state):
-        """Write the values of a column of rows of one class."""
-        means, first = self._means[c], column.numbers[0]
+    def _fill(self, rows, column, z, random_state):
+        """Write the values of a column, by the normal variable behind it."""
+        means, first = self._means, column.numbers[0]
         if column.functions is not None:
-            cumulative = np.cumsum(self._distributions[id(column)][c])
+            cumulative = np.cumsum(self._distributions[id(column)])
             values = column.functions.values
             place = np.searchsorted(cumulative, cumulative[-1] * ndtr(z))
-            rows[here, first] = values[np.minimum(place, len(values) - 1)]
+            rows[:, first] = values[np.minimum(place, len(values) - 1)]
             if values is PLACES:  # anywhere between the places
-                rows[here, first] += (random_state.random_sample(len(z)) - 0.5) / len(PLACES)
+                rows[:, first] += (random_state.random_sample(len(z)) - 0.5) / len(PLACES)
         elif len(column.numbers) == 1:
             missing = 0.0 if column.missing is None else np.clip(means[column.missing], 0, 0.99)
             share = np.clip((means[first] - missing / 2) / (1 - missing), 0, 1)
-            rows[here, first] = z > ndtri(1 - share)
+            rows[:, first] = z > ndtri(1 - share)
         else:
             shares = np.maximum(means[column.numbers], _LEAST_SHARE)[column.order]
             cuts = ndtri(np.cumsum(shares)[:-1] / shares.sum())
             chosen = np.array(column.numbers)[column.order][np.searchsorted(cuts, z)]
-            rows[here, chosen] = 1.0
+            rows[np.arange(len(rows)), chosen] = 1.0
             return
         if column.missing is not None:
             missing = random_state.random_sample(len(z)) < means[column.missing]
-            rows[here[missing], first] = 0.5
-            rows[here, column.missing] = missing
+            rows[missing, first] = 0.5
+            rows[:, column.missing] = missing
 
     def _fit_correlations(self, statistics):
         """Find correlations with which clipped rows have the second moments that the sums say.
@@ -140,21 +136,13 @@ class SyntheticRows:
         What clipping does to them is seen in rows that are drawn and clipped.
         """
         scores, attenuation = self._scores()
-        variances = ((scores @ self._within) * scores).sum(axis=1)
-        scale = 1 / (np.sqrt(np.maximum(variances, _LEAST_VARIANCE)) * attenuation)
-        # Noise of entries off the diagonal: half the geometric mean of those on it, squared.
-        noise = scores**2 @ self._noise * scale**2
-        doubt = np.outer(noise, noise) / 2
-        pairs = ~np.eye(len(scale), dtype=bool)
         sums = statistics.sums
         n_rows = sums.row_counts.sum()
         wanted = self._covariance(sums.second / n_rows, sums.total.sum(axis=0) / n_rows, scores)
-        found = np.zeros((len(scale), len(scale)))
+        noise = scores**2 @ self._noise
+        found = np.zeros_like(wanted)
         for _ in range(_ROUNDS):
-            random_state = check_random_state(0)
-            K = len(self.frequencies)
-            classes = random_state.choice(K, _SIMULATED, p=self.frequencies)
-            Z = statistics.basis.encode(self.draw(classes, random_state))
+            Z = statistics.basis.encode(self.draw(_SIMULATED, check_random_state(0)))
             lengths = np.sqrt((Z**2).sum(axis=1))
             Z *= np.minimum(1.0, sums.radius / np.maximum(lengths, _LEAST_VARIANCE))[:, np.newaxis]
             drawn = self._covariance(Z.T @ Z / _SIMULATED, Z.mean(axis=0), scores)
@@ -164,15 +152,9 @@ class SyntheticRows:
             change = wanted / np.sqrt(np.outer(known, known))
             change -= drawn / np.sqrt(np.outer(variances, variances))
             found += change / np.outer(attenuation, attenuation)
-            np.fill_diagonal(found, 0.0)
-            excess = found[pairs] ** 2 - doubt[pairs]
-            true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
-            believed = np.clip(found * true / (true + doubt), -_LARGEST, _LARGEST)
-            np.fill_diagonal(believed, 1.0)
-            values, vectors = np.linalg.eigh(believed)
-            believed = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-            unit = 1 / np.sqrt(believed.diagonal())
-            self._root = np.linalg.cholesky(believed * np.outer(unit, unit))
+            # Noise of entries off the diagonal: half the geometric mean of those on it, squared.
+            doubt = noise / (known * attenuation**2)
+            self._root = _root_of_believed(found, np.outer(doubt, doubt) / 2)
 
     def _covariance(self, second, mean, scores):
         """Return the covariance of the columns' scores, by moments of clipped rows."""
@@ -187,11 +169,10 @@ class SyntheticRows:
         """
         scores = np.zeros((len(self._columns), len(self._low)))
         attenuation = np.ones(len(self._columns))
-        together = self.frequencies @ self._means
         for k, column in enumerate(self._columns):
             if column.functions is not None:
                 scores[k, column.numbers[0]] = 1.0
-                p = self.frequencies @ self._distributions[id(column)]
+                p = self._distributions[id(column)]
                 values = column.functions.values
                 place = np.searchsorted(np.cumsum(p) / p.sum(), PLACES)
                 u = values[np.minimum(place, len(values) - 1)]
@@ -199,12 +180,12 @@ class SyntheticRows:
                     attenuation[k] = np.corrcoef(u, _NORMAL)[0, 1] * self._known(column, u)
             elif len(column.numbers) == 1:
                 scores[k, column.numbers[0]] = 1.0
-                share = np.clip(together[column.numbers[0]], 0.01, 0.99)
+                share = np.clip(self._means[column.numbers[0]], 0.01, 0.99)
                 attenuation[k] = norm.pdf(ndtri(share)) / np.sqrt(share * (1 - share))
                 attenuation[k] *= self._known(column, (share < PLACES).astype(float))
             else:
                 order = np.array(column.numbers)[column.order]
-                shares = np.maximum(together[order], _LEAST_SHARE)
+                shares = np.maximum(self._means[order], _LEAST_SHARE)
                 shares /= shares.sum()
                 edges = np.concatenate([[0.0], norm.pdf(ndtri(np.cumsum(shares)[:-1])), [0.0]])
                 # The mean of the normal variable in each interval.
@@ -217,20 +198,32 @@ class SyntheticRows:
         """Return what of a correlation is left where missing values are in the middle."""
         if column.missing is None:
             return 1.0
-        missing = np.clip(self.frequencies @ self._means[:, column.missing], 0, 0.99)
+        missing = np.clip(self._means[column.missing], 0, 0.99)
         there = values.var()
         shown = (1 - missing) * (there + missing * (values.mean() - 0.5) ** 2)
         return (1 - missing) * np.sqrt(there / max(shown, _LEAST_VARIANCE))
 
 
-def _believed(means, sums, basis, frequencies):
+def _believed(means, sums, basis):
     """Return means, brought to the middle of the bounds as far as they may be noise."""
-    together = frequencies @ means
     noise = (np.linalg.norm(sums.total_sd) / sums.row_counts.sum()) ** 2
-    return means - together + together * basis.variances / (basis.variances + noise)
+    return means * basis.variances / (basis.variances + noise)
 
 
-def _columns(schema, functions, n_features, within):
+def _root_of_believed(found, doubt):
+    """Return a root of correlations, each brought towards none as far as it may be noise."""
+    pairs = ~np.eye(len(found), dtype=bool)
+    excess = found[pairs] ** 2 - doubt[pairs]
+    true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
+    believed = np.clip(found * true / (true + doubt), -_LARGEST, _LARGEST)
+    np.fill_diagonal(believed, 1.0)
+    values, vectors = np.linalg.eigh(believed)
+    believed = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    unit = 1 / np.sqrt(believed.diagonal())
+    return np.linalg.cholesky(believed * np.outer(unit, unit))
+
+
+def _columns(schema, functions, n_features, covariance):
     """Yield the columns of a table, or of an array."""
     if schema is None:
         for j in range(n_features):
@@ -239,19 +232,19 @@ def _columns(schema, functions, n_features, within):
     for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
         numbers = list(range(block.start, block.stop))
         if column.is_one_hot:
-            yield _Column(numbers, None, None, _order(numbers, within))
+            yield _Column(numbers, None, None, _order(numbers, covariance))
         else:
             missing = numbers[1] if column.missing else None
             order = np.zeros(1, dtype=int)
             yield _Column(numbers[:1], missing, functions.get(numbers[0]), order)
 
 
-def _order(numbers, within):
+def _order(numbers, covariance):
     """Return the order of categories along what tells most of other columns."""
-    others = np.delete(np.arange(len(within)), numbers)
+    others = np.delete(np.arange(len(covariance)), numbers)
     if not len(others):
         return np.arange(len(numbers))
-    shares = np.maximum(within[numbers, numbers], _LEAST_VARIANCE)
-    unit = 1 / np.sqrt(np.maximum(within[others, others], _LEAST_VARIANCE))
-    left, _, _ = np.linalg.svd(within[np.ix_(numbers, others)] * unit, full_matrices=False)
+    shares = np.maximum(covariance[numbers, numbers], _LEAST_VARIANCE)
+    unit = 1 / np.sqrt(np.maximum(covariance[others, others], _LEAST_VARIANCE))
+    left, _, _ = np.linalg.svd(covariance[np.ix_(numbers, others)] * unit, full_matrices=False)
     return np.argsort(left[:, 0] / shares)

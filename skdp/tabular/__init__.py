@@ -22,6 +22,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     same_spelling,
 )
+from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema, schema_from
 from skdp.tabular._values import (
     Vocabulary,
@@ -40,10 +41,12 @@ __all__ = [
     "Explanation",
     "NumericColumn",
     "Schema",
+    "TableComparison",
     "TableFinding",
     "TableReport",
     "TabularEncoder",
     "check_table",
+    "compare_tables",
     "explain_prediction",
     "schema_from",
 ]

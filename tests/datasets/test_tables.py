@@ -124,6 +124,10 @@ def test_adult_is_the_table_of_the_files():
     for name, value in table.items():
         if isinstance(value, np.ndarray):
             assert_array_equal(adult[name], value)
+        elif name == "schema":  # which names steps too
+            columns = adult[name]["columns"].items()
+            known = {key: {k: c[k] for k in c if k != "step"} for key, c in columns}
+            assert {**adult[name], "columns": known} == value
         else:
             assert adult[name] == value
 
@@ -154,7 +158,7 @@ def test_heart_disease_needs_no_files(monkeypatch):
     schema = Schema.from_mapping(heart.schema)
     assert [column.name for column in schema.columns if not column.missing] == ["age"]
     assert heart.data["age"].notna().all()
-    assert schema.columns[4] == NumericColumn("chol", 80, 640, log=True, missing=True)
+    assert schema.columns[4] == NumericColumn("chol", 80, 640, log=True, missing=True, step=1)
     assert load_heart_disease.__doc__ == heart.DESCR
 
 

@@ -1,0 +1,110 @@
+"""What are synthetic rows of a release worth, and how near are they to real ones?
+
+    python benchmarks/bench_synthetic.py [--draws 3]
+
+Boosting learns from 20,000 synthetic rows (of small tables 8,000) and is judged on other real rows,
+beside the release itself and boosting of the real rows. "classes" are rows that are drawn by class
+from normal distributions, as `Release.sample` did before; it still draws so for arrays. Schemas
+have the steps of public drafts.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from _report import parse, save
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from skdp import DPStatisticsSource, Schema, TabularEncoder, schema_from
+from skdp.datasets import load_heart_disease, load_table
+from skdp.tabular import NumericColumn, compare_tables
+
+LEVELS = (0.5, 1.0, 4.0)
+CASES = ("heart disease", "whas500", "actg320", "actg175", "flchain", "randhie", "adult")
+MOST_ROWS, MANY = 20_000, 5_000
+
+
+def with_steps(schema, frame):
+    """Return the schema with the steps that a draft of the table, which is public, finds."""
+    drafted = dict(zip(frame.columns, schema_from(frame, public=True).columns, strict=True))
+    columns = [_with_step(column, drafted[column.name]) for column in schema.columns]
+    return replace(schema, columns=tuple(columns))
+
+
+def _with_step(column, drafted):
+    if not isinstance(column, NumericColumn):
+        return column
+    step = drafted.step if isinstance(drafted, NumericColumn) else 1.0  # two whole numbers
+    fits = step is not None and abs(column.low / step - round(column.low / step)) < 1e-6
+    return replace(column, step=step) if fits else column
+
+
+def by_class(release, n, draw):
+    """Return rows of one normal distribution by class, and the numbers of their classes."""
+    moments, rng = release.moments, np.random.default_rng(draw)
+    labels = rng.choice(len(release.classes), n, p=moments.frequencies)
+    rows = np.empty((n, release.n_features))
+    for c in range(len(release.classes)):
+        here = np.flatnonzero(labels == c)
+        covariance = moments.covariance(c if len(moments.covariances) > 1 else 0)
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        rows[here] = moments.means[c] + rng.standard_normal((len(here), len(root))) @ root.T
+    return np.clip(rows, 0, 1), labels
+
+
+def learned(rows, labels, X, y):
+    model = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(rows, labels)
+    return roc_auc_score(y, model.predict_proba(X)[:, 1])
+
+
+def measure(name, epsilon, draw):
+    data = load_heart_disease() if name == "heart disease" else load_table(name, random_state=0)
+    schema = with_steps(Schema.from_mapping(data.schema), data.data)
+    positive = np.asarray(data.target) == schema.classes[1]
+    X = np.asarray(TabularEncoder(schema).fit_transform(data.data))
+    order = np.random.default_rng(draw).permutation(len(X))
+    n = min(MOST_ROWS, int(0.6 * len(X)))
+    train, test = order[:n], order[n : n + 10_000]
+    source = DPStatisticsSource(epsilon, encoder=schema)
+    release = source.fit(data.data.iloc[train], np.asarray(data.target)[train]).release_
+    n_synthetic = MOST_ROWS if n > MANY else 8_000
+    frame, labels = release.sample(n_synthetic, draw, as_frame=True)
+    synthetic = np.asarray(TabularEncoder(schema).fit(frame).transform(frame))
+    encoder = TabularEncoder(schema).fit(frame)
+    rows, codes = by_class(release, n_synthetic, draw)
+    rows = np.asarray(encoder.transform(encoder.inverse_transform(rows)))
+    column = list(release.classes).index(schema.classes[1])
+    report = compare_tables(data.data.iloc[train], frame, schema, random_state=draw)
+    found = {
+        "release": roc_auc_score(positive[test], release.predict_proba(X[test])[:, column]),
+        "real": learned(X[train], positive[train], X[test], positive[test]),
+        "synthetic": learned(synthetic, labels == schema.classes[1], X[test], positive[test]),
+        "by_class": learned(rows, codes == column, X[test], positive[test]),
+        "distance": report.columns["distance"].mean(),
+        "correlations": report.correlation_difference,
+        "told_apart": report.told_apart,
+    }
+    return {"case": name, "level": epsilon, "draw": draw, "rows": n, **found}
+
+
+def main():
+    settings = parse(__doc__.splitlines()[0], draws=3)
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in CASES:
+            for epsilon in LEVELS:
+                for draw in range(settings.draws):
+                    rows.append(measure(name, epsilon, draw))
+                print(rows[-1], flush=True)
+    save("synthetic", vars(settings), rows)
+
+
+if __name__ == "__main__":
+    main()

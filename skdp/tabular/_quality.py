@@ -1,0 +1,260 @@
+"""How near synthetic rows are to private ones, for the owner's eyes."""
+
+import textwrap
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import check_random_state
+
+from skdp.tabular._columns import NumericColumn
+from skdp.tabular._encoder import encode_table
+from skdp.tabular._schema import as_schema
+from skdp.tabular._values import Vocabulary
+
+# Most rows of each table from which they are told apart, or labels are learned.
+_MOST_ROWS = 10_000
+_FOLDS = 3
+_LEAST_DEVIATION = 1e-9
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """What :func:`compare_tables` found. It is private: it stays with the rows.
+
+    Parameters
+    ----------
+    columns : DataFrame
+        By column: ``distance`` (total variation between the shares of categories, missing counted as one, or the largest
+        difference between distribution functions of numbers; 0 to 1), ``missing`` and
+        ``synthetic_missing`` (shares), ``told_apart`` (area under the ROC curve of boosting that
+        tells real from synthetic cells; .5 is best).
+
+    correlation_difference : float
+        Mean size of the differences between correlations of the encoded columns.
+
+    told_apart : float
+        Area under the ROC curve of boosting that tells real from synthetic rows; .5 is best,
+        and 1 usual where numbers repeat often.
+
+    utility : float or None
+        Area under the ROC curve, on real rows, of boosting trained on the synthetic rows.
+
+    real_utility : float or None
+        Of boosting trained on as many other real rows.
+
+    See Also
+    --------
+    compare_tables : Makes it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.tabular import TableComparison
+    >>> columns = pd.DataFrame({"distance": [0.02], "missing": [0.0],
+    ...                         "synthetic_missing": [0.0], "told_apart": [0.51]}, index=["age"])
+    >>> print(str(TableComparison(columns, 0.01, 0.55, None, None)).splitlines()[0])
+    This report is private: it was computed from the rows without noise. It stays here.
+    """
+
+    columns: pd.DataFrame
+    correlation_difference: float
+    told_apart: float
+    utility: float | None
+    real_utility: float | None
+
+    def __str__(self):
+        lines = [
+            "This report is private: it was computed from the rows without noise. It stays here.",
+            "",
+            *self.columns.to_string(float_format="{:.3f}".format).splitlines(),
+            "",
+            f"Correlations differ by {self.correlation_difference:.3f} on average.",
+            *textwrap.wrap(
+                "Boosting tells real from synthetic rows with an area under the ROC curve of "
+                f"{self.told_apart:.3f} (0.5: not at all)."
+            ),
+        ]
+        if self.utility is not None:
+            lines += textwrap.wrap(
+                "Boosting reaches an area under the ROC curve on real rows of "
+                f"{self.utility:.3f} when it learns from the synthetic rows, and of "
+                f"{self.real_utility:.3f} from as many other real ones."
+            )
+        return "\n".join(lines)
+
+
+def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
+    """Compare synthetic rows with the private ones that they stand for. Nothing is released.
+
+    Parameters
+    ----------
+    real : DataFrame of shape (n_samples, n_columns)
+        **Private**: so is the report.
+
+    synthetic : DataFrame of shape (n_synthetic, n_columns)
+        As :meth:`~skdp.Release.sample` makes with ``as_frame=True``.
+
+    schema : Schema or mapping
+        Of the columns.
+
+    label : str or None, default=None
+        Column of both tables with labels, by which utility is judged: half of the real rows are
+        learned from, and the other half tests.
+
+    random_state : int, RandomState instance or None, default=0
+        Of the halves and folds.
+
+    Returns
+    -------
+    comparison : TableComparison
+
+    Raises
+    ------
+    ValueError
+        When a table lacks a column, has fewer than ten rows, or has labels of one class only.
+
+    Examples
+    --------
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.datasets import load_heart_disease
+    >>> from skdp.tabular import compare_tables
+    >>> data = load_heart_disease()
+    >>> source = DPStatisticsSource(epsilon=4.0, encoder=data.schema, random_state=0)
+    >>> release = source.fit(data.data, data.target).release_  # doctest: +SKIP
+    >>> synthetic, _ = release.sample(900, as_frame=True)  # doctest: +SKIP
+    >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
+    """
+    schema = as_schema(schema)
+    for argument, frame in (("real", real), ("synthetic", synthetic)):
+        _check(argument, frame, schema, label)
+    random_state = check_random_state(random_state)
+    frames = [_at_most(frame, random_state) for frame in (real, synthetic)]
+    encoded = [
+        np.asarray(encode_table(schema, frame[list(schema.names)]), dtype=np.float64)
+        for frame in frames
+    ]
+    seed = random_state.randint(2**31)
+    columns = pd.DataFrame(
+        [
+            _of_column(column, *(E[:, block] for E in encoded), seed)
+            for column, block in zip(schema.columns, schema.encoded_slices, strict=True)
+        ],
+        index=list(schema.names),
+    )
+    correlations = [_correlations(E) for E in encoded]
+    pairs = np.triu_indices(encoded[0].shape[1], 1)
+    differences = np.abs(correlations[0] - correlations[1])[pairs]
+    utility = (None, None)
+    if label is not None:
+        utility = _utility(encoded, [frame[label] for frame in frames], seed)
+    return TableComparison(
+        columns,
+        float(differences.mean()) if len(differences) else 0.0,
+        _told_apart(encoded[0], encoded[1], seed),
+        *utility,
+    )
+
+
+def _check(argument, frame, schema, label):
+    """Raise ValueError for a table that cannot be compared."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(
+            f"The {argument!r} parameter of compare_tables must be a DataFrame, got one of type "
+            f"{type(frame).__name__}. Release.sample makes one with as_frame=True."
+        )
+    lacking = [name for name in (*schema.names, label) if name not in (None, *frame.columns)]
+    if lacking:
+        raise ValueError(
+            f"The {argument!r} parameter of compare_tables lacks the columns {lacking}. "
+            "Both tables need those of the schema, and 'label'."
+        )
+    if len(frame) < 10:
+        raise ValueError(
+            f"The {argument!r} parameter of compare_tables must have ten rows or more, got "
+            f"{len(frame)}."
+        )
+
+
+def _at_most(frame, random_state):
+    """Return rows in random order, and not more than can be learned from soon."""
+    return frame.iloc[random_state.permutation(len(frame))[:_MOST_ROWS]]
+
+
+def _of_column(column, real, synthetic, seed):
+    """Return what is said of one column, by its encoded columns in both tables."""
+    return {
+        "distance": _distance(column, real, synthetic),
+        "missing": _missing(column, real),
+        "synthetic_missing": _missing(column, synthetic),
+        "told_apart": _told_apart(real, synthetic, seed),
+    }
+
+
+def _missing(column, block):
+    """Return the share of cells that are missing; NaN where the schema knows of none."""
+    if not column.missing:
+        return np.nan
+    return float(np.mean(block[:, -1] > 0.5))  # what tells that it is comes last
+
+
+def _distance(column, *blocks):
+    """Return the distance between the distributions of a column in two tables."""
+    if column.is_one_hot:
+        return float(np.abs(np.subtract(*(b.mean(axis=0) for b in blocks))).sum() / 2)
+    places = np.unique(np.concatenate([b[:, 0] for b in blocks]))
+    ranks = [np.searchsorted(np.sort(b[:, 0]), places, side="right") / len(b) for b in blocks]
+    difference = ranks[0] - ranks[1]
+    if isinstance(column, NumericColumn):
+        return float(np.abs(difference).max())
+    return float(np.abs(np.diff(difference, prepend=0.0)).sum() / 2)
+
+
+def _correlations(encoded):
+    """Return correlations, none with a column that is constant."""
+    centred = encoded - encoded.mean(axis=0)
+    deviations = np.sqrt((centred**2).mean(axis=0))
+    centred /= np.where(deviations > _LEAST_DEVIATION, deviations, np.inf)
+    return centred.T @ centred / len(encoded)
+
+
+def _told_apart(real, synthetic, seed):
+    """Return how well rows of as many of each are told apart that boosting has not seen."""
+    n = min(len(real), len(synthetic))
+    rows, source = np.vstack([real[:n], synthetic[:n]]), np.repeat([0, 1], n)
+    model = HistGradientBoostingClassifier(random_state=seed)
+    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+    scores = cross_val_predict(model, rows, source, cv=folds, method="predict_proba")
+    return float(roc_auc_score(source, scores[:, 1]))
+
+
+def _utility(encoded, labels, seed):
+    """Return what boosting reaches on real rows, by synthetic and by other real ones."""
+    vocabulary = Vocabulary(sorted(set(labels[0].tolist()), key=str))
+    codes = [vocabulary.codes(each) for each in labels]
+    half = len(encoded[0]) // 2
+    n = min(half, len(encoded[1]))
+    if any(len(set(c[c >= 0])) < 2 for c in (codes[0][:half], codes[0][half:], codes[1][:n])):
+        raise ValueError(
+            "The 'label' parameter of compare_tables must name a column with two or more classes "
+            "in both tables, several rows of each."
+        )
+    found = []
+    for E, c in ((encoded[1][:n], codes[1][:n]), (encoded[0][:n], codes[0][:n])):
+        model = HistGradientBoostingClassifier(random_state=seed).fit(E[c >= 0], c[c >= 0])
+        found.append(_area(model, encoded[0][half:], codes[0][half:]))
+    return tuple(found)
+
+
+def _area(model, X, codes):
+    """Return the area under the ROC curve, of more than two classes the mean over each."""
+    probabilities = model.predict_proba(X)
+    areas = [
+        roc_auc_score(codes == c, probabilities[:, k])
+        for k, c in enumerate(model.classes_)
+        if 0 < np.sum(codes == c) < len(codes)
+    ]
+    return float(np.mean(areas))

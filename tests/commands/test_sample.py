@@ -1,0 +1,67 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPSource, DPStatisticsSource, Release
+
+SCHEMA = {
+    "version": 1,
+    "classes": ["died", "home"],
+    "columns": {"age": {"type": "numeric", "low": 0, "high": 100, "step": 1}},
+}
+
+
+@pytest.fixture
+def rows(folder):
+    """Write a release, and the private rows that it is of."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 90, 400)})
+    labels = np.where(frame["age"] + rng.normal(0, 20, 400) > 60, "died", "home")
+    DPStatisticsSource(4.0, encoder=SCHEMA).fit(frame, labels).release_.save("h.skdp")
+    frame.assign(outcome=labels).to_csv("rows.csv", index=False)
+    return folder
+
+
+def test_rows_of_the_release(rows, run):
+    asked = ("sample", "h.skdp", "-n", 50, "--label", "outcome", "--seed", 3)
+    code, out, err = run(*asked, "-o", "synthetic.csv")
+    assert code == 0, err
+    assert "Drew 50 synthetic rows" in out
+    frame = pd.read_csv("synthetic.csv")
+    expected, labels = Release.load("h.skdp").sample(50, 3, as_frame=True)
+    np.testing.assert_array_equal(frame["age"], expected["age"])
+    np.testing.assert_array_equal(frame["outcome"], labels)
+
+
+def test_compared_with_private_rows(rows, run):
+    asked = ("sample", "h.skdp", "-n", 400, "--label", "outcome", "-o", "synthetic.csv")
+    code, out, err = run(*asked, "--compare", "rows.csv")
+    assert code == 0, err
+    assert "This report is private" in out
+    assert "real rows of 0." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-n", 0), "--rows must be a whole number 1 or more, got 0"),
+        (("-n", 5, "--seed", -1), "--seed must be a whole number from 0 to 4294967295, got -1"),
+        (("-n", 5, "--seed", 2**32), "--seed must be"),
+        (("-n", 5, "--label", "age"), "--label 'age' is a column of 'h.skdp' already"),
+        (("-n", 5, "--compare", "rows.csv"), "--label"),
+    ],
+)
+def test_refusals(rows, run, arguments, said):
+    code, _, err = run("sample", "h.skdp", *arguments, "-o", "synthetic.csv")
+    assert code == 1
+    assert said in err
+    assert not (rows / "synthetic.csv").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_release_without_a_schema_is_for_python(folder, run):
+    X = np.random.default_rng(0).random((40, 3))
+    DPSource(8.0, bounds=(0, 1)).fit(X, X[:, 0] > 0.5).release_.save("array.skdp")
+    code, _, err = run("sample", "array.skdp", "-n", 5, "-o", "synthetic.csv")
+    assert code == 1
+    assert "has no schema" in err

@@ -1,0 +1,100 @@
+"""Comparing tables: what is the same is found so, and each thing that is not by its own figure."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp.tabular import Schema, compare_tables
+
+SCHEMA = Schema.from_mapping(
+    {
+        "age": {"type": "numeric", "low": 0, "high": 100},
+        "crp": {"type": "numeric", "low": 1, "high": 1000, "log": True, "missing": True},
+        "ward": {"type": "category", "categories": ["A", "B", "C"], "missing": True},
+        "stage": {"type": "category", "categories": ["I", "II", "III"], "ordered": True},
+    }
+)
+
+
+def patients(n, seed):
+    rng = np.random.default_rng(seed)
+    ill = rng.normal(size=n)
+    frame = pd.DataFrame({"age": np.clip(50 + 15 * ill, 0, 100)})
+    frame["crp"] = np.where(rng.random(n) < 0.2, np.nan, np.exp(rng.normal(2, 0.5, n)))
+    frame["ward"] = rng.choice(np.array(["A", "B", "C"], dtype=object), n, p=[0.5, 0.3, 0.2])
+    frame["stage"] = np.array(["I", "II", "III"])[np.digitize(rng.normal(size=n), [0, 1])]
+    frame["outcome"] = np.where(ill + 0.5 * rng.normal(size=n) > 0, "dead", "alive")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def real():
+    return patients(2000, 0)
+
+
+def test_rows_of_one_population_are_alike(real):
+    found = compare_tables(real, patients(2000, 1), SCHEMA, label="outcome")
+    assert found.columns["distance"].max() < 0.05
+    assert found.told_apart == pytest.approx(0.5, abs=0.04)
+    assert found.columns["told_apart"].between(0.46, 0.54).all()
+    assert found.correlation_difference < 0.04
+    assert found.utility == pytest.approx(found.real_utility, abs=0.02)
+    assert found.utility > 0.9
+
+
+def test_each_difference_has_its_figure(real):
+    other = patients(2000, 1)
+    other["age"] += 15  # a standard deviation
+    other["ward"] = other["ward"].replace("B", "A")
+    other.loc[:399, "ward"] = None
+    other["crp"] = other["crp"].fillna(10)
+    found = compare_tables(real, other, SCHEMA)
+    # Two normal distributions a standard deviation apart: 2 Φ(1/2) − 1; boosting: Φ(1/√2).
+    assert found.columns.loc["age", "distance"] == pytest.approx(0.383, abs=0.03)
+    assert found.columns.loc["age", "told_apart"] == pytest.approx(0.76, abs=0.03)
+    # A .8 · .8 for .5, C .8 · .2 for .2, B none for .3, missing .2 for none: half of the sum.
+    assert found.columns.loc["ward", "distance"] == pytest.approx(0.34, abs=0.03)
+    assert found.columns.loc["ward", "synthetic_missing"] == 0.2
+    assert found.columns.loc["crp", "missing"] == real["crp"].isna().mean()
+    assert found.columns.loc["crp", "synthetic_missing"] == 0
+    assert np.isnan(found.columns.loc["stage", "missing"])
+    assert found.columns.loc["stage", "distance"] < 0.05
+    assert found.told_apart > 0.8
+    assert found.utility is None
+
+
+def test_labels_without_meaning_are_of_no_use(real):
+    other = patients(2000, 1)
+    other["outcome"] = np.random.default_rng(0).permutation(other["outcome"])
+    found = compare_tables(real, other, SCHEMA, label="outcome")
+    assert found.utility == pytest.approx(0.5, abs=0.06)
+    assert found.real_utility > 0.9
+
+
+def test_the_report_says_first_that_it_is_private(real):
+    text = str(compare_tables(real, patients(500, 1), SCHEMA, label="outcome"))
+    assert text.splitlines()[0].startswith("This report is private")
+    assert "stage" in text
+    assert "area under the ROC curve" in text.replace("\n", " ")
+
+
+def test_the_same_seed_says_the_same(real):
+    other = patients(500, 1)
+    first, again = (compare_tables(real, other, SCHEMA, label="outcome") for _ in range(2))
+    assert str(first) == str(again)
+    assert str(first) != str(compare_tables(real, other, SCHEMA, label="outcome", random_state=1))
+
+
+@pytest.mark.parametrize(
+    ("tables", "label", "said"),
+    [
+        (lambda r: (r.to_numpy(), r), None, "'real' parameter .* must be a DataFrame"),
+        (lambda r: (r, r.drop(columns="ward")), None, r"'synthetic' .* lacks .*\['ward'\]"),
+        (lambda r: (r, r), "died", r"'real' .* lacks the columns \['died'\]"),
+        (lambda r: (r, r.iloc[:9]), None, "'synthetic' .* ten rows or more, got 9"),
+        (lambda r: (r, r.assign(outcome="dead")), "outcome", "two or more classes"),
+    ],
+)
+def test_refusals(real, tables, label, said):
+    with pytest.raises(ValueError, match=said):
+        compare_tables(*tables(real), SCHEMA, label=label)
