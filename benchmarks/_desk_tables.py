@@ -24,7 +24,13 @@ ABOUT_SYNTHETIC = (
     "Area under the ROC curve on other real rows: of the release; of boosting of its synthetic "
     "rows, and of rows drawn by class from normal distributions; of boosting of the real rows. "
     "Then what `compare_tables` says: the mean distance of columns, the mean difference of "
-    "correlations, and the area with which boosting tells the rows apart. Means over {draws} draws."
+    "correlations, and the area with which boosting tells rows apart. Means over {draws} draws."
+)
+ABOUT_BOUNDS = (
+    "All columns of a table by `quantile_bounds`, {draws} draws: share of the columns that noise "
+    "hides; width of the bounds in units of that between the true quantiles of 1 and 99 %, median "
+    "(largest); share of values that are clipped, mean over columns; share of values that are "
+    "none of the listed categories."
 )
 FIGURES = ("release", "synthetic", "by_class", "real", "distance", "correlations", "told_apart")
 KINDS = ("mean", "share", "missing", "deviation")
@@ -124,3 +130,18 @@ def synthetic():
         body.append([case, f"{some[0]['rows']:,}", level, *cells])
     about = ABOUT_SYNTHETIC.format(draws=record["settings"]["draws"])
     return f"{about}\n\n{table(['Table', 'Rows', 'ε', *names], body)}"
+
+
+def bounds():
+    record = load("bounds")
+    header = ["Table", "Rows", "Columns", "ε", "hidden", "width", "clipped", "unlisted"]
+    body = []
+    for row in record["rows"]:
+        known = row["width"] is not None
+        width = f"{row['width']:.2f} ({row['widest']:.1f})" if known else "–"
+        shares = (row["hidden"], row["clipped"], row["unlisted"])
+        hidden, *others = ("–" if share is None else f"{share:.1%}" for share in shares)
+        body.append(
+            [row["case"], f"{row['rows']:,}", row["columns"], row["level"], hidden, width, *others]
+        )
+    return f"{ABOUT_BOUNDS.format(draws=record['settings']['draws'])}\n\n{table(header, body)}"

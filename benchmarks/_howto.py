@@ -26,6 +26,7 @@ NEEDS = {
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_columns.py": "the six tables",
     "bench_planning.py": "the six tables",
+    "bench_bounds.py": "the six tables",
     "bench_synthetic.py": "the six tables",
     "bench_evaluation.py": "flchain and adult of the six tables",
     "bench_statistics.py activity": "human activity",
@@ -50,7 +51,7 @@ OTHERS = (
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
-    "columns", "planning", "evaluation", "synthetic",
+    "columns", "planning", "evaluation", "synthetic", "bounds",
 )  # fmt: skip
 
 TEXT = """\

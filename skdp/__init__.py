@@ -11,7 +11,13 @@ from skdp.membership import (
 from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import Release
-from skdp.source import DPSource, DPStatisticsSource, evaluate_privately, plan_release
+from skdp.source import (
+    DPSource,
+    DPStatisticsSource,
+    evaluate_privately,
+    plan_release,
+    quantile_bounds,
+)
 from skdp.tabular import Schema, TabularEncoder, schema_from
 from skdp.transfer import DPTransferClassifier, LabeledScorer, LabeledSplit, SelfTrainingSchedule
 
@@ -43,5 +49,6 @@ __all__ = [
     "WideCDMMAClassifier",
     "evaluate_privately",
     "plan_release",
+    "quantile_bounds",
     "schema_from",
 ]

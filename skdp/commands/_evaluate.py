@@ -5,12 +5,12 @@ from skdp.commands._tables import (
     add_table_options,
     check_columns,
     check_output,
+    people,
     read_table,
     table_options,
 )
 from skdp.release import PrivateEvaluation, Release
 from skdp.source import evaluate_privately
-from skdp.tabular import missing_values
 
 NAME = "evaluate"
 HELP = """Evaluate a release on private rows, or say what an evaluation says.
@@ -60,15 +60,7 @@ def run(arguments, note):
     note(f"reading {arguments.table!r}")
     frame = read_table(arguments.table, **table_options(arguments))
     check_columns(frame, [arguments.label], arguments.table, "--label")
-    rows, groups = _rows(frame, release, arguments), None
-    if arguments.group is not None:
-        check_columns(frame, [arguments.group], arguments.table, "--group")
-        groups = frame[arguments.group]
-        if missing_values(groups).any():
-            raise ValueError(
-                f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or "
-                "leave such rows out."
-            )
+    rows = _rows(frame, release, arguments)
     with opened_ledger(arguments, note) as ledger:
         evaluation = evaluate_privately(
             release,
@@ -76,7 +68,7 @@ def run(arguments, note):
             frame[arguments.label],
             arguments.epsilon,
             arguments.delta,
-            groups=groups,
+            groups=people(frame, arguments),
             ledger=ledger,
             name=target.name,
         )

@@ -8,6 +8,7 @@ import warnings
 from contextlib import contextmanager, suppress
 
 from skdp.commands import (
+    _bounds,
     _check,
     _describe,
     _evaluate,
@@ -24,7 +25,7 @@ from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
-    *(_schema, _check, _plan, _release, _describe, _report, _evaluate, _merge),
+    *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
     *(_predict, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.

@@ -11,10 +11,9 @@ from skdp.commands._check import (
     read_schema,
     refuse_stops,
 )
-from skdp.commands._tables import check_output
+from skdp.commands._tables import check_output, people
 from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
-from skdp.tabular import missing_values
 
 NAME = "release"
 HELP = """Make a release of private rows: noisy sums that protect whole records, or people.
@@ -48,7 +47,7 @@ def run(arguments, note):
     check_accepted(arguments, schema)
     note(f"reading {arguments.table!r}")
     frame = read_rows(arguments, schema)
-    groups = _groups(frame, arguments)
+    groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
     frame, labels = frame[list(schema.names)], frame[arguments.label]
     source = DPStatisticsSource(
@@ -89,16 +88,3 @@ def _save(release, target, force):
             f"--output {str(target)!r} was written by somebody else meanwhile, and stays as it "
             f"is. The release, which is charged, was saved as {str(other)!r}."
         ) from None
-
-
-def _groups(frame, arguments):
-    """Return whose rows they are; None where rows are protected."""
-    if arguments.group is None:
-        return None
-    groups = frame[arguments.group]
-    if missing_values(groups).any():
-        raise ValueError(
-            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
-            "such rows out."
-        )
-    return groups

@@ -145,6 +145,19 @@ def check_ending(path, endings=TABLES):
             ) from None
 
 
+def people(frame, arguments):
+    """Return whose each row is by the column of ``--group``, None where none is named."""
+    if arguments.group is None:
+        return None
+    check_columns(frame, [arguments.group], arguments.table, "--group")
+    if missing_values(frame[arguments.group]).any():
+        raise ValueError(
+            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
+            "such rows out."
+        )
+    return frame[arguments.group]
+
+
 def write_table(frame, path, *, overwrite):
     """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
 

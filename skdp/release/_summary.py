@@ -68,17 +68,32 @@ def statements(release):
         "A record with its label": _together(release),
         "Covered": inline(guarantee.covers) + ".",
         "Not covered": inline(guarantee.excludes) + ".",
-        "What must hold": (
-            "Columns, bounds, categories and classes were known without a look at the rows, and "
-            "nothing else was released of the same rows: every further release adds to the loss, "
-            "and a ledger keeps the account. Whatever is computed from the file, by anybody, adds "
-            "nothing."
-        ),
+        "What must hold": _conditions(release),
         "Columns": "\n".join(_columns(release)),
         "What came out": "\n".join(result_lines(release)) or "nothing that can be summed up",
         "For experts": "\n".join(map(inline, str(guarantee).split("\n"))),
     }
     return {question: answer for question, answer in answers.items() if answer}
+
+
+def _conditions(release):
+    """Return what the guarantee stands on, but the arithmetic."""
+    columns = () if release.encoder is None else release.encoder.columns
+    noisy = [inline(column.name) for column in columns if column.noisy]
+    exception = ""
+    if noisy:
+        exception = (
+            f" Except of {', '.join(noisy)}: what the schema says of them was found in the rows "
+            "behind noise (quantile_bounds, skdp bounds), which has cost privacy that the figures "
+            "here do not count. The ledger has its own entry of it."
+        )
+    return (
+        "Columns, bounds, categories and classes were known without a look at the rows, and "
+        "nothing else was released of the same rows: every further release adds to the loss, "
+        "and a ledger keeps the account. Whatever is computed from the file, by anybody, adds "
+        "nothing."
+        f"{exception}"
+    )
 
 
 def result_lines(release):

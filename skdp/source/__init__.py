@@ -6,6 +6,7 @@ from skdp.source._evaluation import evaluate_privately
 # Shared within skdp, undocumented.
 from skdp.source._integers import RowGrid
 from skdp.source._planning import ReleasePlan, plan_release
+from skdp.source._private_bounds import PrivateBounds, quantile_bounds
 from skdp.source._private_rows import MODELS, PrivateRows
 from skdp.source._rows_source import DPSource
 from skdp.source._statistics_source import DPStatisticsSource
@@ -13,8 +14,10 @@ from skdp.source._statistics_source import DPStatisticsSource
 __all__ = [
     "DPSource",
     "DPStatisticsSource",
+    "PrivateBounds",
     "ReleasePlan",
     "StatisticsAccumulator",
     "evaluate_privately",
     "plan_release",
+    "quantile_bounds",
 ]

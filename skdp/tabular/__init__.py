@@ -23,7 +23,7 @@ from skdp.tabular._mistakes import (
     same_spelling,
 )
 from skdp.tabular._quality import TableComparison, compare_tables
-from skdp.tabular._schema import Schema, as_schema, schema_from
+from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from
 from skdp.tabular._values import (
     Vocabulary,
     ambiguity,

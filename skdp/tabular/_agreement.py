@@ -18,7 +18,7 @@ def shortened(values, shown=5):
 
 def column_texts(column, shown=5):
     """Return the kind of a column, its values, and what else is to be said, as texts."""
-    missing = "; may be missing" if column.missing else ""
+    missing = "; may be missing" * column.missing + "; noisy" * column.noisy
     if isinstance(column, NumericColumn):
         values = f"{_number(column.low)} to {_number(column.high)}"
         steps = "" if column.step is None else f", in steps of {_number(column.step)}"
@@ -79,19 +79,20 @@ def common_column(columns):
         if getattr(column, "ordered", None) != getattr(first, "ordered", None):
             raise _disagreement(columns, "make it ordered in all or in none")
     missing = any(column.missing for column in columns.values())
+    noisy = any(column.noisy for column in columns.values())
     if isinstance(first, NumericColumn):
         low = min(column.low for column in columns.values())
         high = max(column.high for column in columns.values())
         step = _common_step(low, columns.values())
         step = None if step is None or step > high - low else step
-        return NumericColumn(first.name, low, high, first.log, missing, step)
+        return NumericColumn(first.name, low, high, first.log, missing, step, noisy)
     spelled: dict = {}  # the first spelling of several, as of 7 and 007
     for column in columns.values():
         for category in column.categories:
             spelled.setdefault(canonical(category), category)
     if first.ordered:
         spelled = {key: spelled[key] for key in _one_order(columns)}
-    return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing)
+    return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing, noisy)
 
 
 def _common_step(low, columns):

@@ -53,6 +53,10 @@ class NumericColumn:
         Of what values there are: low, low + step, and so on, as 1 for whole numbers from a whole
         bound. Synthetic rows keep to it; encoding does not depend on it. None: any number.
 
+    noisy : bool, default=False
+        Whether the bounds tell of private rows behind noise, as
+        :func:`~skdp.quantile_bounds` finds them. Releases say so.
+
     Raises
     ------
     ValueError
@@ -71,10 +75,11 @@ class NumericColumn:
     log: bool = False
     missing: bool = False
     step: float | None = None
+    noisy: bool = False
 
     def __post_init__(self):
         _check_name(self.name)
-        _check_flags(self, "log", "missing")
+        _check_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
             object.__setattr__(self, bound, _finite(self.name, bound, getattr(self, bound)))
         _require(
@@ -205,6 +210,10 @@ class CategoryColumn:
         own, or an indicator where categories are ordered. Without it, such a value
         is encoded as 0.5 in a binary or ordered column, and as zeros among indicators.
 
+    noisy : bool, default=False
+        Whether the categories tell of private rows behind noise, as
+        :func:`~skdp.quantile_bounds` finds them. Releases say so.
+
     Raises
     ------
     ValueError
@@ -224,10 +233,11 @@ class CategoryColumn:
     categories: tuple
     ordered: bool = False
     missing: bool = False
+    noisy: bool = False
 
     def __post_init__(self):
         _check_name(self.name)
-        _check_flags(self, "ordered", "missing")
+        _check_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple)
         _require(listed, self.name, "has no list of categories", "list them as 'categories'")
         categories = tuple(_category(self.name, value) for value in self.categories)
@@ -400,17 +410,17 @@ def description_of(column):
         given = {"type": "numeric", "low": column.low, "high": column.high}
         if column.step is not None:
             given["step"] = column.step
-        flags = ("log", "missing")
+        flags = ("log", "missing", "noisy")
     else:
         given = {"type": "category", "categories": list(column.categories)}
-        flags = ("ordered", "missing")
+        flags = ("ordered", "missing", "noisy")
     return given | {flag: True for flag in flags if getattr(column, flag)}
 
 
 # Of each type: what makes the column, the keys that it needs, and those that it may have.
 _KINDS = {
-    "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step")),
-    "category": (CategoryColumn, ("categories",), ("ordered", "missing")),
+    "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step", "noisy")),
+    "category": (CategoryColumn, ("categories",), ("ordered", "missing", "noisy")),
 }
 
 

@@ -28,8 +28,9 @@ class TableComparison:
     Parameters
     ----------
     columns : DataFrame
-        By column: ``distance`` (total variation between the shares of categories, missing counted as one, or the largest
-        difference between distribution functions of numbers; 0 to 1), ``missing`` and
+        By column: ``distance`` (total variation between the shares of categories, missing counted
+        as one, or the largest difference between distribution functions of numbers; 0 to 1),
+        ``missing`` and
         ``synthetic_missing`` (shares), ``told_apart`` (area under the ROC curve of boosting that
         tells real from synthetic cells; .5 is best).
 
@@ -140,7 +141,7 @@ def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
     seed = random_state.randint(2**31)
     columns = pd.DataFrame(
         [
-            _of_column(column, *(E[:, block] for E in encoded), seed)
+            _of_column(column, encoded[0][:, block], encoded[1][:, block], seed)
             for column, block in zip(schema.columns, schema.encoded_slices, strict=True)
         ],
         index=list(schema.names),

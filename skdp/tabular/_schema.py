@@ -154,8 +154,9 @@ class Schema:
         mapping : mapping
             With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
-            optionally, ``log``, ``missing`` and ``step``; or "category", with ``categories`` and,
-            optionally, ``ordered`` and ``missing``.
+            optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
+            ``categories`` and,
+            optionally, ``ordered``, ``missing`` and ``noisy``.
 
         Returns
         -------
@@ -625,7 +626,7 @@ def _drafted(name, values):
         raise ValueError(f"Column {name!r} has no finite number; leave it out.")
     if len(found) == 2 and np.all(found == np.rint(found)):
         return CategoryColumn(name, tuple(found.tolist()), missing=missing)
-    low, high = _rounded(found[0], found[-1])
+    low, high = rounded_bounds(found[0], found[-1])
     return NumericColumn(name, low, high, missing=missing, step=_step(found, low, high))
 
 
@@ -661,8 +662,14 @@ def _categories(name, values):
     return tuple(categories), ordered
 
 
-def _rounded(low, high):
-    """Return bounds rounded outwards to multiples of a step that suits their range."""
+def rounded_bounds(low, high):
+    """Return bounds rounded outwards to multiples of a step that suits their range.
+
+    Examples
+    --------
+    >>> rounded_bounds(18.3, 91.0)
+    (10.0, 100.0)
+    """
     step = (high - low or abs(high) or 1.0) / _STEPS
     exponent = int(np.floor(np.log10(step)))
     step = next(m for m in (1, 2, 5, 10) if m * 10.0**exponent >= step) * 10.0**exponent

@@ -1,0 +1,539 @@
+"""Bounds and categories of private columns where none are public: noisy histograms."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, sqrt
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
+from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.source._integers import ROW
+from skdp.source._private_fit import default_settings, opened_ledger, sealed
+from skdp.source._private_rows import group_sizes
+from skdp.tabular import (
+    CategoryColumn,
+    NumericColumn,
+    Schema,
+    as_schema,
+    canonical,
+    numbers,
+    person_ids,
+    rounded_bounds,
+)
+
+# Sizes are told apart by powers of two between 2^-30 and 2^60; smaller is zero.
+_SMALLEST, _LARGEST = -30, 60
+# Bins: a missing value, powers of two with either sign, and zero between them.
+_POWERS = _LARGEST - _SMALLEST + 1
+_N_COARSE = 2 * _POWERS + 2
+# Bins of equal width between the powers of two that are occupied.
+_N_FINE = 64
+# Noisy counts are believed to be of rows from so many standard deviations (of 183 empty bins one
+# is taken for occupied in 1 of 1,600 columns), and sums of them from so many.
+_OCCUPIED, _SUMMED = 4.5, 3.0
+# Quantiles are looked for up to this share, and go on from there by this factor at most, towards
+# this share at least (rules of thumb).
+_MOST_LEVEL, _MOST_BEYOND, _LEAST_SHARE = 0.4, 4.0, 1e-3
+# Share of the rows in bins that are occupied by themselves, beyond which these are all of them.
+_FEW = 0.8
+# Most different values of a column of categories.
+_MOST_CATEGORIES = 1000
+
+
+class _Named:
+    """What warnings about seeds and about missing noise name."""
+
+
+_Named.__name__ = "quantile_bounds"
+
+
+@dataclass(frozen=True)
+class PrivateBounds:
+    """A schema whose bounds and categories are noisy figures of private rows.
+
+    Parameters
+    ----------
+    schema : Schema
+        Its columns from private rows are marked ``noisy``.
+
+    guarantee : PrivacyGuarantee
+        What finding them has cost.
+
+    deviation : float
+        Standard deviation of the noise of a count, in rows.
+
+    left_out : tuple of str
+        Columns of which noise has hidden everything; they are not in the schema.
+
+    See Also
+    --------
+    quantile_bounds : Makes it.
+
+    Examples
+    --------
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> from skdp.source import PrivateBounds
+    >>> from skdp.tabular import Schema
+    >>> schema = Schema.from_mapping({"age": {"type": "numeric", "low": 20, "high": 90,
+    ...                                       "noisy": True}})
+    >>> guarantee = PrivacyGuarantee("m", [Mechanism("any", 0.5)], 1.0, 1, "c", "e")
+    >>> print(PrivateBounds(schema, guarantee, 12.0, ()).summary())
+    Schema(1 numeric column, 0 of categories; 1 encoded; classes not listed)
+      'age': numeric, 20 to 90; noisy
+    Counts had noise of standard deviation 12 rows; (0.5, 0)-DP per element.
+    """
+
+    schema: Schema
+    guarantee: PrivacyGuarantee
+    deviation: float
+    left_out: tuple
+
+    def summary(self):
+        """Return the columns, and what finding them has cost, as text."""
+        lines = [self.schema.summary()]
+        if self.left_out:
+            names = ", ".join(f"{name!r:.100}" for name in self.left_out)
+            lines.append(f"Left out, as noise hides what they hold: {names}.")
+        noise = f"{self.deviation:.3g} rows" if self.deviation else "nothing at all"
+        lines.append(
+            f"Counts had noise of standard deviation {noise}; ({self.guarantee.epsilon:g}, "
+            f"{self.guarantee.delta:g})-DP per {self.guarantee.unit}."
+        )
+        return "\n".join(lines)
+
+
+def quantile_bounds(
+    X,
+    numeric=(),
+    categories=(),
+    *,
+    epsilon=0.1,
+    delta=1e-5,
+    schema=None,
+    classes=None,
+    quantiles=(0.01, 0.99),
+    groups=None,
+    ledger=None,
+    name="bounds",
+    random_state=None,
+):
+    r"""Find bounds of numeric columns, and categories, behind noise.
+
+    A schema must not tell of private rows. Where units, instruments and code books say nothing of
+    a column, part of the budget buys what is needed: rows are counted by powers of two with
+    Gaussian noise, then in 64 bins between those that are occupied; the bounds are the quantiles
+    that the noisy counts tell, rounded outwards to 1, 2 or 5 times a power of ten. A value is
+    listed as a category when its noisy count exceeds a threshold that the value of a single
+    person exceeds with a probability below half of δ over the number of such columns (Korolova
+    et al., 2009).
+
+    **What is guaranteed**: whole records (add/remove), or with ``groups`` whole people, whose
+    rows count 1/k each if there are k; of their categories, that of the first row counts. One row
+    changes one bin of each of p columns: each count gets noise of standard deviation
+    :math:`\sqrt{p}/μ` for categories and :math:`\sqrt{2p}/μ` for the two histograms of
+    numbers, where μ is the distance that (ε, δ) allows, all queries together.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_columns)
+        **Private**.
+
+    numeric : iterable of str, default=()
+        Columns of numbers; other cells are missing values.
+
+    categories : iterable of str, default=()
+        Columns of categories, at most 1,000 in each.
+
+    epsilon, delta : float, default=0.1 and 1e-5
+        Privacy loss of all columns together; it adds to that of the release.
+
+    schema : Schema, mapping, path or None, default=None
+        Public, of other columns, which come first. Bounds that are public cost nothing: a column
+        that it has is refused.
+
+    classes : list or None, default=None
+        Public classes of labels for the schema; by default those of ``schema``.
+
+    quantiles : (float, float), default=(0.01, 0.99)
+        Between which values lie that are not clipped.
+
+    groups : array-like of shape (n_samples,) or None, default=None
+        Whose each row is.
+
+    ledger : PrivacyLedger, str, path-like or None, default=None
+        Is charged before noise is drawn.
+
+    name : str, default="bounds"
+        Of the entry.
+
+    random_state : int, RandomState instance or None, default=None
+        A seed is for tests: whoever knows it can remove the noise.
+
+    Returns
+    -------
+    bounds : PrivateBounds
+        With the schema for :class:`~skdp.DPStatisticsSource` and others.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is wrong, or a column is unknown, named twice or in the public schema, or
+        has more than 1,000 different values as categories (such a refusal tells this of the rows).
+
+    BudgetExceededError
+        When the ledger has too little left. Nothing was charged.
+
+    Warns
+    -----
+    UserWarning
+        When noise hides all of a column, which is left out then.
+
+    Examples
+    --------
+    >>> from skdp import quantile_bounds
+    >>> from skdp.datasets import load_adult
+    >>> adult = load_adult(random_state=0)
+    >>> rows = adult.data.iloc[adult.source]
+    >>> found = quantile_bounds(rows, ["age"], ["sex"], epsilon=0.5)
+    >>> [column.name for column in found.schema.columns]
+    ['age', 'sex']
+    >>> found.schema.columns[0].noisy
+    True
+    """
+    numeric, categories = _names(X, "numeric", numeric), _names(X, "categories", categories)
+    public = None if schema is None else as_schema(schema)
+    _check(numeric, categories, public, epsilon, delta, quantiles)
+    persons = _persons(groups, len(X))
+    with default_settings(), sealed("quantile_bounds"):
+        values = {each: np.asarray(numbers(X[each]), dtype=np.float64) for each in numeric}
+        weights = _weights(persons, len(X))
+        counted = {each: _category_counts(X[each], persons) for each in categories}
+    _check_categories(counted)
+    warn_of_no_noise(_Named(), epsilon)
+    noise = _Noise(epsilon, delta, len(numeric), len(categories), random_state)
+    guarantee = noise.guarantee("labelled record" if groups is None else "group")
+    account = opened_ledger(ledger)
+    if account is not None:
+        account.spend(guarantee, name)
+    with default_settings(), sealed("quantile_bounds"):
+        columns = noise.numeric_columns(values, weights, quantiles)
+        columns |= noise.category_columns(counted)
+    left_out = tuple(each for each in (*numeric, *categories) if columns[each] is None)
+    if left_out:
+        warnings.warn(
+            f"Noise hides what the columns {list(left_out)!r:.500} hold; they are left out of the "
+            "schema. Use a larger epsilon or fewer columns, or write what is publicly known.",
+            stacklevel=2,
+        )
+    known = [column for column in columns.values() if column is not None]
+    before = () if public is None else public.columns
+    if classes is None and public is not None:
+        classes = public.classes
+    if not known and not before:
+        raise ValueError(
+            "quantile_bounds found no column: noise hides what all of them hold. What was spent "
+            "is spent. Use a larger epsilon or fewer columns, or write what is publicly known."
+        )
+    found = Schema((*before, *known), None if classes is None else tuple(classes))
+    return PrivateBounds(found, guarantee, noise.deviation, left_out)
+
+
+def _names(X, argument, names):
+    """Return names of columns of a table as a tuple."""
+    if not isinstance(X, pd.DataFrame):
+        raise ValueError(
+            "The 'X' parameter of quantile_bounds must be a DataFrame, got one of type "
+            f"{type(X).__name__}."
+        )
+    if isinstance(names, str | Mapping):
+        raise ValueError(
+            f"The {argument!r} parameter of quantile_bounds must be a list of columns, got "
+            f"{names!r:.100}."
+        )
+    names = tuple(names)
+    unknown = [each for each in names if list(X.columns).count(each) != 1]
+    if unknown:
+        raise ValueError(
+            f"The {argument!r} parameter of quantile_bounds names {unknown!r:.500}, which the "
+            "table does not have exactly once."
+        )
+    return names
+
+
+def _check(numeric, categories, public, epsilon, delta, quantiles):
+    """Raise ValueError for parameters that are wrong."""
+    both = (*numeric, *categories)
+    if not both:
+        raise ValueError(
+            "The 'numeric' and 'categories' parameters of quantile_bounds name no column."
+        )
+    if len(set(both)) < len(both):
+        raise ValueError(
+            "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
+        )
+    known = [each for each in both if public is not None and each in public.names]
+    if known:
+        raise ValueError(
+            f"The columns {known!r:.500} are in the public 'schema' of quantile_bounds already, "
+            "which costs nothing. Leave them out of 'numeric' and 'categories'."
+        )
+    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (number and value > 0 and (value < most or most == inf)):
+            raise ValueError(
+                f"The {argument!r} parameter of quantile_bounds must be a number above 0"
+                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}."
+            )
+    ordered = np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1
+    if not ordered:
+        raise ValueError(
+            "The 'quantiles' parameter of quantile_bounds must be two shares, the smaller first, "
+            f"got {quantiles!r:.100}. (0.01, 0.99) clips about 2 % of the values."
+        )
+
+
+def _check_categories(counted):
+    """Raise ValueError for a column of too many values."""
+    for name, (found, _) in counted.items():
+        if len(found) > _MOST_CATEGORIES:
+            raise ValueError(
+                f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
+                f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
+                "names or ids, or name it in 'numeric' if they are numbers."
+            )
+
+
+def _persons(groups, n_rows):
+    """Return whose each row is, as whole numbers; None where each row is protected by itself."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise ValueError(
+            "The 'groups' parameter of quantile_bounds must hold one entry for each row, whose "
+            "it is, and no more."
+        )
+    return person_ids(groups)
+
+
+def _weights(persons, n_rows):
+    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
+    if persons is None:
+        return np.full(n_rows, ROW, dtype=np.int64)
+    sizes, _ = group_sizes(persons)
+    return ROW // sizes
+
+
+def _category_counts(values, persons):
+    """Return the values of a column, and how often each is there and no value: **private**.
+
+    Of a person only the first value counts: a single one is then all that they can add.
+    """
+    keys = pd.Series([canonical(value) for value in values], dtype=object)
+    if persons is not None:
+        first = pd.DataFrame({"person": np.asarray(persons), "there": keys.notna()})
+        first = first.sort_values(["person", "there"], ascending=[True, False], kind="stable")
+        keys = keys.loc[first.drop_duplicates("person").index]
+    codes, found = pd.factorize(keys)
+    counts = np.bincount(codes[codes >= 0], minlength=len(found))
+    return list(found), np.append(counts, np.sum(codes < 0)).astype(np.int64) * ROW
+
+
+def coarse_bin(values):
+    """Return the number of the power-of-two bin of each value; 0 where it is missing.
+
+    Examples
+    --------
+    >>> low, high = coarse_edges()
+    >>> number = coarse_bin(np.array([-3.0, 0.0, 5.0, np.nan]))
+    >>> low[number].tolist(), high[number].tolist()
+    ([-4.0, 0.0, 4.0, nan], [-2.0, 0.0, 8.0, nan])
+    """
+    most = np.ldexp(1.0, _LARGEST) * (1 - 2.0**-50)
+    there = np.clip(np.nan_to_num(values, posinf=most, neginf=-most), -most, most)
+    exponent = np.frexp(there)[1]
+    power = np.where(np.abs(there) < np.ldexp(1.0, _SMALLEST - 1), 0, exponent - _SMALLEST + 1)
+    return np.where(np.isnan(values), 0, 1 + _POWERS + np.sign(there).astype(int) * power)
+
+
+def coarse_edges():
+    """Return the lower and the upper edge of each power-of-two bin; NaN of missing values."""
+    powers = np.ldexp(1.0, np.arange(_SMALLEST, _LARGEST + 1))
+    low = np.concatenate([[np.nan], -powers[::-1], [0.0], powers / 2])
+    high = np.concatenate([[np.nan], -powers[::-1] / 2, [0.0], powers])
+    return low, high
+
+
+class _Noise:
+    """The queries to the columns, in two rounds for numbers and one for categories."""
+
+    def __init__(self, epsilon, delta, n_numeric, n_categories, random_state):
+        p = n_numeric + n_categories
+        self._n_numeric, self._n_categories = n_numeric, n_categories
+        # Half of δ is for a threshold that lets a single person's category through.
+        self._listing = delta / 2 if n_categories and epsilon < inf else 0.0
+        shares = {}
+        if n_numeric:
+            half = Share(n_numeric / (2 * p), n_numeric * _N_COARSE, ROW * sqrt(n_numeric))
+            shares = {"coarse": half, "fine": half}
+        if n_categories:
+            size = n_categories * (_MOST_CATEGORIES + 1)
+            shares["categories"] = Share(n_categories / p, size, ROW * sqrt(n_categories))
+        self._shares = shares
+        bits = private_bits(_Named(), random_state)
+        self._queries = GaussianQueries(epsilon, delta - self._listing, shares, bits)
+
+    @property
+    def deviation(self):
+        """float: largest standard deviation of the noise of a count, in rows."""
+        return max(self._deviation(query) for query in self._shares)
+
+    def _deviation(self, query):
+        share = self._shares[query]
+        return self._queries.deviation(query, share.sensitivity) / ROW
+
+    def guarantee(self, unit):
+        """Return what all queries together guarantee."""
+        mechanisms = [self._queries.mechanism]
+        if self._listing:
+            mechanisms.append(Mechanism("any", 0.0, self._listing))
+        return PrivacyGuarantee(
+            mechanism="Gaussian noise on histograms of columns",
+            mechanisms=tuple(mechanisms),
+            sensitivity=None,
+            n_features=self._n_numeric + self._n_categories,
+            covers={
+                "labelled record": "whole records: the values of these columns",
+                "group": "whole people: the values of these columns in all their rows",
+            }[unit],
+            excludes="what is public: the names of the columns; refusals of the input",
+            unit=unit,
+            relation="add/remove",
+        )
+
+    def _answer(self, query, counts):
+        """Return noisy counts in rows."""
+        return self._queries.add(query, counts, self._shares[query].sensitivity) / ROW
+
+    def numeric_columns(self, values, weights, quantiles):
+        """Return the numeric columns by name; None where noise hides all."""
+        if not values:
+            return {}
+        bins = [coarse_bin(each) for each in values.values()]
+        coarse = self._answer("coarse", _histograms(bins, weights, _N_COARSE))
+        least = _OCCUPIED * self._deviation("coarse")
+        ranges = [_occupied_range(counts, least) for counts in coarse]
+        bins = [_fine_bin(x, found) for x, found in zip(values.values(), ranges, strict=True)]
+        fine = self._answer("fine", _histograms(bins, weights, _N_FINE + 1))[:, 1:]
+        columns: dict = {}
+        for name, found, counts, rough in zip(values, ranges, fine, coarse, strict=True):
+            columns[name] = None
+            if found is not None:
+                low, high = _between(counts, found, quantiles, self._deviation("fine"))
+                missing = bool(rough[0] > least)
+                low, high = rounded_bounds(low, high)
+                columns[name] = NumericColumn(name, low, high, missing=missing, noisy=True)
+        return columns
+
+    def category_columns(self, counted):
+        """Return the columns of categories by name; None where noise hides all but one."""
+        if not counted:
+            return {}
+        exact = np.zeros((len(counted), _MOST_CATEGORIES + 1), dtype=np.int64)
+        for row, (found, counts) in zip(exact, counted.values(), strict=True):
+            row[: len(found)], row[-1] = counts[:-1], counts[-1]
+        noisy = self._answer("categories", exact)
+        least = self._threshold()
+        columns = {}
+        for (name, (found, _)), counts in zip(counted.items(), noisy, strict=True):
+            listed = [value for value, n in zip(found, counts, strict=False) if n > least]
+            columns[name] = _category_column(name, listed, bool(counts[-1] > least))
+        return columns
+
+    def _threshold(self):
+        """Return the count that a single person's category exceeds with probability δ/2 at most.
+
+        Over all columns together. Sampled noise exceeds a step of its grid more than the normal
+        distribution does at that step less one (Canonne, Kamath and Steinke, 2020), so one is
+        added.
+        """
+        deviation = self._deviation("categories")
+        if not deviation:
+            return 0.5
+        return 1 + 1 / ROW - deviation * float(ndtri(self._listing / self._n_categories))
+
+
+def _histograms(bins, weights, n_bins):
+    """Return weights by bin of each column, whole numbers."""
+    counts = np.zeros((len(bins), n_bins), dtype=np.int64)
+    for row, numbers_of_bins in zip(counts, bins, strict=True):
+        np.add.at(row, numbers_of_bins, weights)
+    return counts
+
+
+def _occupied_range(counts, least):
+    """Return the range of powers of two whose noisy counts are of rows, None without any."""
+    low, high = coarse_edges()
+    occupied = np.flatnonzero(counts[1:] > least) + 1
+    if not len(occupied):
+        return None
+    first, last = low[occupied[0]], high[occupied[-1]]
+    return (first, last) if first < last else (first - 0.5, first + 0.5)  # zeros alone
+
+
+def _fine_bin(values, found):
+    """Return 1 and more for bins of equal width, beyond their ends too; 0 where missing."""
+    if found is None:
+        return np.zeros(len(values), dtype=int)
+    place = (values - found[0]) / (found[1] - found[0]) * _N_FINE
+    place = np.clip(np.floor(np.nan_to_num(place)), 0, _N_FINE - 1).astype(int)
+    return np.where(np.isnan(values), 0, place + 1)
+
+
+def _between(counts, found, quantiles, deviation):
+    """Return where two quantiles are, by noisy counts of bins of equal width.
+
+    Where noise hides the tails, they go on from the last quantile that is known as those of a
+    normal distribution do, but not below zero without values there.
+    """
+    edges = np.linspace(found[0], found[1], _N_FINE + 1)
+    middle = edges[:-1][np.argmax(np.cumsum(counts) > counts.sum() / 2)]
+    low = _quantile(counts, edges, quantiles[0], deviation, middle)
+    high = -_quantile(counts[::-1], -edges[::-1], 1 - quantiles[1], deviation, -middle)
+    if low < 0 <= found[0]:
+        low = 0.0
+    if high > 0 >= found[1]:
+        high = 0.0
+    return (low, high) if low < high else found
+
+
+def _quantile(counts, edges, share, deviation, middle):
+    """Return the value that a share of rows is below, of less than a half."""
+    n_rows = max(counts.sum(), deviation)
+    noise = _SUMMED * deviation * np.sqrt(np.arange(1, len(counts) + 1))
+    levels = np.maximum(share, noise / n_rows)
+    reached = (np.cumsum(counts) > levels * n_rows) & (levels < _MOST_LEVEL)
+    if not reached.any():
+        occupied = counts > _OCCUPIED * deviation
+        few = counts[occupied].sum() > _FEW * n_rows  # that hold nearly all rows
+        return edges[np.argmax(occupied)] if few else edges[0]
+    place = int(np.argmax(reached))
+    known, level = min(edges[place], middle), levels[place]
+    if level == share:
+        return known
+    beyond = min(float(ndtri(max(share, _LEAST_SHARE)) / ndtri(level)), _MOST_BEYOND)
+    return middle - (middle - known) * beyond
+
+
+def _category_column(name, listed, missing):
+    """Return a column of categories in sorted order, None where a schema cannot have them."""
+    listed = sorted(listed, key=lambda value: (isinstance(value, str), value))
+    try:
+        return CategoryColumn(name, tuple(listed), missing=missing, noisy=True)
+    except ValueError:  # fewer than two, or spellings that a schema refuses
+        return None

@@ -1,0 +1,84 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import Release
+from skdp.tabular import Schema
+
+PUBLIC = {
+    "version": 1,
+    "classes": ["died", "home"],
+    "columns": {"age": {"type": "numeric", "low": 0, "high": 110}},
+}
+
+
+@pytest.fixture
+def rows(folder):
+    """Write private rows, with a value that one person has alone, and a public schema."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 90, 3000), "bmi": rng.normal(27, 4, 3000)})
+    frame["ward"] = rng.choice(["A", "B"], 3000)
+    frame["outcome"] = np.where(frame["age"] + rng.normal(0, 20, 3000) > 60, "died", "home")
+    frame["person"] = np.arange(3000) // 2
+    frame.loc[7, ["bmi", "ward"]] = [4711.25, "vermilion"]
+    frame.to_csv("rows.csv", index=False)
+    (folder / "public.json").write_text(json.dumps(PUBLIC))
+    return folder
+
+
+BUDGET = ("--ledger", "ledger.json", "--budget-epsilon", 3, "--budget-delta", "1e-4")
+
+
+def test_bounds_for_a_release(rows, run):
+    asked = ("bounds", "rows.csv", "--numeric", "bmi", "--category", "ward")
+    code, out, err = run(
+        *asked, "--schema", "public.json", "--epsilon", 1, *BUDGET, "-o", "noisy.json"
+    )
+    assert code == 0, err
+    assert "noisy" in out
+    assert "Wrote 'noisy.json', which may leave" in out
+    assert "spent so far: epsilon 1 of 3" in err
+    schema = Schema.read("noisy.json")
+    assert schema.names == ("age", "bmi", "ward")
+    assert schema.classes == ("died", "home")
+    assert schema.columns[2].categories == ("A", "B")
+    assert "vermilion" not in out + err + (rows / "noisy.json").read_text()
+    assert "4711" not in out + err + (rows / "noisy.json").read_text()
+    code, _, err = run(
+        *("release", "rows.csv", "--label", "outcome", "--schema", "noisy.json"),
+        *("--epsilon", 1, "--ledger", "ledger.json", "-o", "h.skdp"),
+    )
+    assert code == 0, err
+    assert "spent so far: epsilon 1." in err
+    assert "Except of bmi, ward" in " ".join(Release.load("h.skdp").summary().split())
+
+
+def test_people_and_classes(rows, run):
+    asked = ("bounds", "rows.csv", "--numeric", "bmi", "--group", "person", "--epsilon", 1)
+    code, out, err = run(*asked, "--class", "died", "--class", "home", "-o", "noisy.json")
+    assert code == 0, err
+    assert "per group" in out
+    assert Schema.read("noisy.json").classes == ("died", "home")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name no column"),
+        (("--numeric", "weight"), "--numeric"),
+        (("--category", "colour"), "--category"),
+        (("--numeric", "age", "--schema", "public.json"), "are in the public 'schema'"),
+        (("--numeric", "bmi", "--schema", "rows.csv"), "--schema 'rows.csv'"),
+        (("--numeric", "bmi", "--group", "nobody"), "--group"),
+    ],
+)
+def test_refusals_spend_nothing(rows, run, arguments, said):
+    code, _, err = run(
+        "bounds", "rows.csv", *arguments, "--epsilon", 1, *BUDGET, "-o", "noisy.json"
+    )
+    assert code == 1
+    assert said in err
+    assert "spent so far" not in err
+    assert not (rows / "noisy.json").exists()
