@@ -34,8 +34,8 @@ _N_COARSE = 2 * _POWERS + 2
 # Bins of equal width between the powers of two that are occupied.
 _N_FINE = 64
 # Noisy counts are believed to be of rows from so many standard deviations (of 183 empty bins one
-# is taken for occupied in 1 of 1,600 columns), and sums of them from so many.
-_OCCUPIED, _SUMMED = 4.5, 3.0
+# is taken for occupied in 1 of 19,000 columns), and sums of them from so many.
+_OCCUPIED, _SUMMED = 5.0, 3.0
 # Quantiles are looked for up to this share, and go on from there by this factor at most, towards
 # this share at least (rules of thumb).
 _MOST_LEVEL, _MOST_BEYOND, _LEAST_SHARE = 0.4, 4.0, 1e-3
