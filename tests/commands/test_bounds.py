@@ -51,7 +51,7 @@ def test_bounds_for_a_release(rows, run):
         *("--epsilon", 1, "--ledger", "ledger.json", "--accept", "people", "-o", "h.skdp"),
     )
     assert code == 0, err
-    assert "spent so far: epsilon 1." in err
+    assert "spent so far: epsilon 2 of 3" in err
     assert "Except of bmi, ward" in " ".join(Release.load("h.skdp").summary().split())
 
 
