@@ -8,6 +8,7 @@ from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
+from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 
@@ -43,6 +44,7 @@ __all__ = [
     "PrivateEvaluation",
     "Release",
     "ReportPage",
+    "ShapeFunctions",
     "Statistics",
     "Subspace",
     "report_page",

@@ -53,6 +53,7 @@ from skdp.release._parts import (
     read_only,
     require,
 )
+from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
@@ -153,6 +154,9 @@ class Release:
         Log-posteriors of the classes as weighted sums of the features or of public functions of
         them.
 
+    shapes : ShapeFunctions or None, default=None
+        Functions of single columns that are added to these scores.
+
     classifier : WideCDMMAClassifier or None, default=None
         Classifier of the source: of denoised rows in the subspace where there is one, of the
         noisy rows otherwise.
@@ -202,6 +206,7 @@ class Release:
         default=_Estimated(),  # type: ignore[assignment]
         metadata={"part": LinearScores},
     )
+    shapes: ShapeFunctions | None = field(default=None, metadata={"part": ShapeFunctions})
     classifier: WideCDMMAClassifier | None = field(
         default=None, metadata={"part": SourceClassifier}
     )
@@ -364,11 +369,22 @@ class Release:
         ValueError
             When the release has no part that scores, or X lacks features of the source.
         """
-        return self._scores(self.encode(X))
+        return self.score_encoded(self.encode(X))
 
-    def _scores(self, rows):
+    def score_encoded(self, rows):
+        """Return :meth:`scores` of rows that are encoded already, in columns of this release.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+        """
         if self.linear is not None:
-            return self.linear.scores(rows)
+            scores = self.linear.scores(rows)
+            return scores if self.shapes is None else scores + self.shapes.scores(rows)
         if self.classifier is not None:
             return -self.classifier.reconstruction_errors(self._codes(rows))
         if self.mixtures is not None and self.moments is not None:
@@ -413,7 +429,7 @@ class Release:
         rows = self.encode(X)
         if self.linear is None and self.classifier is not None:
             return self.classifier.predict_proba(self._codes(rows))
-        return softmax(self._scores(rows), axis=1)
+        return softmax(self.score_encoded(rows), axis=1)
 
     def sample(self, n_samples=1, random_state=None, *, as_frame=False):
         """Return synthetic labelled rows, as private as the release is.
@@ -478,7 +494,7 @@ class Release:
     def _table_rows(self, n_samples, random_state):
         """Return synthetic rows of a table, and the numbers of their classes."""
         rows = SyntheticRows(self.statistics, self.encoder).draw(n_samples, random_state)
-        steps = np.cumsum(softmax(self._scores(rows), axis=1), axis=1)
+        steps = np.cumsum(softmax(self.score_encoded(rows), axis=1), axis=1)
         places = random_state.random_sample((n_samples, 1)) * steps[:, -1:]
         return rows, (places > steps[:, :-1]).sum(axis=1)
 

@@ -55,7 +55,8 @@ class PrincipalModel(StatisticsModel):
             )
         return widest_grid(columns.basis(()))
 
-    def shares(self, n_classes, n_basis):
+    def shares(self, n_classes, grid):
+        n_basis = grid.n_basis
         fractions, d = self.fractions, min(self.n_directions, n_basis)
         return {
             "rows": Share(fractions["rows"], 1, ROW),

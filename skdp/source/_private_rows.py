@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.release import BasisFunctions
+from skdp.source._additive_model import AdditiveModel
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._mixtures_model import MixturesModel
@@ -36,6 +37,7 @@ from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
+    "additive": AdditiveModel(),
     "mixtures": MixturesModel(),
     "regression": RegressionModel(),
 }
@@ -399,12 +401,16 @@ class PrivateRows:
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their persons' numbers of rows."""
-        n = chunk_rows(grid.n_basis)
+        for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis)):
+            yield grid.quantise(X), class_indices, sizes
+
+    def blocks(self, n):
+        """Yield some of n rows each, their class indices, and their persons' numbers of rows."""
         for start in range(0, len(self.X), n):
             here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
             here = as_slice(here)
             sizes = None if self.sizes is None else self.sizes[here]
-            yield grid.quantise(self.X[here]), self.class_indices[here], sizes
+            yield self.X[here], self.class_indices[here], sizes
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""

@@ -194,18 +194,28 @@ def integer_residuals(scores, class_indices, weights):
     >>> integer_residuals(np.zeros((1, 4)), np.array([1]), np.array([2**20])) / 2**20
     array([[-0.1443367 ,  0.43301201, -0.1443367 , -0.1443367 ]])
     """
-    below = scores.max(axis=1, keepdims=True) - scores
-    far = below >= _RANGE
-    steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)
-    exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
-    exps = np.rint(np.where(far, 0, exps) * _EXP_GRID)
-    probabilities = exps / exps.sum(axis=1, keepdims=True)
-    residuals = -probabilities
+    residuals = -row_probabilities(scores)
     residuals[np.arange(len(scores)), class_indices] += 1
     residuals = np.trunc(residuals * WEIGHT_GRID)
     norms = np.sqrt(squared_norms(residuals))
     factors = _LONGEST / np.maximum(norms, _LONGEST) * weights * 2.0**-WEIGHT_BITS
     return np.trunc(residuals * factors[:, np.newaxis])
+
+
+def row_probabilities(scores):
+    """Return the softmax of each row of scores; of its row alone, to the last bit.
+
+    Examples
+    --------
+    >>> row_probabilities(np.log([[1.0, 3.0]])).round(6)
+    array([[0.25, 0.75]])
+    """
+    below = scores.max(axis=1, keepdims=True) - scores
+    far = below >= _RANGE
+    steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)
+    exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
+    exps = np.rint(np.where(far, 0, exps) * _EXP_GRID)
+    return exps / exps.sum(axis=1, keepdims=True)
 
 
 def _discriminant(means, covariance, frequencies):

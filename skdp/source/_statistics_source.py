@@ -373,7 +373,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
-        shares = plan.model.shares(len(plan.classes), plan.grid.n_basis)
+        shares = plan.model.shares(len(plan.classes), plan.grid)
         report = _print_query if self.verbose else None
         return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 

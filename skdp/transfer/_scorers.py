@@ -212,7 +212,7 @@ def source_scorer(pair):
     """
     release, maps = pair.release, (map_to_source(pair),)
     if release.linear is not None:
-        return Scorer(release.linear.scores, maps, pair.class_indices)
+        return Scorer(release.score_encoded, maps, pair.class_indices)
     densities = calibrated_densities(pair)
     few = release.moments.effective_sizes.sum() < _ROWS_PER_COLUMN * release.n_features
     if release.moments.of_statistics or few:

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,7 +42,7 @@ def test_order_and_chunks_change_no_bit(rng, clusters, fit, make_queries):
     assert set(one.exact) == set(other.exact)
     for name in one.exact:
         assert_array_equal(one.exact[name], other.exact[name])
-    shares = MODELS["mixtures"].shares(3, 4)
+    shares = MODELS["mixtures"].shares(3, SimpleNamespace(n_basis=4))
     assert all(exact.size <= shares[name].numbers for name, exact in one.exact.items())
 
 

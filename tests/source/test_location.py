@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -34,7 +36,7 @@ def test_without_noise_it_finds_the_mean_and_nearly_all_rows(basis, rng, make_qu
     assert_allclose(grid.to_features(np.zeros(4)), X.mean(axis=0), atol=1e-3)
     within = np.linalg.norm(X - X.mean(axis=0), axis=1) * basis.scale[0] <= grid.radius
     assert 0.95 <= within.mean() < 1
-    shares = MODELS["mixtures"].shares(3, 4)
+    shares = MODELS["mixtures"].shares(3, SimpleNamespace(n_basis=4))
     assert all(exact.size == shares[name].numbers for name, exact in queries.exact.items())
 
 

@@ -39,10 +39,14 @@ class Replayed:
         return answer
 
 
+def grid_of(model, n_features):
+    columns = PublicColumns.of_array(n_features, (-1, 1), None, np.dtype(float))
+    return model.grid(columns, None)
+
+
 def learn(model, X, y, groups, queries, n_classes=3):
     rows = PrivateRows.of_labels(X, y, np.arange(n_classes), groups)
-    columns = PublicColumns.of_array(X.shape[1], (-1, 1), None, np.dtype(float))
-    return model.learn(rows, model.grid(columns, None), queries)
+    return model.learn(rows, grid_of(model, X.shape[1]), queries)
 
 
 @pytest.fixture
@@ -54,7 +58,9 @@ def awkward(rng):
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_shares_add_up_to_the_budget(model):
-    assert sum(share.fraction for share in model.shares(3, 60).values()) == pytest.approx(1)
+    assert sum(
+        share.fraction for share in model.shares(3, grid_of(model, 60)).values()
+    ) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("persons", [False, True])
@@ -64,7 +70,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
     unit = groups if persons else np.arange(len(X))
     whole = Replayed()
     learn(model, X, y, groups if persons else None, whole)
-    shares = model.shares(3, X.shape[1])
+    shares = model.shares(3, grid_of(model, X.shape[1]))
     closest = dict.fromkeys(shares, 0.0)
     for k in np.unique(unit)[:12]:
         kept = unit != k
@@ -76,7 +82,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
             assert moved <= bound == same <= shares[name].sensitivity
             closest[name] = max(closest[name], moved / bound)
     assert {name for name in closest if closest[name] == 0} <= {"component second moments"}
-    assert closest["mean"] > 0.3
+    assert closest["residuals" if "residuals" in closest else "mean"] > 0.3
 
 
 @pytest.mark.parametrize("n_features", [1, 3, 60])
@@ -88,10 +94,10 @@ def test_no_more_is_asked_than_declared(model, sigma, n_features, rng):
     learn(model, X, y, None, queries)
     asked = [name for name, _, _ in queries.asked]
     numbers = sum(exact.size for _, exact, _ in queries.asked)
-    shares = model.shares(3, n_features)
+    shares = model.shares(3, grid_of(model, n_features))
     declared = sum(share.numbers * share.uses for share in shares.values())
     assert all(exact.size <= shares[name].numbers for name, exact, _ in queries.asked)
-    if sigma == 0 and model.n_directions >= n_features:
+    if sigma == 0 and getattr(model, "n_directions", n_features) >= n_features:
         assert numbers > 0.3 * declared
     assert {name: asked.count(name) for name in set(asked)} == {
         name: share.uses for name, share in shares.items()
@@ -154,6 +160,8 @@ def test_odd_rows_give_a_finite_release_that_can_be_kept(
     model, case, unit, epsilon, rng, tmp_path
 ):
     X, y = ODD[case](rng)
+    if model == "additive":
+        X = X[:, :100]
     source = DPStatisticsSource(
         epsilon, classes=range(3), model=model, privacy_unit=unit, random_state=0
     )

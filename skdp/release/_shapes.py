@@ -1,0 +1,301 @@
+"""Shape functions: what each column adds to the scores, by public bins of its values."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from skdp.release._parts import LARGEST, Part, check_below, check_shape, require
+
+# Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
+# 16, 32 and 64 of them are alike, as neighbours are tied (rule of thumb).
+_N_BINS = 33
+# Bins over which the shape of a column of numbers is alike (adult at ε = 1, with 2, 4 and 8: AUC
+# .910, .910 and .908).
+_SMOOTH = 3.0
+# Of a score in a release: exp of it is a number.
+_LARGEST_VALUE = 700.0
+# Bins of columns in which a file may describe rows.
+_MOST_BINS = 200_000
+# Weight of the squared values with which what is left out is put upon the other columns, in rows
+# (rule of thumb).
+_RIDGE = 20.0
+# Synthetic rows by which columns that are left out are replaced (rule of thumb).
+_N_ROWS = 4000
+
+
+@dataclass(frozen=True)
+class ShapeFunctions(Part):
+    """Scores that are sums of functions of single columns, constant within public bins.
+
+    Each table column touches one bin for each row: a category that of its indicator, with one more
+    bin for rows of no category; a number on a scale the nearest of equally spaced places
+    between its bounds, with one more for missing values where an indicator tells of these. They
+    are added to the linear scores of a release.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_shapes,)
+        First encoded column of each column.
+
+    width : ndarray of shape (n_shapes,)
+        Number of its encoded columns.
+
+    one_hot : ndarray of shape (n_shapes,)
+        1 where these are indicators of categories, 0 where they are a value, and what may
+        follow tells whether it is missing.
+
+    n_bins : ndarray of shape (n_shapes,)
+
+    low, high : ndarray of shape (n_shapes,)
+        Public bounds of the value.
+
+    values : ndarray of shape (n_classes, n_bins of all)
+        Scores, of sum zero over the classes.
+
+    deviations : ndarray of shape (n_bins of all,)
+        Standard deviation of the noise in each score, at most.
+
+    intercepts : ndarray of shape (n_classes,)
+        What columns that were left out let expect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import ShapeFunctions
+    >>> shapes = ShapeFunctions.of_columns(2, [0, 0], low=[0, 0], high=[1, 10])
+    >>> shapes.codes(np.array([[0.0, 10.0], [0.5, -3.0]])).tolist()
+    [[0, 32], [16, 0]]
+    """
+
+    file_keys: ClassVar = {
+        "start": "start",
+        "width": "width",
+        "one_hot": "one_hot",
+        "n_bins": "n_bins",
+        "low": "low",
+        "high": "high",
+        "values": "values",
+        "deviations": "deviations",
+        "intercepts": "intercepts",
+    }
+
+    start: np.ndarray
+    width: np.ndarray
+    one_hot: np.ndarray
+    n_bins: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    values: np.ndarray
+    deviations: np.ndarray
+    intercepts: np.ndarray
+
+    @classmethod
+    def of_columns(cls, n_classes, group_sizes, low, high):
+        """Return functions that are zero, of the columns of an array.
+
+        Parameters
+        ----------
+        n_classes : int
+
+        group_sizes : array-like of shape (n_columns,)
+            0 for a numeric column, 1 for one of two values.
+
+        low, high : array-like of shape (n_columns,)
+            Public bounds.
+        """
+        n_bins = np.where(np.asarray(group_sizes) == 0, _N_BINS, 3)
+        p = len(n_bins)
+        ends = (np.asarray(each, dtype=np.float64) for each in (low, high))
+        ones, zeros = np.ones(p, dtype=int), np.zeros(p, dtype=int)
+        return cls._zero(n_classes, np.arange(p), ones, zeros, n_bins, *ends)
+
+    @classmethod
+    def of_schema(cls, n_classes, schema):
+        """Return functions that are zero, of the columns that a schema encodes.
+
+        Of an ordered category with m ranks there are 2m − 1 bins: a missing value without an
+        indicator is encoded as the middle, which may lie between two ranks.
+        """
+        blocks = schema.encoded_slices
+        start = np.array([block.start for block in blocks])
+        width = np.array([block.stop - block.start for block in blocks])
+        one_hot = np.array([int(column.is_one_hot) for column in schema.columns])
+        on_scale = [
+            2 * len(column.categories) - 1 if hasattr(column, "categories") else _N_BINS
+            for column in schema.columns
+        ]
+        n_bins = np.where(one_hot == 1, width + 1, np.array(on_scale) + (width - 1))
+        ends = np.zeros(len(start)), np.ones(len(start))
+        return cls._zero(n_classes, start, width, one_hot, n_bins, *ends)
+
+    @classmethod
+    def _zero(cls, n_classes, start, width, one_hot, n_bins, low, high):
+        n = n_bins.sum()
+        zeros = np.zeros((n_classes, n)), np.zeros(n), np.zeros(n_classes)
+        return cls(start, width, one_hot, n_bins, low, high, *zeros)
+
+    @property
+    def offsets(self):
+        """Return the number of the first bin of each column, and of all bins at the end."""
+        return np.concatenate([[0], np.cumsum(self.n_bins)])
+
+    def codes(self, X):
+        """Return the bin of each column, counted from zero, of each row by itself.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_shapes), dtype uint16
+        """
+        codes = np.empty((len(X), len(self.start)), dtype=np.uint16)
+        for j, (start, width, one_hot) in enumerate(
+            zip(self.start, self.width, self.one_hot, strict=True)
+        ):
+            block = X[:, start : start + width]
+            if one_hot:
+                chosen = block.argmax(axis=1)
+                codes[:, j] = np.where(block.max(axis=1) > 0.5, chosen, width)
+                continue
+            last = self.n_bins[j] - width  # a missing value has a bin beyond it
+            place = (block[:, 0].astype(np.float64) - self.low[j]) / (self.high[j] - self.low[j])
+            codes[:, j] = np.rint(np.clip(place, 0.0, 1.0) * last)
+            if width > 1:
+                codes[block[:, 1] > 0.5, j] = last + 1
+        return codes
+
+    def added(self, codes, values):
+        """Return the sum over the columns of values by bin, (n_samples, n_classes).
+
+        Column by column, so that nothing but a row itself decides how its sum is rounded.
+        """
+        total = np.zeros((len(codes), len(values)))
+        for j, first in enumerate(self.offsets[:-1]):
+            total += values.T[first + codes[:, j].astype(np.int64)]
+        return total
+
+    def scores(self, X):
+        """Return what the columns of each row add to the scores, (n_samples, n_classes)."""
+        return self.intercepts + self.added(self.codes(X), self.values)
+
+    def smoothed(self, values):
+        """Return sums by bin as shapes: of a scale, with those of neighbouring bins.
+
+        Parameters
+        ----------
+        values : ndarray of shape (..., n_bins of all)
+        """
+        smooth = values.astype(np.float64)
+        for j, first in enumerate(self.offsets[:-1]):
+            n = self._n_on_scale(j)
+            smooth[..., first : first + n] = values[..., first : first + n] @ _kernel(n)
+        return smooth
+
+    def _n_on_scale(self, j):
+        """Return how many of a column's bins lie on a scale."""
+        if self.one_hot[j]:
+            return 0
+        return int(self.n_bins[j] - (self.width[j] - 1))
+
+    def smoothed_deviations(self):
+        """Return the root of the sum of squares of what :meth:`smoothed` weighs each bin with."""
+        found = np.ones(self.offsets[-1])
+        for j, first in enumerate(self.offsets[:-1]):
+            n = self._n_on_scale(j)
+            found[first : first + n] = np.sqrt((_kernel(n) ** 2).sum(axis=0))
+        return found
+
+    def effects(self, j):
+        """Return the values of one column and their deviations, by bin.
+
+        Parameters
+        ----------
+        j : int
+            Number of the column.
+        """
+        here = slice(self.offsets[j], self.offsets[j + 1])
+        return self.values[:, here], self.deviations[here]
+
+    def check(self, name, release):
+        """Raise ValueError unless these are functions of the columns of a release."""
+        self.check_arrays(name)
+        p = len(self.start)
+        for key in ("start", "width", "one_hot", "n_bins"):
+            array = getattr(self, key)
+            require(array.dtype.kind == "i", f"{name}.{key}", "must be whole numbers")
+            check_shape(array, (p,), f"{name}.{key}")
+        require(p > 0 and release.linear is not None, name, "must stand beside linear scores")
+        inside = self.start.min() >= 0 and self.width.min() > 0
+        inside = inside and (self.start + self.width).max() <= release.n_features
+        require(inside, f"{name}.start", "must be columns of the release")
+        known = np.isin(self.one_hot, [0, 1]).all()
+        known = known and self.width[self.one_hot == 0].max(initial=1) <= 2
+        require(known, f"{name}.one_hot", "must be 0 or 1, with up to two columns where it is 0")
+        least = self.width + 1
+        most = np.where(self.one_hot == 1, self.width + 1, 2**15)
+        fits = (self.n_bins >= least).all() and (self.n_bins <= most).all()
+        fits = fits and self.n_bins.sum() <= _MOST_BINS
+        require(fits, f"{name}.n_bins", "must be those of the columns")
+        n, K = int(self.n_bins.sum()), len(release.classes)
+        shapes = {"low": (p,), "high": (p,), "values": (K, n), "deviations": (n,)}
+        for key, shape in (shapes | {"intercepts": (K,)}).items():
+            array = getattr(self, key)
+            require(array.dtype.kind == "f", f"{name}.{key}", "must be real numbers")
+            check_shape(array, shape, f"{name}.{key}")
+            limit = LARGEST if key in ("low", "high") else _LARGEST_VALUE
+            check_below(array, limit, f"{name}.{key}")
+        wide = np.isfinite(self.high - self.low).all() and (self.low < self.high).all()
+        require(wide, f"{name}.low", f"must be below {name}.high")
+        require(self.deviations.min() >= 0, f"{name}.deviations", "must not be negative")
+
+    def restrict(self, columns, release):
+        """Return the functions of some of the columns.
+
+        What the others add is put upon these as far as it goes with them in synthetic rows of the
+        release, which are as private as the release is.
+        """
+        new = np.full(release.n_features, -1)
+        new[columns] = np.arange(len(columns))
+        stays = [j for j, s in enumerate(self.start) if new[s] >= 0]
+        order = np.array(sorted(stays, key=lambda j: new[self.start[j]]), dtype=int)
+        if not len(order):
+            return None
+        bins = np.concatenate([np.arange(*self.offsets[j : j + 2]) for j in order])
+        per_column = ("width", "one_hot", "n_bins", "low", "high")
+        kept = replace(
+            self,
+            start=new[self.start[order]],
+            values=self.values[:, bins],
+            deviations=self.deviations[bins],
+            **{key: getattr(self, key)[order] for key in per_column},
+        )
+        if len(order) == len(self.start):
+            return kept
+        rows = np.asarray(release.sample(_N_ROWS, random_state=0)[0], dtype=np.float64)
+        lost = self.added(self.codes(rows), self.values)
+        codes = self.codes(rows)[:, order]
+        lost -= kept.added(codes, kept.values)
+        return kept._with(codes, lost)
+
+    def _with(self, codes, scores):
+        """Return functions that follow other scores of rows besides, as well as columns can."""
+        indicators = np.zeros((len(codes), self.offsets[-1]))
+        for j, first in enumerate(self.offsets[:-1]):
+            indicators[np.arange(len(codes)), first + codes[:, j].astype(np.int64)] = 1.0
+        mean = scores.mean(axis=0)
+        gram = indicators.T @ indicators + _RIDGE * np.eye(indicators.shape[1])
+        more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
+        return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
+
+    def contents(self, name, release):
+        """Return what these are, in a few words."""
+        return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
+
+
+def _kernel(n):
+    """Return how alike the shapes of two of n neighbouring bins are, of shape (n, n)."""
+    places = np.arange(n)
+    return np.exp(-np.abs(places[:, np.newaxis] - places) / _SMOOTH)
