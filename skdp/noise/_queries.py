@@ -40,12 +40,18 @@ class Share:
 
     uses : int, default=1
         Times the query is asked; each gets an equal part.
+
+    option : int, default=0
+        Of queries that stand for each other, those of one option alone may be asked: whichever
+        is asked first decides, and may depend on earlier answers. 0 for queries that can be asked
+        in any case.
     """
 
     fraction: float
     numbers: int
     sensitivity: float
     uses: int = 1
+    option: int = 0
 
 
 class GaussianQueries:
@@ -101,12 +107,17 @@ class GaussianQueries:
     """
 
     def __init__(self, epsilon, delta, shares, bits, report=None):
-        if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
+        options: dict = {}
+        for share in shares.values():
+            options[share.option] = options.get(share.option, 0.0) + share.fraction
+        whatever = options.pop(0, 0.0)
+        if whatever + max(options.values(), default=0.0) > 1 + _SUM_ROUNDING:
             raise ValueError(
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
         self._shares, self._bits, self._report = dict(shares), bits, report
         self._uses_left = {name: share.uses for name, share in shares.items()}
+        self._option = 0  # none yet
         n_numbers = sum(share.numbers * share.uses for share in shares.values())
         epsilon, delta = float(epsilon), float(delta)
         self.distance = _distance(epsilon, delta, n_numbers)
@@ -169,11 +180,14 @@ class GaussianQueries:
         if not self._uses_left.get(name):
             raise RuntimeError(f"The share of query {name!r} is spent.")
         share = self._shares[name]
+        if share.option and share.option != (self._option or share.option):
+            raise RuntimeError(f"The share of query {name!r} is that of an option not taken.")
         if values.size > share.numbers or sensitivity > share.sensitivity:
             raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
         if self._report is not None:
             self._report(name)
         self._uses_left[name] -= 1
+        self._option = self._option or share.option
         deviation = self.deviation(name, sensitivity)
         if not deviation:
             return values.copy()

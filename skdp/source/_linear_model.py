@@ -1,6 +1,7 @@
 """What a model is, the noisy sums that all of them begin with, and the linear one."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,8 @@ _MAX_LINEAR = 100
 _MOST_RADII = 1e6
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
+# Of the names of queries that are asked a second time.
+AGAIN = " again"
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -131,7 +134,7 @@ def shares_of_sums(fractions, n_classes, n_basis):
     }
 
 
-def perturb_sums(sums, grid, queries):
+def perturb_sums(sums, grid, queries, first=None):
     """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
 
     Parameters
@@ -145,35 +148,59 @@ def perturb_sums(sums, grid, queries):
     queries : GaussianQueries
         With the shares of :func:`shares_of_sums`.
 
+    first : NoisyStatistics or None, default=None
+        Of the same sums, which were perturbed before: the shares of these names and " again" are
+        spent, and the mean of both is returned.
+
     Returns
     -------
     statistics : NoisyStatistics
         In units of z.
     """
     K, t = sums.sums.shape
-    counts = queries.add("counts", sums.counts, ROW) / ROW
-    parts = frequency_steps(counts, queries.deviation("counts", 1.0))
+    ending = "" if first is None else AGAIN
+    names = {name: f"{name}{ending}" for name in ("counts", "total", "contrast", "second")}
+    counts = queries.add(names["counts"], sums.counts, ROW) / ROW
+    count_sd = queries.deviation(names["counts"], 1.0)
+    if first is None:
+        parts = frequency_steps(counts, count_sd)
+    else:
+        parts = np.rint(first.frequencies[0] * _FREQUENCY_STEPS).astype(np.int64)
     total = sums.sums.sum(axis=0)
     contrast = _FREQUENCY_STEPS * sums.sums - np.outer(parts, total)
     spread = np.linalg.norm(_FREQUENCY_STEPS * np.eye(K) - parts, axis=1).max() * _ROUNDING
     upper = np.triu_indices(t)
     scales = np.where(upper[0] == upper[1], 1.0, np.sqrt(0.5))
-    packed = queries.add("second", sums.second[upper], GRID**2, scales)
+    packed = queries.add(names["second"], sums.second[upper], GRID**2, scales)
     second = np.zeros((t, t))
     second[upper] = packed * grid.step**2
-    step = grid.step
-    return NoisyStatistics(
+    noisy = queries.add(names["contrast"], contrast, GRID * spread)
+    statistics = NoisyStatistics(
         counts=counts,
-        total=queries.add("total", total, GRID) * step,
-        contrast=queries.add("contrast", contrast, GRID * spread) * (step / _FREQUENCY_STEPS),
+        total=queries.add(names["total"], total, GRID) * grid.step,
+        contrast=noisy * (grid.step / _FREQUENCY_STEPS),
         frequencies=parts / _FREQUENCY_STEPS,
         second=second + np.triu(second, 1).T,
         radius=grid.radius,
-        count_sd=queries.deviation("counts", 1.0),
-        total_sd=queries.deviation("total", grid.radius),
-        contrast_sd=queries.deviation("contrast", grid.radius * spread / _FREQUENCY_STEPS),
-        second_sd=queries.deviation("second", grid.radius**2),
+        count_sd=count_sd,
+        total_sd=queries.deviation(names["total"], grid.radius),
+        contrast_sd=queries.deviation(names["contrast"], grid.radius * spread / _FREQUENCY_STEPS),
+        second_sd=queries.deviation(names["second"], grid.radius**2),
     )
+    return statistics if first is None else _mean(first, statistics)
+
+
+def _mean(first, again):
+    """Return the mean of two perturbations of the same sums, with noise that is independent."""
+    means = {
+        name: (getattr(first, name) + getattr(again, name)) / 2
+        for name in ("counts", "total", "contrast", "second")
+    }
+    noise = {
+        name: np.hypot(getattr(first, name), getattr(again, name)) / 2
+        for name in ("count_sd", "total_sd", "contrast_sd", "second_sd")
+    }
+    return replace(first, **means, **noise)
 
 
 def frequency_steps(counts, deviation):

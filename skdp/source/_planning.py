@@ -393,6 +393,7 @@ def _releases(schema, rows, n_rows, levels, delta, random_state):
             _level_of(level, delta, n_rows / len(rows[0])),
             delta,
             encoder=schema,
+            model="linear",  # whose effects are what is simulated
             random_state=random_state.randint(2**31),
         )
         with warnings.catch_warnings(action="ignore"):  # they are for owners of private rows

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.release import BasisFunctions
-from skdp.source._additive_model import AdditiveModel
+from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._mixtures_model import MixturesModel
@@ -41,6 +41,8 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "regression": RegressionModel(),
 }
+# What "auto" is for tables in memory.
+_CHOSEN = ChosenModel()
 # Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
 # (rule of thumb).
 _SMALLEST, _LARGEST = 1e-12, 1e12
@@ -476,7 +478,8 @@ def read_private_rows(source, X, y, groups):
 
 def one_pass_plan(source, n_features, names, dtype):
     """Return what is public about rows of which none has been seen, and none is kept."""
-    plan = _plan(source, _announced_columns(source, n_features, names, dtype), None)
+    columns = _announced_columns(source, n_features, names, dtype)
+    plan = _plan(source, columns, None, in_parts=True)
     if not plan.model.one_pass:
         raise ValueError(
             "The 'model' parameter of DPStatisticsSource is one that needs several passes "
@@ -486,11 +489,15 @@ def one_pass_plan(source, n_features, names, dtype):
     return plan
 
 
-def _plan(source, columns, y):
-    """Return what is public about rows of these columns."""
+def _plan(source, columns, y, *, in_parts=False):
+    """Return what is public about rows of these columns, which may come in parts."""
     classes = class_list(source.classes, columns.schema, y)
-    auto = "linear" if is_narrow(columns) else "mixtures"
-    model = MODELS[auto if source.model == "auto" else source.model]
+    if source.model != "auto":
+        model = MODELS[source.model]
+    elif columns.schema is not None and not in_parts:
+        model = _CHOSEN
+    else:
+        model = MODELS["linear" if is_narrow(columns) else "mixtures"]
     grid = model.grid(columns, source.radius)
     return SummationPlan(columns, classes, grid, source.privacy_unit == "group", model)
 

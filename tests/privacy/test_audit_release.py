@@ -15,6 +15,7 @@ from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian
 from skdp.privacy.audit import audit_release, released_statistics
 from skdp.privacy.audit._evidence import detectable_mu, mu_lower_bound
 from skdp.privacy.audit._release import BestScore, _find, _with_canary, _Worlds
+from skdp.source import _additive_model
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -415,13 +416,15 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
-@pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
+@pytest.mark.parametrize("model", ["linear", "additive", "mixtures", "regression"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
+    monkeypatch.setattr(_additive_model, "N_ROUNDS", 5)
     audit = audit_source(10.0, 100, model=model)
     assert audit.passed
     assert audit.epsilon_lower > 0.1
     seen = {"linear": ("statistics", "moments", "linear"), "regression": ("moments", "linear")}
+    seen["additive"] = (*seen["linear"], "shapes")
     assert audit.parts == seen.get(model, ("moments", "subspace", "mixtures"))
     assert f"not refuted by this canary in {', '.join(audit.parts)}, which" in audit.verdict
 
@@ -446,6 +449,12 @@ def test_exact_effective_sizes_are_found_out(monkeypatch):
 def test_gradients_without_noise_are_found_out(monkeypatch):
     normal_noise(monkeypatch, lambda name: name != "gradients")
     assert not audit_source(10.0, 100, model="regression", n_rows=1000).passed
+
+
+def test_residuals_without_noise_are_found_out(monkeypatch):
+    normal_noise(monkeypatch, lambda name: name != "residuals")
+    monkeypatch.setattr(_additive_model, "N_ROUNDS", 5)
+    assert not audit_source(10.0, 100, model="additive", n_rows=1000).passed
 
 
 def test_mixtures_without_noise_are_found_out(monkeypatch):
