@@ -34,6 +34,13 @@ def add_arguments(parser):
     """Add what the command takes."""
     add_private_rows(parser, label_required=True)
     add_accept(parser)
+    parser.add_argument(
+        "--model",
+        choices=("auto", "linear", "additive"),
+        default="auto",
+        help="linear: can be merged with releases of others; additive: bends and steps of each "
+        "column count; auto (default): additive where there are rows enough for it",
+    )
     add_budget(parser, "a record, or of a person")
     parser.add_output("the release", ".skdp")
 
@@ -54,6 +61,7 @@ def run(arguments, note):
         arguments.epsilon,
         arguments.delta,
         encoder=schema,
+        model=arguments.model,
         privacy_unit="record" if groups is None else "group",
     )
     with opened_ledger(arguments, note) as ledger:

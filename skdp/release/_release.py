@@ -28,6 +28,7 @@ from skdp.release._columns import (
     warn_of_units,
     warn_of_unread,
 )
+from skdp.release._effects import column_effects, plot_effects
 from skdp.release._file import KIND, pack, unpack
 from skdp.release._guarantees import (
     FEATURE_UNITS,
@@ -527,6 +528,66 @@ class Release:
         if self.encoder is not None:
             return fitted_encoder(self.encoder).inverse_transform(rows)
         return pd.DataFrame(rows, columns=self._column_names())
+
+    def effects(self, positive=None):
+        """Return what each value of each column adds to the log-odds of a class.
+
+        Scores are sums over the columns, so that this is all there is to explain.
+
+        Parameters
+        ----------
+        positive : label or None, default=None
+            The class; None: the second of two.
+
+        Returns
+        -------
+        table : DataFrame
+            A line for each ``column`` and ``value`` (of a number, 33 between its bounds; None: a
+            missing one), with ``effect``, less its mean over these lines, and ``noise``, the
+            standard deviation of the noise in the shape function there, at most; 0 where there is
+            none, as linear scores do not tell theirs.
+
+        Raises
+        ------
+        ValueError
+            When the release has no such scores, or not this class.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="additive")
+        >>> table = source.fit(heart.data, heart.target).release_.effects()
+        >>> table[table["column"] == "cp"]["value"].tolist()
+        ['1', '2', '3', '4', None]
+        """
+        return column_effects(self, positive)
+
+    def plot_effects(self, columns=None, positive=None):
+        """Draw :meth:`effects`, with bands of two standard deviations of the noise.
+
+        Parameters
+        ----------
+        columns : list of str or None, default=None
+            None: the twelve of the widest effects.
+
+        positive : label or None, default=None
+            The class; None: the second of two.
+
+        Returns
+        -------
+        axes : ndarray of matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            When the release has no such scores, columns or class.
+
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+        """
+        return plot_effects(self, columns, positive)
 
     def describe_columns(self, confidence=0.95):
         """Return what the release tells of each column by class, in the units of the schema.

@@ -1,0 +1,109 @@
+"""Effects of columns are what scores change by."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPSource, DPStatisticsSource, Schema, TabularEncoder
+
+mpl.use("Agg")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+SCHEMA = Schema.from_mapping(
+    {
+        "version": 1,
+        "classes": ["no", "yes"],
+        "columns": {
+            "dose": {"type": "numeric", "low": 1, "high": 100, "log": True, "missing": True},
+            "ward": {"type": "category", "categories": ["A", "B", "C"]},
+            "sex": {"type": "category", "categories": ["F", "M"]},
+        },
+    }
+)
+
+
+def patients(n):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"dose": np.exp(rng.uniform(0, np.log(100), n))})
+    frame["ward"], frame["sex"] = rng.choice(list("ABC"), n), rng.choice(list("FM"), n)
+    logit = 1.0 * (frame["ward"] == "B") + (frame["dose"] > 10) - 1
+    frame.loc[rng.random(n) < 0.1, "dose"] = np.nan
+    return frame, np.where(rng.random(n) < 1 / (1 + np.exp(-logit)), "yes", "no")
+
+
+@pytest.fixture(scope="module", params=["linear", "additive"])
+def release(request):
+    return (
+        DPStatisticsSource(8.0, encoder=SCHEMA, model=request.param).fit(*patients(5000)).release_
+    )
+
+
+def test_differences_are_those_of_the_scores(release):
+    table = release.effects()
+    row = pd.DataFrame({"dose": [10.0], "ward": ["A"], "sex": ["F"]})
+
+    def log_odds(**changes):
+        encoded = TabularEncoder(SCHEMA).fit_transform(row.assign(**changes))
+        return float(release.scores(np.asarray(encoded))[0] @ [-1, 1])
+
+    for name, other in (("ward", "B"), ("sex", "M"), ("dose", None)):
+        part = table[table["column"] == name]
+        chosen = part[part["value"].isna() if other is None else part["value"] == other]
+        assert len(chosen) == 1
+        start = {"ward": "A", "sex": "F", "dose": 10.0}[name]
+        if name == "dose":
+            base = part[np.isclose(part["value"].astype(float), 10.0)]
+        else:
+            base = part[part["value"] == start]
+        found = chosen["effect"].iloc[0] - base["effect"].iloc[0]
+        assert found == pytest.approx(log_odds(**{name: other}) - log_odds(), abs=1e-9)
+        assert part["effect"].mean() == pytest.approx(0, abs=1e-12)
+    assert (table["noise"] > 0).all() == (release.shapes is not None)
+    ward = table[table["column"] == "ward"].set_index("value")["effect"]
+    assert ward["B"] - (ward["A"] + ward["C"]) / 2 == pytest.approx(1.0, abs=0.3)
+
+
+def test_the_other_class_has_the_opposite(release):
+    yes, no = release.effects("yes"), release.effects("no")
+    np.testing.assert_allclose(yes["effect"], -no["effect"], atol=1e-12)
+
+
+def test_plots_have_the_table(release):
+    axes = release.plot_effects()
+    assert axes.shape == (1, 3)
+    assert sorted(ax.get_title() for ax in axes.flat) == ["dose", "sex", "ward"]
+    one = release.plot_effects(["dose"])[0, 0]
+    part = release.effects()
+    part = part[(part["column"] == "dose") & part["value"].notna()]
+    np.testing.assert_allclose(one.lines[0].get_ydata(), part["effect"])
+    np.testing.assert_allclose(one.lines[0].get_xdata(), part["value"].astype(float))
+
+
+def test_fewer_columns(release):
+    table = release.restrict(["sex", "dose"]).effects()
+    assert table["column"].unique().tolist() == ["sex", "dose"]
+
+
+def test_arrays():
+    X = np.random.default_rng(0).uniform(-5, 5, (2000, 2))
+    source = DPStatisticsSource(4.0, bounds=(-5, 5), classes=[0, 1, 2], model="additive")
+    release = source.fit(X, np.digitize(X[:, 0], [-2, 2])).release_
+    table = release.effects(positive=2)
+    assert table["column"].unique().tolist() == [0, 1]
+    first = table[table["column"] == 0].set_index("value")["effect"]
+    assert first[5.0] > first[-5.0] + 1
+    with pytest.raises(
+        ValueError, match=r"'positive' .* one of the classes \[0, 1, 2\], got None"
+    ):
+        release.effects()
+
+
+def test_refusals(release):
+    with pytest.raises(ValueError, match="'positive' parameter"):
+        release.effects("maybe")
+    with pytest.raises(ValueError, match=r"'columns' .* \['age'\]"):
+        release.plot_effects(["age"])
+    X = np.random.default_rng(0).random((60, 3))
+    noisy = DPSource(8.0, bounds=(0, 1), n_layers=1).fit(X, X[:, 0] > 0.5).release_
+    with pytest.raises(ValueError, match="sums over columns"):
+        noisy.effects()
