@@ -33,6 +33,10 @@ STATISTICS = {
         [14.128050696, -0.496019263, -13.632031433],
         [-0.810195308, 4.899392262, -4.089196953],
     ],
+    "additive": [
+        [13.376576581574799, -0.027156409122340408, -13.34942017245246],
+        [-1.350665316213294, 6.240165387833498, -4.889500071620207],
+    ],
     "table": [
         [36.84837786190976, 9.752052359467115, -46.6004302213769],
         [-3.408355917396109, 17.539594310609065, -14.13123839321296],
@@ -54,7 +58,7 @@ ERRORS = {
     ],
 }
 # What is written today.
-WRITTEN = [*ERRORS, "mixtures", "sums"]
+WRITTEN = [*ERRORS, "mixtures", "sums", "additive"]
 
 
 def private_rows():
@@ -72,7 +76,8 @@ def make_statistics(name):
     if name == "mixtures":
         return DPStatisticsSource(8.0, bounds=(0, 3), model="mixtures", **settings).fit(X, y)
     frame = pd.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0.5, "wild", "tame")})
-    return DPStatisticsSource(8.0, encoder=SCHEMA, **settings).fit(frame, y)
+    model = "additive" if name == "additive" else "linear"
+    return DPStatisticsSource(8.0, encoder=SCHEMA, model=model, **settings).fit(frame, y)
 
 
 def make_release(name):
