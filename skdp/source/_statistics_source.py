@@ -98,15 +98,19 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "dead", and are left out silently. ``set(y) - set(classes)`` says on the owner's
         screen which these are; correct their spelling, and leave the list as it is.
 
-    model : {"auto", "linear", "mixtures", "regression"}, default="auto"
+    model : {"auto", "linear", "additive", "mixtures", "regression"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
-        the columns, in one pass; for tables. ``"mixtures"``: mixtures of normal distributions of
+        the columns, in one pass; for tables. ``"additive"``: these, and functions of single
+        columns with bends and steps, by noisy boosting from half of the budget on; for tables of
+        some thousand rows. ``"mixtures"``: mixtures of normal distributions of
         each class in the principal subspace. ``"regression"``: a softmax regression by noisy
         gradient descent; for many rows and classes that a linear rule tells apart, such as those
         of oriented gradients. These two measure distances between rows, so that columns must be
-        comparable, as pixels are: they are not for tables. ``"auto"``: "linear" with an
-        ``encoder`` and for up to 100 columns, otherwise "mixtures", which want tens of thousands
-        of rows. Of an array of more columns than that, "linear" uses no nonlinear functions.
+        comparable, as pixels are: they are not for tables. ``"auto"``: with an
+        ``encoder`` "additive" where noisy counts say that there are rows enough, otherwise
+        "linear", as for rows that come in parts; "linear" for arrays of up to 100 columns, and
+        "mixtures" for more, which want tens of thousands of rows. Releases can be merged if
+        they are "linear". Of an array of more columns than that, "linear" uses no nonlinear functions.
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
