@@ -22,7 +22,7 @@ from scipy.ndimage import gaussian_filter
 from skdp import OrientedGradients
 
 SHAPES = ((28, 28), (32, 32, 3), (64, 64), (128, 128))
-SCALES, N_DIRECTIONS, AT_ONCE = (1.5, 3.0), 8, 200
+SCALES, N_DIRECTIONS, AT_ONCE = (1.75, 3.5), 8, 200
 # The seconds are for so many images.
 UNIT = 10_000
 

@@ -1,5 +1,6 @@
 import pickle
-from math import atan2, ceil, cos, exp, hypot, pi, sqrt
+from itertools import pairwise
+from math import atan2, cos, exp, hypot, pi, sqrt
 
 import numpy as np
 import pytest
@@ -42,11 +43,12 @@ def slow_slope(values, i):
 
 
 def slow_points(size, width):
-    n = max(1, ceil((size - 1) / (2 * width)) - 1)
-    return [(size - 1) / 2 + 2 * width * (k - (n - 1) / 2) for k in range(n)]
+    n = max(1, int(size // (2 * width)))
+    edges = [k * size / n - 0.5 for k in range(n + 1)]
+    return [(low + high) / 2 for low, high in pairwise(edges)]
 
 
-def slow_features(image, n_directions=8, scales=(1.5, 3.0), smoothing=0.5):
+def slow_features(image, n_directions=8, scales=(1.75, 3.5), smoothing=0.5):
     """The formula of the docstring, pixel by pixel, of one image with channels."""
     image = (image - image.min()) / (image.max() - image.min())
     channels = [slow_means(image[:, :, c], smoothing) for c in range(image.shape[2])]
@@ -171,17 +173,17 @@ def test_names_say_scale_point_and_angle(images):
     )
     names = model.get_feature_names_out()
     assert len(set(names)) == len(names) == model.transform(images.reshape(20, -1)).shape[1]
-    assert names[0] == "scale2_row3_column2.5_angle0"
-    assert names[-1] == "scale3_row5_column9.5_angle308.571"
+    assert names[0] == "scale2_row2.25_column1.83333_angle0"
+    assert names[-1] == "scale3_row5_column10_angle308.571"
 
 
-def test_points_are_far_from_the_edges():
+def test_points_are_centers_of_cells():
     model = OrientedGradients((28, 28)).fit(np.zeros((1, 784)))
     names = model.get_feature_names_out()
     rows = list(dict.fromkeys(tuple(name.split("_")[:2]) for name in names))
-    fine, coarse = ([r[1] for r in rows if r[0] == s] for s in ("scale1.5", "scale3"))
-    assert fine == [f"row{n}" for n in range(3, 25, 3)]
-    assert coarse == ["row4.5", "row10.5", "row16.5", "row22.5"]
+    fine, coarse = ([r[1] for r in rows if r[0] == s] for s in ("scale1.75", "scale3.5"))
+    assert fine == [f"row{1.25 + 3.5 * k:g}" for k in range(8)]
+    assert coarse == ["row3", "row10", "row17", "row24"]
 
 
 def test_names_need_a_number_of_pixels():
