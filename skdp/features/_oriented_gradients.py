@@ -23,7 +23,7 @@ _WORKSPACE = 10
 # model="regression" and ε = 3 get 98.6 % of MNIST and 89.3 % of Fashion-MNIST right, 98.6 and
 # 89.2 % with points that keep away from the edges. On Fashion-MNIST 12 directions, three scales,
 # lengths of gradients to the power ½, or relative to those around, and blocks of pixels make no
-# difference beyond ±0.2, directions of the gradients of each direction's shares lose 1 %.
+# difference beyond ±0.2; directions of the gradients of each direction's shares lose 1 %.
 
 
 class OrientedGradients(TransformerMixin, BaseEstimator):
@@ -44,8 +44,8 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         \qquad
         x_{pd} = \sqrt{\frac{s_{pd}}{K \sum_{p', d'} s_{p'd'}}}
 
-    for each of K widths w. The points are the centers of equal cells, at least 2w wide and high
-    where an image is.
+    for each of K widths w. The points are the centers of equal cells into which an image is
+    divided, as many as can be at least 2w wide and high, and at least one.
 
     Parameters
     ----------
