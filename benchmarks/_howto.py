@@ -28,6 +28,7 @@ NEEDS = {
     "bench_planning.py": "the six tables",
     "bench_bounds.py": "the six tables",
     "bench_synthetic.py": "the six tables",
+    "bench_gradients.py": "–",
     "bench_evaluation.py": "flchain and adult of the six tables",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
@@ -51,7 +52,7 @@ OTHERS = (
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
-    "columns", "planning", "evaluation", "synthetic", "bounds",
+    "columns", "planning", "evaluation", "synthetic", "bounds", "gradients",
 )  # fmt: skip
 
 TEXT = """\

@@ -24,12 +24,11 @@ import time
 import warnings
 
 import numpy as np
-from _oriented_gradients import oriented_gradients
 from _store import Results
 from _tasks import _z_scores, office_file
 from scipy.ndimage import zoom
 
-from skdp import DPStatisticsSource, DPTransferClassifier
+from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
 from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_human_activity
 
 CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
@@ -94,7 +93,7 @@ def rows_of(case):
     parts = [(X, np.asarray(y, dtype=int)) for X, y in images(name)]
     parts[1] = tuple(each[:N_TARGET] for each in parts[1])
     if view == "gradients":
-        parts = [(oriented_gradients(X), y) for X, y in parts]
+        parts = [(OrientedGradients().transform(X), y) for X, y in parts]
     return parts
 
 

@@ -25,7 +25,6 @@ import warnings
 
 import numpy as np
 from _comparisons import comparisons
-from _oriented_gradients import oriented_gradients
 from _store import Results
 from _tables_data import centred, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
@@ -35,7 +34,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients, TabularEncoder
 from skdp.datasets import fetch_mnist, hide_labels, load_human_activity
 
 LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0, 0.5)}
@@ -113,7 +112,7 @@ def mnist(case):
     data = [fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test")]
     if case == "pixels":
         return data
-    return [(oriented_gradients(X), y) for X, y in data]
+    return [(OrientedGradients().transform(X), y) for X, y in data]
 
 
 def mnist_row(cell):

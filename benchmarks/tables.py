@@ -143,6 +143,7 @@ SECTIONS = [
     ("Private evaluation of a model", "evaluation", desk.evaluation),
     ("Bounds and categories found behind noise", "bounds", desk.bounds),
     ("Synthetic rows of releases", "synthetic", desk.synthetic),
+    ("Oriented gradients of images", "gradients", desk.gradients),
     ("What releases are worth, planned and reached", "planning", desk.planning),
     ("Records with other columns at the target", "records_columns", records.columns),
     (

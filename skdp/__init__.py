@@ -1,5 +1,6 @@
 """Differentially private learning and domain adaptation with the scikit-learn API."""
 
+from skdp.features import OrientedGradients
 from skdp.fuzzy import DeepFuzzyAutoencoder, DeepFuzzyClassifier, DeepFuzzyRegressor
 from skdp.membership import (
     CDMMA,
@@ -37,6 +38,7 @@ __all__ = [
     "LabeledSplit",
     "MembershipMapping",
     "OptimalDPNoise",
+    "OrientedGradients",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
     "RandomizedResponse",

@@ -12,7 +12,7 @@ ROOT = Path(skdp.__file__).parent
 # A subpackage may import from those after it, never from those before.
 ORDER = [
     *("commands", "federated", "transfer", "source", "release", "fuzzy", "membership", "tabular"),
-    *("neural", "secure", "noise", "privacy", "datasets", "utils"),
+    *("features", "neural", "secure", "noise", "privacy", "datasets", "utils"),
 ]
 # Which packages may see private rows, and which only what has crossed the wall.
 OWNERS, BEYOND = {"source"}, {"transfer", "release"}

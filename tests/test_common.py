@@ -19,6 +19,7 @@ from skdp import (
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
+    OrientedGradients,
     RandomizedResponse,
     SelfTrainingSchedule,
     StaircaseDPNoise,
@@ -66,7 +67,7 @@ PREDICTORS = [
     DPTransferClassifier(strategy="multitask", self_training=SelfTrainingSchedule(n_folds=2)),
     *NETWORKS,
 ]
-TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder()]
+TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder(), OrientedGradients()]
 STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "regression")]
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), *STATISTICS]
 OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
