@@ -290,6 +290,10 @@ class ShapeFunctions(Part):
         more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
 
+    def result_lines(self, release):
+        """Return that what is said of the linear scores is not said of these."""
+        return ["shape functions are added to the linear scores; the expected AUC is without them"]
+
     def contents(self, name, release):
         """Return what these are, in a few words."""
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
