@@ -113,7 +113,7 @@ def evaluate_privately(
     unit = "labelled record" if groups is None else "group"
     with default_settings():
         labels = check_labels(y, X)
-        weights = _weights(groups, len(labels))
+        weights = row_weights(groups, len(labels))
         with sealed("evaluate_privately"):
             counts = _counts(model, X, labels, weights)
     warn_of_no_noise(_Named(), epsilon)
@@ -169,7 +169,7 @@ def _checked_classes(model, epsilon, delta):
     return classes
 
 
-def _weights(groups, n_rows):
+def row_weights(groups, n_rows):
     """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
     if groups is None:
         return np.full(n_rows, ROW, dtype=np.int64)

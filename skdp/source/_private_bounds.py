@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
 from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.source._evaluation import row_weights
 from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
-from skdp.source._private_rows import group_sizes
 from skdp.tabular import (
     CategoryColumn,
     NumericColumn,
@@ -209,9 +209,9 @@ def quantile_bounds(
     public = None if schema is None else as_schema(schema)
     _check(numeric, categories, public, epsilon, delta, quantiles)
     persons = _persons(groups, len(X))
+    weights = row_weights(persons, len(X))
     with default_settings(), sealed("quantile_bounds"):
         values = {each: np.asarray(numbers(X[each]), dtype=np.float64) for each in numeric}
-        weights = _weights(persons, len(X))
         counted = {each: _category_counts(X[each], persons) for each in categories}
     _check_categories(counted)
     warn_of_no_noise(_Named(), epsilon)
@@ -319,14 +319,6 @@ def _persons(groups, n_rows):
             "it is, and no more."
         )
     return person_ids(groups)
-
-
-def _weights(persons, n_rows):
-    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
-    if persons is None:
-        return np.full(n_rows, ROW, dtype=np.int64)
-    sizes, _ = group_sizes(persons)
-    return ROW // sizes
 
 
 def _category_counts(values, persons):

@@ -20,7 +20,7 @@ from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
 from skdp.release import N_BINS, PrivateEvaluation, bin_of
 from skdp.release._evaluation import CENTRES
 from skdp.release._score_posterior import posterior_draws
-from skdp.source._evaluation import _counts, _weights
+from skdp.source._evaluation import _counts, row_weights
 from skdp.source._integers import ROW
 
 
@@ -103,22 +103,22 @@ class TestNoise:
     @pytest.mark.parametrize("classes", [2, 3])
     def test_one_more_record_changes_the_counts_by_no_more_than_stated(self, classes):
         model, (X, y) = Known(range(classes)), scored(40, 5, classes)
-        full = _counts(model, X, y, _weights(None, 40))
+        full = _counts(model, X, y, row_weights(None, 40))
         n_scores = len(full)
         for left_out in range(40):
             keep = np.arange(40) != left_out
-            part = _counts(model, X[keep], y[keep], _weights(None, 39))
+            part = _counts(model, X[keep], y[keep], row_weights(None, 39))
             assert np.linalg.norm((full - part).ravel()) == pytest.approx(ROW * n_scores**0.5)
 
     def test_one_more_person_changes_them_by_no_more_either(self):
         rng = np.random.default_rng(0)
         groups = rng.integers(12, size=60)
         X, y = scored(60, 6)
-        full = _counts(Known([0, 1]), X, y, _weights(groups, 60))
+        full = _counts(Known([0, 1]), X, y, row_weights(groups, 60))
         changes = []
         for person in np.unique(groups):
             keep = groups != person
-            part = _counts(Known([0, 1]), X[keep], y[keep], _weights(groups[keep], keep.sum()))
+            part = _counts(Known([0, 1]), X[keep], y[keep], row_weights(groups[keep], keep.sum()))
             changes.append(np.linalg.norm((full - part).ravel()))
         assert max(changes) <= ROW
 

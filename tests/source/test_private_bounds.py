@@ -10,13 +10,13 @@ from scipy.special import ndtr
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, quantile_bounds
 from skdp.privacy import BudgetExceededError, PrivacyLedger
+from skdp.source._evaluation import row_weights
 from skdp.source._integers import ROW
 from skdp.source._private_bounds import (
     _category_counts,
     _fine_bin,
     _histograms,
     _Noise,
-    _weights,
     coarse_bin,
     coarse_edges,
 )
@@ -104,7 +104,8 @@ class TestSensitivity:
             (lambda x: _fine_bin(x, (-4.0, 8.0)), 65),
         ):
             before, after = (
-                _histograms([bins(x)], _weights(None, len(x)), n_bins) for x in (values, with_it)
+                _histograms([bins(x)], row_weights(None, len(x)), n_bins)
+                for x in (values, with_it)
             )
             assert sorted((after - before).ravel())[-2:] == [0, ROW]
             assert (after - before).sum() == ROW
@@ -117,8 +118,8 @@ class TestSensitivity:
         more_persons, more_x = np.append(persons, np.full(k, 99)), np.append(x, rng.normal(size=k))
         more_keys = [*keys, *(None, "C", "D", "E", "A", "B", "F")[:k]]
         n_bins = len(coarse_edges()[0])
-        before = _histograms([coarse_bin(x)], _weights(persons, 30), n_bins)
-        after = _histograms([coarse_bin(more_x)], _weights(more_persons, 30 + k), n_bins)
+        before = _histograms([coarse_bin(x)], row_weights(persons, 30), n_bins)
+        after = _histograms([coarse_bin(more_x)], row_weights(more_persons, 30 + k), n_bins)
         assert (after >= before).all()
         assert ROW - k < (after - before).sum() <= ROW
         counts = [
@@ -252,6 +253,7 @@ def test_no_noise_and_seeds_are_warned_of():
         ((["bmi"],), {"delta": 1.0}, "'delta' .* below 1, got 1.0"),
         ((["bmi"],), {"quantiles": (0.9, 0.1)}, "'quantiles' .* two shares"),
         ((["bmi"],), {"groups": [1, 2]}, "'groups' .* one entry for each row"),
+        ((["bmi"],), {"groups": [None] * 1500}, "lacks the group of some rows"),
         (([], ["id"]), {}, "'categories' .* 'id', a column of more than 1,000"),
     ],
 )
