@@ -38,8 +38,8 @@ def add_arguments(parser):
         "--model",
         choices=("auto", "linear", "additive"),
         default="auto",
-        help="linear: can be merged with releases of others; additive: bends and steps of each "
-        "column count; auto (default): additive where there are rows enough for it",
+        help="linear: lines and cosines of the columns; additive: their bends and steps too; auto "
+        "(default): additive where there are rows enough for it",
     )
     add_budget(parser, "a record, or of a person")
     parser.add_output("the release", ".skdp")

@@ -62,12 +62,6 @@ def merge_problem(first, release, *, same=False):
             "model='linear' have. Pass them as a list, DPTransferClassifier([...]), which weighs "
             "them."
         )
-    if first.shapes is not None or release.shapes is not None:
-        return (
-            "one has shape functions (model='additive'), which were learned from more than its "
-            "sums and cannot be added. Pass them as a list, DPTransferClassifier([...]), which "
-            "weighs them, or ask for releases of model='linear'."
-        )
     if same:
         return None
     difference = _difference(first, release)

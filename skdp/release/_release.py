@@ -54,7 +54,7 @@ from skdp.release._parts import (
     read_only,
     require,
 )
-from skdp.release._shapes import ShapeFunctions
+from skdp.release._shapes import ShapeFunctions, merged_shapes
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
@@ -787,13 +787,15 @@ class Release:
         parts = [each.statistics for each in (first, *others)]
         warn_of_noisiest(parts)
         guarantees = [each.guarantee for each in releases]
+        statistics = Statistics.merge(parts)
         return replace(
             first,
             dtype=np.result_type(*(each.dtype for each in releases)),
             guarantee=merged_guarantee(guarantees, disjoint),
-            statistics=Statistics.merge(parts),
+            statistics=statistics,
             moments=None,
             linear=None,
+            shapes=merged_shapes([first, *others], statistics.linear),
         )
 
     def score(self, X, y):

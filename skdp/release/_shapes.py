@@ -294,9 +294,79 @@ class ShapeFunctions(Part):
         """Return that what is said of the linear scores is not said of these."""
         return ["shape functions are added to the linear scores; the expected AUC is without them"]
 
+    def representatives(self, n_features):
+        """Return a row of each bin of each column, whose other columns are zero; and such a one.
+
+        Parameters
+        ----------
+        n_features : int
+
+        Returns
+        -------
+        rows : ndarray of shape (n_bins of all + 1, n_features)
+        """
+        rows = np.zeros((self.offsets[-1] + 1, n_features))
+        for j, first in enumerate(self.offsets[:-1]):
+            start, n = self.start[j], int(self.n_bins[j])
+            here = rows[first : first + n]
+            if self.one_hot[j]:
+                here[np.arange(n - 1), start + np.arange(n - 1)] = 1.0
+                continue
+            places = self._n_on_scale(j)
+            here[:places, start] = np.linspace(self.low[j], self.high[j], places)
+            if places < n:  # missing
+                here[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
+        return rows
+
     def contents(self, name, release):
         """Return what these are, in a few words."""
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
+
+
+def merged_shapes(releases, linear):
+    """Return shape functions with which merged linear scores become the mean of all scores.
+
+    Scores of releases, linear ones with shape functions or without, are sums over columns; so is
+    their mean, weighted by noisy numbers of rows. In bins it is exact.
+
+    Parameters
+    ----------
+    releases : list of Release
+        Of the same columns in the same order, with noisy sums.
+
+    linear : LinearScores
+        Of the sums of all.
+
+    Returns
+    -------
+    shapes : ShapeFunctions or None
+        None where none has any.
+    """
+    like = next((each.shapes for each in releases if each.shapes is not None), None)
+    if like is None:
+        return None
+    rows = like.representatives(releases[0].n_features)
+    weights = np.array([each.statistics.sums.row_counts.sum() for each in releases])
+    weights = weights / weights.sum()
+    scores = sum(
+        w * _linear_by_bin(r.linear, rows) for w, r in zip(weights, releases, strict=True)
+    )
+    scores = scores - _linear_by_bin(linear, rows)
+    values, intercepts = scores[:, :-1], scores[:, -1]
+    variances = np.zeros(len(like.deviations))
+    for weight, release in zip(weights, releases, strict=True):
+        if release.shapes is not None:
+            values = values + weight * release.shapes.values
+            intercepts = intercepts + weight * release.shapes.intercepts
+            variances += (weight * release.shapes.deviations) ** 2
+    return replace(like, values=values, intercepts=intercepts, deviations=np.sqrt(variances))
+
+
+def _linear_by_bin(linear, rows):
+    """Return what each bin adds to linear scores, and, last, those of the row of zeros."""
+    scores = linear.scores(rows).T
+    scores[:, :-1] -= scores[:, -1:]
+    return scores
 
 
 def _kernel(n):

@@ -11,8 +11,9 @@ from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_na
 from skdp.source._regression_model import row_probabilities
 
 # Rounds of boosting. What a round learns is noisier the more there are, and as much in all: more
-# of them make each step smaller, which wants to be at most 2.
-N_ROUNDS = 100
+# of them make each step smaller. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to
+# 2, and .914 with 200 of up to 1.
+N_ROUNDS = 200
 # Of the budget, for the sums that the linear scores are made of, which boosting begins with; the
 # rest is for the rounds. With .3 and .5 the AUC on adult is .9060 and .9053 at ε = .5, .910 and
 # .909 at 1, .913 and .913 at 4; that of tables of 1,000 rows is larger with .5.
@@ -172,11 +173,11 @@ def boosting_rate(n_rows, deviation):
 
     Examples
     --------
-    >>> boosting_rate(20_000.0, 0.0)
-    1.4142135623730951
+    >>> round(boosting_rate(20_000.0, 0.0), 4)
+    0.7071
     """
     once = max(deviation / np.sqrt(N_ROUNDS) / n_rows, _NOISE / _MOST_STEPS)
-    return _NOISE / once / N_ROUNDS / np.sqrt(2)
+    return float(_NOISE / once / N_ROUNDS / np.sqrt(2))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

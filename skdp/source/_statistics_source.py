@@ -109,9 +109,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         comparable, as pixels are: they are not for tables. ``"auto"``: with an
         ``encoder`` "additive" where noisy counts say that there are rows enough, otherwise
         "linear", as for rows that come in parts; "linear" for arrays of up to 100 columns, and
-        "mixtures" for more, which want tens of thousands of rows. Releases can be merged if
-        they are "linear". Of an array of more columns than that, "linear" uses no nonlinear
-        functions.
+        "mixtures" for more, which want tens of thousands of rows. Of an array of more columns
+        than that, "linear" uses no nonlinear functions.
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number

@@ -80,7 +80,7 @@ def keyed(table):
 
 
 def source(epsilon, **settings):
-    return DPStatisticsSource(epsilon, encoder=SCHEMA, **settings)
+    return DPStatisticsSource(epsilon, encoder=SCHEMA, **{"model": "linear"} | settings)
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def people(rng, n, ill=0.4, shift=0.0):
 def release_of(table, y, epsilon=4.0, schema=SCHEMA, seed=None, **settings):
     random_state = None if seed is None else np.random.RandomState(seed)
     settings = {"encoder": schema, "random_state": random_state, **settings}
-    return DPStatisticsSource(epsilon, **settings).fit(table, y).release_
+    return DPStatisticsSource(epsilon, **{"model": "linear"} | settings).fit(table, y).release_
 
 
 @pytest.fixture(scope="module")
@@ -321,7 +321,7 @@ def test_what_does_not_add_up_is_refused(sites):
 
 def test_other_units_of_the_guarantee_are_refused(sites):
     rows, (one, *_) = sites
-    source = DPStatisticsSource(4.0, encoder=SCHEMA, privacy_unit="group")
+    source = DPStatisticsSource(4.0, encoder=SCHEMA, model="linear", privacy_unit="group")
     people = source.fit(*rows[1], groups=np.arange(400)).release_
     with pytest.raises(ValueError, match="guarantees are about unit='labelled record' and"):
         Release.merge([one, people], disjoint=True)

@@ -301,10 +301,41 @@ class TestRelease:
             again.predict_proba(flipped), release.predict_proba(test), atol=1e-6
         )
 
-    def test_it_is_not_merged_but_weighed(self, many, release):
+    def test_merged_scores_are_the_mean_of_all(self, many, release):
+        frame, labels = patients(5000, 7)
+        others = [
+            source(4.0).fit(frame, labels).release_,
+            source(4.0, "linear").fit(*patients(2000, 8)).release_,
+        ]
+        merged = Release.merge([release, *others], disjoint=True)
+        rows = merged.shapes.representatives(10)[:-1]
+        rows = rows + np.eye(10)[[3, 6]].sum(axis=0) * (
+            rows[:, 3:9].sum(axis=1, keepdims=True) == 0
+        )
+        parts = [release, *others]
+        weights = np.array([each.statistics.sums.row_counts.sum() for each in parts])
+        mean = np.average([each.score_encoded(rows) for each in parts], axis=0, weights=weights)
+        np.testing.assert_allclose(merged.score_encoded(rows), mean, atol=1e-9)
+        in_steps = Release.merge(
+            [Release.merge([release, others[0]], disjoint=True), others[1]], disjoint=True
+        )
+        np.testing.assert_allclose(in_steps.score_encoded(rows), mean, atol=1e-9)
+        test, y = patients(4000, 9)
+        areas = [roc_auc_score(y == "yes", each.predict_proba(test)[:, 1]) for each in parts]
+        both = roc_auc_score(y == "yes", merged.predict_proba(test)[:, 1])
+        assert both > max(areas) - 0.01
+
+    def test_merged_owners_are_better_than_each(self):
+        parts = [source(1.0).fit(*patients(3000, seed)).release_ for seed in range(1, 5)]
+        test, y = patients(4000, 9)
+        merged = Release.merge(parts, disjoint=True)
+        areas = [
+            roc_auc_score(y == "yes", each.predict_proba(test)[:, 1]) for each in (merged, *parts)
+        ]
+        assert areas[0] > max(areas[1:])
+
+    def test_several_are_weighed_by_labels(self, release):
         other = source(4.0).fit(*patients(5000, 7)).release_
-        with pytest.raises(ValueError, match=r"shape functions .*model='additive'"):
-            Release.merge([release, other], disjoint=True)
         test, y = patients(1500, 9)
         labels = np.where(np.arange(1500) < 60, y, None)
         model = DPTransferClassifier([release, other], random_state=0).fit(test, labels)
