@@ -28,7 +28,9 @@ def table(n, seed):
 
 @pytest.fixture(scope="module")
 def release():
-    source = DPStatisticsSource(100.0, encoder=SCHEMA, classes=["ill", "well"], random_state=0)
+    source = DPStatisticsSource(
+        100.0, encoder=SCHEMA, classes=["ill", "well"], model="linear", random_state=0
+    )
     return source.fit(*table(5000, 0)).release_
 
 
