@@ -26,6 +26,7 @@ NEEDS = {
     "bench_calibration.py": "the six tables, human activity, MNIST, Fashion-MNIST as fashion.npz",
     "bench_columns.py": "the six tables",
     "bench_planning.py": "the six tables",
+    "bench_additive.py": "the six tables",
     "bench_bounds.py": "the six tables",
     "bench_synthetic.py": "the six tables",
     "bench_gradients.py": "–",
@@ -52,7 +53,7 @@ OTHERS = (
     "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
     "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
-    "columns", "planning", "evaluation", "synthetic", "bounds", "gradients",
+    "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
 )  # fmt: skip
 
 TEXT = """\

@@ -141,6 +141,7 @@ SECTIONS = [
     ("What releases claim, and what is so", "calibration", calibration.tables),
     ("What the columns of a release are known to be", "columns", desk.columns),
     ("Private evaluation of a model", "evaluation", desk.evaluation),
+    ("The additive model", "additive", desk.additive),
     ("Bounds and categories found behind noise", "bounds", desk.bounds),
     ("Synthetic rows of releases", "synthetic", desk.synthetic),
     ("Oriented gradients of images", "gradients", desk.gradients),
