@@ -120,7 +120,7 @@ def _bound(mechanisms, prior, presence, unit):
     entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
     n_values = 2 if presence else inf
     if prior is not None:
-        n_values = np.count_nonzero(prior)
+        n_values = int(np.count_nonzero(prior))
     if entropy == 0:
         return 0.0, "entropy"
     # Only with the data themselves, or with an answer of which nothing is left to say.
