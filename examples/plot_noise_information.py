@@ -37,8 +37,8 @@ def noises(epsilon):
 
 # %%
 # The staircase is the smallest noise at each ε, and says most: about a uniform value two to five
-# times as much as Laplace noise, which is the optimal noise at δ = 0. Gaussian noise is the largest
-# and says least, because it needs a large σ for its small δ. At the same ε, smaller noise says more.
+# times as much as Laplace noise, which the optimal noise is at δ = 0. Gaussian noise is the
+# largest and says least, because it needs a large σ for its small δ.
 
 print(f"{'ε':>4}  {'noise':<19}{'E|v|':>8}{'bits, uniform':>15}{'bits, two points':>18}")
 for epsilon in (0.5, 1.0, 4.0):
