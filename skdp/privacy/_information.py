@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, exp, expm1, floor, inf, isfinite, log, log1p, log10, prod, sinh
 
 import numpy as np
+from scipy.special import xlogy
 
 # Probabilities of a prior sum to 1 within this.
 _SUM_ROUNDING = 1e-9
@@ -108,11 +109,10 @@ def information_bound_of(guarantee, prior=None):
 
 def _assumptions(guarantee, prior):
     many = "any prior" if prior is None else f"the given prior of {len(prior)} values"
-    step = guarantee.sensitivity
-    if step is None:
+    if guarantee.sensitivity is None:
         return many
-    each = "" if guarantee.unit == "element" else "each element "
-    return f"{many}, with values that differ in {each}by {step:g} at most".replace("in by", "by")
+    who = "that differ" if guarantee.unit == "element" else "each element of which differs"
+    return f"{many}, over values {who} by {guarantee.sensitivity:g} at most"
 
 
 def _bound(mechanisms, prior, presence, unit):
@@ -120,7 +120,8 @@ def _bound(mechanisms, prior, presence, unit):
     entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
     n_values = 2 if presence else inf
     if prior is not None:
-        n_values = int(np.count_nonzero(prior))
+        prior = prior[prior > 0]
+        n_values = len(prior)
     if entropy == 0:
         return 0.0, "entropy"
     # Only with the data themselves, or with an answer of which nothing is left to say.
@@ -336,8 +337,7 @@ def approximate_information(epsilon, delta, n_values):
 
 
 def _entropy(prior):
-    p = prior[prior > 0]
-    return float(max(0.0, -(p @ np.log(p))))
+    return float(max(0.0, -xlogy(prior, prior).sum()))
 
 
 def _check_prior(prior):

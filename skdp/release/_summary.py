@@ -165,7 +165,8 @@ def _bits(guarantee, noun):
     bits = guarantee.information_bound().bits
     what = f"whether {noun} is in the data" if guarantee.relation == "add/remove" else noun
     if bits == inf:
-        return f"How many bits it says about {what} has no general bound, as delta is above 0."
+        why = "epsilon is infinite" if guarantee.epsilon == inf else "delta is above 0"
+        return f"How many bits it says about {what} has no general bound, as {why}."
     return f"The file says at most {round_up(bits, 2)} bits about {what}."
 
 

@@ -387,10 +387,28 @@ def test_in_words():
     noise = StaircaseDPNoise(1.0, 0.0, sensitivity=8.0).fit([[0.0, 1.0]]).guarantee_
     assert str(noise.information_bound([0.25] * 4)) == (
         "It says at most 0.171 bits (0.118 nats) about the element, for the given prior of 4 "
-        "values, with values that differ by 8 at most."
+        "values, over values that differ by 8 at most."
     )
-    assert "in each element by 8" in noise.to_record().information_bound().assumes
+    assert (
+        "each element of which differs by 8 at most"
+        in noise.to_record().information_bound().assumes
+    )
     assert InformationBound(log(2), "it", "entropy", "any prior").bits == 1
+
+
+def test_the_inequality_is_named():
+    gaussian, pure = Mechanism("gaussian", 1.0, 1e-5), Mechanism("pure", 1.0)
+    variance, ratios = "variance against that of Gaussian noise", "likelihood ratios"
+    shown = f"{ratios}, and entropy where the data are shown"
+    even = [0.5, 0.5]
+    for mechanisms, prior, source in (
+        ([gaussian], None, variance),
+        ([pure], None, ratios),
+        ([pure, gaussian], None, f"{variance} and {ratios}"),
+        ([Mechanism("laplace", 1.0, 0.1)], even, shown),
+        ([Mechanism("any", 50.0)], even, "entropy"),
+    ):
+        assert guarantee_of(*mechanisms).information_bound(prior).source == source
 
 
 def test_numbers_are_rounded_upwards():

@@ -53,5 +53,7 @@ def test_no_bound_in_bits_where_the_data_may_be_shown():
     shown = PrivacyGuarantee("m", [Mechanism("laplace", 1.0, 1e-5)], 1.0, 1, "c", "e")
     last = "How many bits it says about the value has no general bound, as delta is above 0."
     assert trade_off(shown).endswith(last)
+    open_ = PrivacyGuarantee("m", [Mechanism("pure", np.inf)], 1.0, 1, "c", "e")
+    assert trade_off(open_).endswith("no general bound, as epsilon is infinite.")
     hidden = PrivacyGuarantee("m", [Mechanism("laplace", 1.0)], 1.0, 1, "c", "e")
     assert trade_off(hidden).endswith("The file says at most 0.18 bits about the value.")
