@@ -66,8 +66,8 @@ for axis, title in zip(axes, ["noise, E|v|", *PRIORS.values()], strict=True):
     axis.set(xlabel="ε", title=title)
 for axis in axes[1:]:
     axis.loglog(epsilons, bound, "k--", linewidth=1, label="bound for δ = 0")
-    axis.set_ylim(1e-4, 10)
+    axis.set_ylim(2e-5, 10)
 axes[0].set_ylabel("in widths of the bounds")
 axes[1].set_ylabel("bits about the value")
-axes[1].legend()
+axes[2].legend(loc="lower right", fontsize="small")
 figure.savefig("noise_information.png", dpi=120)
