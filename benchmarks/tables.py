@@ -172,6 +172,7 @@ SECTIONS = [
     ("A federation of four hospitals", "federation", federation.processes),
     ("One noise for all owners, or one each", "federation_noise", federation.one_noise),
     ("Noise on one core", "noise", models.noise),
+    ("What noise leaves to be known", "noise_information", models.noise_information),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),

@@ -11,7 +11,17 @@ import skdp
 ROOT = Path(skdp.__file__).parent
 # A subpackage may import from those after it, never from those before.
 ORDER = [
-    *("commands", "federated", "transfer", "source", "release", "fuzzy", "membership", "tabular"),
+    *(
+        "commands",
+        "information",
+        "federated",
+        "transfer",
+        "source",
+        "release",
+        "fuzzy",
+        "membership",
+        "tabular",
+    ),
     *("features", "neural", "secure", "noise", "privacy", "datasets", "utils"),
 ]
 # Which packages may see private rows, and which only what has crossed the wall.

@@ -148,3 +148,13 @@ def test_combination_on_embedded_digits(tmp_path):
     assert len(alone) == 3
     assert combined > max(alone)
     assert (tmp_path / "secure_combination.png").stat().st_size > 10_000
+
+
+def test_what_noise_leaves_to_be_known(tmp_path):
+    lines = run_example(tmp_path, "plot_noise_information.py")[1:]
+    rows = [[float(cell) for cell in line.split()[-3:]] for line in lines]
+    for optimal, staircase, gaussian in (rows[k : k + 3] for k in (0, 3, 6)):
+        assert staircase[0] < optimal[0] < gaussian[0]  # noise
+        for k in (1, 2):  # information
+            assert staircase[k] > optimal[k] > gaussian[k]
+    assert (tmp_path / "noise_information.png").stat().st_size > 10_000

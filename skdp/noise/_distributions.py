@@ -1,8 +1,8 @@
 """Noise distributions: plain objects, no estimators.
 
-Each has ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``, which
-returns the sampler of its discrete counterpart on the multiples of a step. A further noise is
-one more small class here.
+Each has ``pdf(v)``, ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``,
+which returns the sampler of its discrete counterpart on the multiples of a step. A further noise
+is one more small class here.
 """
 
 from dataclasses import dataclass
@@ -73,6 +73,24 @@ class OptimalDistribution:
     scale: float
     delta: float = 0.0
 
+    def pdf(self, v):
+        """Return the density of what is not the point mass; its integral is 1 − δ.
+
+        Parameters
+        ----------
+        v : array-like
+            Points, in the units of the data.
+
+        Returns
+        -------
+        density : ndarray
+            Same shape as ``v``; 0 where there is no noise.
+        """
+        v = np.asarray(v, dtype=np.float64)
+        if not self.scale:
+            return np.zeros_like(v)
+        return 0.5 * (1 - self.delta) / self.scale * np.exp(-np.abs(v) / self.scale)
+
     def cdf(self, v):
         """Return P(noise ≤ v) (Kumar and Moser, equation (115)).
 
@@ -140,6 +158,22 @@ class GaussianDistribution:
     """
 
     scale: float
+
+    def pdf(self, v):
+        """Return the density.
+
+        Parameters
+        ----------
+        v : array-like
+            Points, in the units of the data.
+
+        Returns
+        -------
+        density : ndarray
+            Same shape as ``v``.
+        """
+        steps = np.asarray(v, dtype=np.float64) / self.scale
+        return np.exp(-0.5 * steps * steps) / (self.scale * sqrt(2 * pi))
 
     def cdf(self, v):
         """Return P(noise ≤ v).
@@ -238,6 +272,24 @@ class StaircaseDistribution:
     def _height(self):
         # a·d, so that the staircase has mass one.
         return -expm1(-self.epsilon) / (2 * (self.gamma + exp(-self.epsilon) * (1 - self.gamma)))
+
+    def pdf(self, v):
+        """Return the density of what is not the point mass; its integral is 1 − δ.
+
+        Parameters
+        ----------
+        v : array-like
+            Points, in the units of the data.
+
+        Returns
+        -------
+        density : ndarray
+            Same shape as ``v``.
+        """
+        steps = np.abs(np.asarray(v, dtype=np.float64)) / self.sensitivity
+        k = np.floor(steps)
+        falls = k + (steps - k >= self.gamma)
+        return (1 - self.delta) * self._height / self.sensitivity * np.exp(-self.epsilon * falls)
 
     def cdf(self, v):
         """Return P(noise ≤ v).

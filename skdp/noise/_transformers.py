@@ -185,6 +185,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             self._step = grid_step(sensitivity, distribution.expected_magnitude)
             distribution = self._make_distribution(sensitivity + self._step)
             self._noise = distribution.on_grid(self._step)
+        self.distribution_ = distribution
         self.expected_magnitude_ = distribution.expected_magnitude * width
         self.variance_ = distribution.variance * width**2
         self.guarantee_ = self._make_guarantee(distribution)
@@ -408,6 +409,9 @@ class OptimalDPNoise(DPNoise):
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise; what learners need to know in order to allow for the noise.
 
+    distribution_ : distribution
+        Of the noise of one element, in the units of the data; with bounds, in their widths.
+
     n_features_in_ : int
         Number of features seen during :term:`fit`.
 
@@ -528,6 +532,9 @@ class StaircaseDPNoise(DPNoise):
 
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise; what learners need to know in order to allow for the noise.
+
+    distribution_ : distribution
+        Of the noise of one element, in the units of the data; with bounds, in their widths.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -659,6 +666,9 @@ class GaussianDPNoise(DPNoise):
 
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise; what learners need to know in order to allow for the noise.
+
+    distribution_ : distribution
+        Of the noise of one element, in the units of the data; with bounds, in their widths.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.

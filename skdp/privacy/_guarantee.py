@@ -7,6 +7,7 @@ from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
 from skdp.privacy._composition import composed_delta, composed_epsilon
+from skdp.privacy._information import information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
     Mechanism,
@@ -529,6 +530,67 @@ class PrivacyGuarantee:
         0.0333
         """
         return _precision(self._known, _check_prior(prior, 0.5))
+
+    def information_bound(self, prior=None):
+        r"""Return how much what is released says about one unit, at most.
+
+        The mutual information I(S; T) of the unit S and all that is released, T, for somebody who
+        knows all other data: by how much T lowers the entropy of what such a person knows of S.
+        Mechanisms add up, each by the bound of its kind:
+
+        - pure ones of ε, :math:`C(ε) = Z - 1 - \log Z` with :math:`Z = ε/(1 - e^{-ε})`, for every
+          prior; no smaller bound holds for all ε-private mechanisms and priors. It is ε²/8 for
+          small ε, and less than ε tanh(ε/2), which bounds the divergence of two neighbours (Bun
+          and Steinke, 2016);
+        - Gaussian noise of sensitivity/σ = μ, :math:`\tfrac12 \log(1 + μ^2/4)` for an element,
+          to which noise is added itself, and for two values, otherwise :math:`μ^2/4`, whatever
+          the number of noisy values is;
+        - what shows the data with probability δ, and is ε-private otherwise,
+          :math:`(1 - δ)\,C(ε) + δ H(S)`, for Laplace noise with a point mass and any prior, and
+          for every mechanism between two values;
+        - any other (ε, δ) over k values, :math:`C(2ε) + h(δ) + δ \log k` with h the entropy of one
+          binary answer.
+
+        The entropy H(S) of the prior is a bound too, and the least one is returned.
+
+        With ``relation="add/remove"`` S is whether the unit is in the data, and log 2 is a bound.
+        What is said of its values, given that it is there, has the bound of
+        ``to_replace_one().information_bound()``.
+
+        Parameters
+        ----------
+        prior : array-like of shape (n_values,), default=None
+            Probabilities of the values that the unit may have, given all other data; with
+            ``relation="add/remove"`` two, that it is there and that it is not. By default any
+            prior, over any number of values: the bound is infinite then where δ > 0, Gaussian
+            noise and "add/remove" apart.
+
+        Returns
+        -------
+        bound : InformationBound
+            ``nats`` and ``bits``; also what it is about, what it follows from and what it assumes.
+
+        Raises
+        ------
+        ValueError
+            When ``prior`` is no list of probabilities, or not of two with "add/remove".
+
+        See Also
+        --------
+        best_guess : The same question, answered by how often a guess is right.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
+        >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
+        >>> print(sums.information_bound())
+        It says at most 0.044 bits (0.0305 nats) about whether the record with its label is in ...
+        >>> round(sums.to_replace_one().information_bound().bits, 3)
+        0.363
+        """
+        return information_bound_of(self, prior)
 
     @property
     def _known(self):

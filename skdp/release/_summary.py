@@ -2,6 +2,7 @@
 
 from math import ceil, inf
 
+from skdp.privacy import round_up
 from skdp.release._guarantees import (
     WHOLE_UNITS,
     elements_per_record,
@@ -121,7 +122,7 @@ def warn_of_doubt(release, advice=OWNER_ADVICE):
 
 
 def trade_off(guarantee, noun=None):
-    """Return what an adversary who knows everything else can reach, in two sentences.
+    """Return what an adversary who knows everything else can reach, in three sentences.
 
     Parameters
     ----------
@@ -134,7 +135,8 @@ def trade_off(guarantee, noun=None):
     -------
     text : str
         At even odds, :meth:`~skdp.privacy.PrivacyGuarantee.best_guess`, and at 1 in 100,
-        :meth:`~skdp.privacy.PrivacyGuarantee.precision_at`, each rounded upwards.
+        :meth:`~skdp.privacy.PrivacyGuarantee.precision_at`; and
+        :meth:`~skdp.privacy.PrivacyGuarantee.information_bound`. Each is rounded upwards.
 
     Examples
     --------
@@ -154,8 +156,18 @@ def trade_off(guarantee, noun=None):
         f"the file this is right in 50% of cases, and with it in at most "
         f"{_percent(guarantee.best_guess())}. Where {rare} in only 1 of 100 cases, and somebody "
         "says so in as many, that is right in 1% of them without the file, and in at most "
-        f"{_percent(guarantee.precision_at(RARE))} with it."
+        f"{_percent(guarantee.precision_at(RARE))} with it. {_bits(guarantee, noun)}"
     )
+
+
+def _bits(guarantee, noun):
+    """Return what it says of one unit at most, as information."""
+    bits = guarantee.information_bound().bits
+    what = f"whether {noun} is in the data" if guarantee.relation == "add/remove" else noun
+    if bits == inf:
+        why = "epsilon is infinite" if guarantee.epsilon == inf else "delta is above 0"
+        return f"How many bits it says about {what} has no general bound, as {why}."
+    return f"The file says at most {round_up(bits, 2)} bits about {what}."
 
 
 def _contents(release):

@@ -1,0 +1,358 @@
+r"""Upper bounds on what a release says of one unit: mutual information, in nats.
+
+Each holds for every prior of the unit given everything else, so that bounds of several
+mechanisms add up by the chain rule, each one chosen in view of the answers before it.
+"""
+
+from dataclasses import dataclass
+from math import ceil, exp, expm1, floor, inf, isfinite, log, log1p, log10, prod, sinh
+
+import numpy as np
+from scipy.special import xlogy
+
+# Probabilities of a prior sum to 1 within this.
+_SUM_ROUNDING = 1e-9
+# ε and arguments of x − log(1 + x) up to which an integral stands for a difference that would
+# lose digits (rule of thumb: 20 nodes have all digits there, tests/privacy/test_information.py).
+_SMALL = 1.0
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
+# Values of a prior whose subsets are all tried, some 65,000.
+_MOST_VALUES = 16
+# Greatest argument of exp that float64 holds, rounded down.
+_MOST_EXPONENT = 700.0
+# What a Gaussian sampler may leave out that no float64 shows: those of skdp leave out 2^-730 for
+# each value. Nothing but the entropy is claimed of others.
+_NEGLIGIBLE_CUT = 1e-150
+_ABOUT = {"labelled record": "record with its label"}
+
+
+@dataclass(frozen=True)
+class InformationBound:
+    """How much a release says about one unit, at most.
+
+    Parameters
+    ----------
+    nats : float
+        Upper bound on the mutual information of the unit and the release, given all other data.
+
+    about : str
+        What it is about.
+
+    source : str
+        The inequality that gave the bound.
+
+    assumes : str
+        For which prior of the unit it holds.
+
+    Examples
+    --------
+    >>> from skdp.privacy import InformationBound
+    >>> bound = InformationBound(0.1, "the label", "likelihood ratios", "any prior")
+    >>> round(bound.bits, 3)
+    0.144
+    >>> print(bound)
+    It says at most 0.145 bits (0.1 nats) about the label, for any prior.
+    """
+
+    nats: float
+    about: str
+    source: str
+    assumes: str
+
+    @property
+    def bits(self):
+        """The bound in bits: nats divided by log 2."""
+        return self.nats / log(2)
+
+    def __str__(self):
+        if self.nats == inf:
+            return (
+                f"Without a prior over finitely many values there is no bound on what it says "
+                f"about {self.about}."
+            )
+        return (
+            f"It says at most {round_up(self.bits)} bits ({round_up(self.nats)} nats) about "
+            f"{self.about}, for {self.assumes}."
+        )
+
+
+def round_up(value, n_digits=3):
+    """Return a number ≥ 0 as a text of a few significant digits, rounded upwards."""
+    if not value or not isfinite(value):
+        return f"{value:g}"
+    digits = n_digits - 1 - floor(log10(value))
+    if digits <= 0:
+        return f"{ceil(value * (1 - 1e-12)):,}"
+    return f"{ceil(value * 10**digits * (1 - 1e-12)) / 10**digits:.{n_digits}g}"
+
+
+def information_bound_of(guarantee, prior=None):
+    """Return the bound for a guarantee, see :meth:`PrivacyGuarantee.information_bound`."""
+    presence = guarantee.relation == "add/remove"
+    probabilities = None if prior is None else _check_prior(prior)
+    if presence and probabilities is not None and len(probabilities) != 2:
+        raise ValueError(
+            "The 'prior' parameter must have two probabilities with relation='add/remove', that "
+            f"the {guarantee.unit} is there and that it is not, got {len(probabilities)}. For its "
+            "values, given that it is there, use to_replace_one().information_bound()."
+        )
+    nats, source = _bound(guarantee.mechanisms, probabilities, presence, guarantee.unit)
+    unit = _ABOUT.get(guarantee.unit, guarantee.unit)
+    return InformationBound(
+        nats=nats,
+        about=f"whether the {unit} is in the data" if presence else f"the {unit}",
+        source=source,
+        assumes=_assumptions(guarantee, probabilities),
+    )
+
+
+def _assumptions(guarantee, prior):
+    many = "any prior" if prior is None else f"the given prior of {len(prior)} values"
+    if guarantee.sensitivity is None:
+        return many
+    who = "that differ" if guarantee.unit == "element" else "each element of which differs"
+    return f"{many}, over values {who} by {guarantee.sensitivity:g} at most"
+
+
+def _bound(mechanisms, prior, presence, unit):
+    """Return the least bound that is proven, and which inequality gave it."""
+    entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
+    n_values = 2 if presence else inf
+    if prior is not None:
+        prior = prior[prior > 0]
+        n_values = len(prior)
+    if entropy == 0:
+        return 0.0, "entropy"
+    # Only with the data themselves, or with an answer of which nothing is left to say.
+    shown = 1 - prod(1 - _shown(each, n_values) for each in mechanisms)
+    free, source = _without_point_masses(mechanisms, prior, n_values, unit)
+    if free >= entropy or shown == 1:
+        return entropy, "entropy"
+    if shown:
+        free = inf if entropy == inf else (1 - shown) * free + shown * entropy
+        source = f"{source}, and entropy where the data are shown"
+    return free, source
+
+
+def _shown(mechanism, n_values):
+    """Return the probability with which a mechanism shows the data, and else is ε-private.
+
+    That of (ε, δ) alone is so between two values (Kairouz, Oh and Viswanath, 2015). "pure" may
+    stand for other noise too, of which no more is known (joint_guarantee).
+    """
+    if mechanism.kind == "laplace" or (mechanism.kind != "gaussian" and n_values == 2):
+        return mechanism.total_delta
+    return 0.0
+
+
+def _without_point_masses(mechanisms, prior, n_values, unit):
+    """Return the sum of what mechanisms say, point masses apart, and the inequalities."""
+    total, sources = 0.0, []
+    gaussian = [each for each in mechanisms if each.kind == "gaussian"]
+    others = [each for each in mechanisms if each.kind != "gaussian"]
+    if gaussian:
+        total += _of_gaussian_noise(gaussian, prior, n_values, unit)
+        sources.append("variance against that of Gaussian noise")
+    if others:
+        each_one = sum(_of_private_answers(mechanism, n_values) for mechanism in others)
+        sources.append("likelihood ratios")
+        decompose = all(not m.delta or _shown(m, n_values) for m in others)
+        if prior is not None and decompose and not gaussian:
+            # The prior tells more of all answers together than of one after others.
+            together = sum(mechanism.total_epsilon for mechanism in others)
+            each_one = min(each_one, pure_information(together, prior))
+        total += each_one
+    return total, " and ".join(sources)
+
+
+def _of_private_answers(mechanism, n_values):
+    uses, epsilon, delta = mechanism.uses, mechanism.parameter, mechanism.atom
+    if not delta or _shown(mechanism, n_values):
+        return uses * pure_information(epsilon)
+    return inf if n_values == inf else uses * approximate_information(epsilon, delta, n_values)
+
+
+def _of_gaussian_noise(mechanisms, prior, n_values, unit):
+    squared = sum(each.squared_distance for each in mechanisms)
+    slack = sum(each.slack for each in mechanisms)
+    if sum(each.cut for each in mechanisms) > _NEGLIGIBLE_CUT or slack > _SMALL:
+        return inf
+    on_a_line = unit == "element" or n_values == 2
+    ideal = gaussian_information(squared, 1 if on_a_line else inf, prior)
+    # The sampler's P is within e^±η of the distribution Q: with f = log(Q_s/Q̄), information is
+    # E_P log(P_s/P̄) ≤ E_P log(P_s/Q̄) ≤ η + E_P f, and E_P f ≤ e^η E_Q f + (e^η − e^−η) E_Q f⁻,
+    # where E_Q f⁻ is no more than the total variation of Q_s and Q̄, hence than 1.
+    return exp(slack) * ideal + slack + 2 * sinh(slack)
+
+
+def pure_information(epsilon, prior=None):
+    r"""Return the most that answers say of whose likelihoods e^ε is the greatest ratio.
+
+    Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, they
+    say most at the ends of this interval. Where values of probability a are at the upper end,
+    with Z = 1 + a(e^ε − 1),
+
+    .. math:: I \le \frac{a e^ε ε}{Z} - \log Z
+              \le C(ε) = Z_* - 1 - \log Z_*, \qquad Z_* = \frac{ε}{1 - e^{-ε}},
+
+    for the derivative in a is zero at Z = Z∗. For small ε that is ε²/8. With a prior over few
+    values a is the probability of a subset of them, of which the best is taken.
+
+    Parameters
+    ----------
+    epsilon : float
+        ≥ 0, may be infinite.
+
+    prior : ndarray of shape (n_values,), default=None
+        Probabilities. By default any.
+
+    Returns
+    -------
+    nats : float
+
+    Examples
+    --------
+    >>> from skdp.privacy._information import pure_information
+    >>> round(pure_information(1.0), 4), round(pure_information(1.0, [0.5, 0.5]), 4)
+    (0.1233, 0.1109)
+    """
+    if epsilon == inf:
+        return inf
+    excess = _scale_less_one(epsilon)
+    best = _minus_log1p(excess)
+    if prior is None or len(prior) > _MOST_VALUES:
+        return best
+    shares = np.zeros(1)
+    for probability in prior:
+        shares = np.concatenate([shares, shares + probability])
+    return min(best, float(_by_share(np.clip(shares, 0, 1), epsilon).max()))
+
+
+def _scale_less_one(epsilon):
+    """Return ε/(1 − e^−ε) − 1, which is ε ∫ (1 − e^−εs) ds / (1 − e^−ε)."""
+    if epsilon == 0:
+        return 0.0
+    if epsilon > _SMALL:
+        return epsilon / -expm1(-epsilon) - 1
+    return float(epsilon * (_WEIGHTS @ -np.expm1(-epsilon * _NODES)) / -expm1(-epsilon))
+
+
+def _minus_log1p(x):
+    """Return x − log(1 + x), which is x² ∫ s/(1 + xs) ds."""
+    if x > _SMALL:
+        return x - log1p(x)
+    return float(x * x * (_WEIGHTS @ (_NODES / (1 + x * _NODES))))
+
+
+def _by_share(a, epsilon):
+    """Return what an answer says that is e^ε times as likely for values of probability a."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        less = exp(-epsilon)
+        upper = a / (a + (1 - a) * less)
+        if epsilon <= _SMALL:
+            return upper * epsilon - np.log1p(a * expm1(epsilon))
+        said = -(1 - upper) * epsilon - np.log(a + (1 - a) * less)
+    return np.where(a > 0, said, 0.0)
+
+
+def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
+    r"""Return the most that values say of themselves behind normal noise of variance one.
+
+    Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace V
+    of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is half the mean squared
+    distance of two independent values too, hence at most μ²(1 − Σp²)/2. Normal noise lets
+    through most where values are normal, and equally in all directions:
+
+    .. math:: I \le \frac{d}{2} \log\Big(1 + \frac{V}{d}\Big)
+              \le \frac{d}{2} \log\Big(1 + \frac{μ^2}{2(d + 1)}\Big) \to \frac{μ^2}{4} .
+
+    Parameters
+    ----------
+    squared_distance : float
+        μ²: the largest distance of two values, in standard deviations, squared.
+
+    n_dimensions : int or float, default=inf
+        d.
+
+    prior : ndarray of shape (n_values,), default=None
+        Probabilities. By default any.
+
+    Returns
+    -------
+    nats : float
+
+    Examples
+    --------
+    >>> from skdp.privacy._information import gaussian_information
+    >>> round(gaussian_information(1.0, 1), 4), gaussian_information(1.0)
+    (0.1116, 0.25)
+    """
+    if not squared_distance:
+        return 0.0
+    d = n_dimensions
+    radius = 0.5 if d == inf else d / (2 * (d + 1))
+    if prior is not None:
+        p = np.asarray(prior)
+        radius = min(radius, float(p @ (1 - p)) / 2)
+    trace = squared_distance * radius
+    return trace / 2 if d == inf else d / 2 * log1p(trace / d)
+
+
+def approximate_information(epsilon, delta, n_values):
+    r"""Return the most that (ε, δ)-private answers say of which of k values it is.
+
+    To the distribution P of one value as the reference, clip that of each other to
+    [e^−ε P, e^ε P] and move what is cut off to where there is room: that is at most δ of total
+    variation, since no more than δ is above e^ε P and no more than e^−ε δ is missing below. So
+    answers are those of a mechanism of ratios up to e^2ε, except in a case B of probability δ
+    at most. To be told of B says h(δ), and what B then says is log k at most:
+
+    .. math:: I \le C(2ε) + h(δ) + δ \log k .
+
+    Parameters
+    ----------
+    epsilon : float
+        ≥ 0.
+
+    delta : float
+        In [0, 1].
+
+    n_values : int
+        k.
+
+    Returns
+    -------
+    nats : float
+
+    Examples
+    --------
+    >>> from skdp.privacy._information import approximate_information
+    >>> round(approximate_information(1.0, 1e-5, 10), 4)
+    0.4746
+    """
+    half = min(delta, 0.5)
+    surprise = 0.0 if half == 0 else -half * log(half) - (1 - half) * log1p(-half)
+    return pure_information(2 * epsilon) + surprise + delta * log(n_values)
+
+
+def _entropy(prior):
+    return float(max(0.0, -xlogy(prior, prior).sum()))
+
+
+def _check_prior(prior):
+    try:
+        found = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise ValueError(
+            "The 'prior' parameter must be None or a list of probabilities, got "
+            f"{prior!r:.60}. Pass one probability for each value."
+        )
+    if (found < 0).any() or abs(found.sum() - 1) > _SUM_ROUNDING:
+        raise ValueError(
+            "The 'prior' parameter must have probabilities of at least 0 that sum to 1, got a "
+            f"least one of {found.min():g} and a sum of {found.sum():.12g}. Divide by the sum."
+        )
+    return found
