@@ -1,0 +1,84 @@
+"""What is estimated from rows: nats with their error, and what chance alone would give."""
+
+from dataclasses import dataclass
+from math import log
+
+# Standard errors subtracted for the lower end (one in forty normal errors is larger).
+_N_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class InformationEstimate:
+    """How much one thing says about another, estimated from rows.
+
+    It is computed from the rows without noise: what they are is not protected in it.
+
+    Parameters
+    ----------
+    estimate : float
+        Mean over the rows, in nats. Its expectation is no larger than the mutual information, so
+        that it may be negative where little is to be found.
+
+    standard_error : float
+        Standard error of the mean, in nats.
+
+    n_rows : int
+        Rows that it is a mean of.
+
+    about : str
+        What it is about.
+
+    null : tuple of float, default=()
+        The same after permuting the rows of one of the two: what is found where there is nothing.
+
+    Examples
+    --------
+    >>> from skdp.information import InformationEstimate
+    >>> found = InformationEstimate(0.2, 0.03, 500, "age", null=(-0.01, 0.01, 0.0))
+    >>> round(found.low, 2), found.p_value
+    (0.14, 0.25)
+    >>> print(found)
+    0.2 nats (0.289 bits) or more about age; standard error 0.03, 500 rows; above all 3 permutations
+    """
+
+    estimate: float
+    standard_error: float
+    n_rows: int
+    about: str
+    null: tuple = ()
+
+    @property
+    def nats(self):
+        """The estimate in nats, or 0 where it is negative, as information never is."""
+        return max(0.0, self.estimate)
+
+    @property
+    def bits(self):
+        """``nats`` divided by log 2."""
+        return self.nats / log(2)
+
+    @property
+    def low(self):
+        """Two standard errors less than the estimate, or 0."""
+        return max(0.0, self.estimate - _N_ERRORS * self.standard_error)
+
+    @property
+    def p_value(self):
+        """Share of the permutations, and of the rows as they are, that give as much; or None."""
+        if not self.null:
+            return None
+        return (1 + sum(other >= self.estimate for other in self.null)) / (1 + len(self.null))
+
+    def __str__(self):
+        said = (
+            f"{self.nats:.3g} nats ({self.bits:.3g} bits) or more about {self.about}; "
+            f"standard error {self.standard_error:.2g}, {self.n_rows:,} rows"
+        )
+        if not self.null:
+            return said
+        n, of = sum(other >= self.estimate for other in self.null), len(self.null)
+        return (
+            f"{said}; {n} of {of} permutations give as much"
+            if n
+            else (f"{said}; above all {of} permutations")
+        )
