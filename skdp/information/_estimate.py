@@ -38,7 +38,7 @@ class InformationEstimate:
     >>> round(found.low, 2), found.p_value
     (0.14, 0.25)
     >>> print(found)
-    0.2 nats (0.289 bits) or more about age; standard error 0.03, 500 rows; above all 3 permutations
+    0.2 nats (0.289 bits) or more about age; standard error 0.03, 500 rows, above 3 permutations
     """
 
     estimate: float
@@ -80,5 +80,5 @@ class InformationEstimate:
         return (
             f"{said}; {n} of {of} permutations give as much"
             if n
-            else (f"{said}; above all {of} permutations")
+            else (f"{said}, above {of} permutations")
         )
