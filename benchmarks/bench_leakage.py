@@ -143,7 +143,6 @@ def releases(draws):
                         classes=[0, 1],
                         model="linear",
                         privacy_unit="group" if unit == "person" else "record",
-                        **({"max_rows_per_group": 3} if unit == "person" else {}),
                     )
                     how = {"groups": groups[rows]} if unit == "person" else {}
                     release = source.fit(X[rows], y[rows], **how).release_
