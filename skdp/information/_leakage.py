@@ -191,7 +191,8 @@ class _Secret:
         others = columns.drop(columns=numbers)
         codes = np.zeros(len(columns), dtype=np.intp)
         if others.shape[1]:
-            codes = others.groupby(list(others), observed=True, sort=True).ngroup().to_numpy()
+            texts = others.astype(str).to_numpy(dtype=str)  # missing values among them
+            codes = np.unique(texts, axis=0, return_inverse=True)[1].ravel()
         rare = np.bincount(codes)[codes] < _LEAST_ROWS
         codes = np.unique(np.where(rare, -1, codes), return_inverse=True)[1]
         scores = np.empty((len(columns), len(numbers)))
