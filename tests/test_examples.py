@@ -158,3 +158,16 @@ def test_what_noise_leaves_to_be_known(tmp_path):
         for k in (1, 2):  # information
             assert staircase[k] > optimal[k] > gaussian[k]
     assert (tmp_path / "noise_information.png").stat().st_size > 10_000
+
+
+def test_how_much_of_a_column_is_left(tmp_path):
+    lines = run_example(tmp_path, "plot_leakage.py")[1:]
+    assert "above 3 permutations" in lines[-1]
+    bits = [float(line.split()[-2]) for line in lines[:-1]]
+    weak, strong = bits[:4], bits[-4:]
+    assert max(weak) < 0.05  # nothing to be found at ε = 1
+    rows, without, codes, risk = strong
+    assert 2 < rows < 3
+    assert rows > codes > risk  # each is made of the one before
+    assert rows > without + 1
+    assert (tmp_path / "leakage.png").stat().st_size > 10_000
