@@ -35,6 +35,7 @@ NEEDS = {
     "bench_statistics.py mnist": "MNIST",
     "bench_noise.py": "diffprivlib, OpenDP (left out where missing)",
     "bench_noise_information.py": "–",
+    "bench_leakage.py": "–",
     "bench_accounting.py": "dp-accounting",
     "bench_attacks.py": "Office+Caltech",
     "bench_audit_power.py": "–",
@@ -51,8 +52,8 @@ OTHERS = (
     "transfer_gap", "transfer_blocks", "office", "mnist", "mnist_split", "private_digits",
     "fuzzy_digits", "test_noise", "fuzzy_privacy", "human_activity", "tables_peers",
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
-    "noise_information", "accounting", "attacks", "audit_power", "release_audit", "predict_memory",
-    "statistics_scale", "records", "records_columns", "shift", "merging",
+    "noise_information", "leakage", "accounting", "attacks", "audit_power", "release_audit",
+    "predict_memory", "statistics_scale", "records", "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
     "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
 )  # fmt: skip

@@ -111,24 +111,6 @@ def noise():
     return table([*header, "peak above input and output"], rows)
 
 
-def noise_information():
-    rows = [
-        [
-            f"{r['epsilon']:g}",
-            r["noise"] + (f", δ = {r['delta']:g}" if r["delta"] else ""),
-            f"{r['expected_magnitude']:.4g}",
-            f"{r['variance']:.4g}",
-            f"{r['nats_of_a_uniform_value']:.3g}",
-            f"{r['bound_of_any_prior']:.3g}",
-            f"{r['nats_of_two_points']:.3g}",
-            f"{r['bound_of_two_points']:.3g}",
-        ]
-        for r in load("noise_information")["rows"]
-    ]
-    header = ["ε", "noise", "E\\|v\\|", "E v²", "nats, uniform value", "bound, any prior"]
-    return table([*header, "nats, two points", "bound, two points"], rows)
-
-
 def accounting():
     record = load("accounting")
     rows = [

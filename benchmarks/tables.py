@@ -9,6 +9,7 @@ import _desk_tables as desk
 import _federation_tables as federation
 import _front
 import _howto
+import _information_tables as information
 import _merging_tables as merging
 import _model_tables as models
 import _neural_tables as networks
@@ -172,7 +173,8 @@ SECTIONS = [
     ("A federation of four hospitals", "federation", federation.processes),
     ("One noise for all owners, or one each", "federation_noise", federation.one_noise),
     ("Noise on one core", "noise", models.noise),
-    ("What noise leaves to be known", "noise_information", models.noise_information),
+    ("What noise leaves to be known", "noise_information", information.noise_information),
+    ("What is left of sensitive columns", "leakage", information.leakage),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
