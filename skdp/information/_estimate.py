@@ -16,8 +16,8 @@ class InformationEstimate:
     Parameters
     ----------
     estimate : float
-        Mean over the rows, in nats. Its expectation is no larger than the mutual information, so
-        that it may be negative where little is to be found.
+        Mean over the rows, in nats. The expectation of a bound is no larger than the mutual
+        information, so that it may be negative where little is to be found.
 
     standard_error : float
         Standard error of the mean, in nats.
@@ -30,6 +30,12 @@ class InformationEstimate:
 
     null : tuple of float, default=()
         The same after permuting the rows of one of the two: what is found where there is nothing.
+
+    is_bound : bool, default=True
+        Whether it is a lower bound, or what probabilities let expect.
+
+    remark : str, default=""
+        What is to be known of it.
 
     Examples
     --------
@@ -46,6 +52,8 @@ class InformationEstimate:
     n_rows: int
     about: str
     null: tuple = ()
+    is_bound: bool = True
+    remark: str = ""
 
     @property
     def nats(self):
@@ -70,15 +78,12 @@ class InformationEstimate:
         return (1 + sum(other >= self.estimate for other in self.null)) / (1 + len(self.null))
 
     def __str__(self):
-        said = (
-            f"{self.nats:.3g} nats ({self.bits:.3g} bits) or more about {self.about}; "
-            f"standard error {self.standard_error:.2g}, {self.n_rows:,} rows"
-        )
-        if not self.null:
-            return said
         n, of = sum(other >= self.estimate for other in self.null), len(self.null)
-        return (
-            f"{said}; {n} of {of} permutations give as much"
-            if n
-            else (f"{said}, above {of} permutations")
-        )
+        chance = f"{n} of {of} permutations give as much" if n else f"above {of} permutations"
+        said = [
+            f"{self.nats:.3g} nats ({self.bits:.3g} bits){' or more' * self.is_bound} about "
+            f"{self.about}; standard error {self.standard_error:.2g}, {self.n_rows:,} rows",
+            chance if of else "",
+            self.remark,
+        ]
+        return ", ".join(filter(None, said))

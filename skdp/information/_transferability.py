@@ -1,0 +1,212 @@
+"""What a release is expected to be worth for a target, before it is trusted."""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_softmax, softmax, xlogy
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+
+from skdp.information._estimate import InformationEstimate
+from skdp.transfer import OffsetLogisticRegression, has_indicators
+from skdp.utils._validation import listed
+
+# Least probability of which a logarithm is taken.
+_LEAST = 1e-9
+# How far labels are expected to move the intercepts and the slope of log-posteriors (standard
+# deviations of the prior): frequencies differ by a factor of e between hospitals.
+_INTERCEPT, _SLOPE = 1.0, 0.5
+# Principal components that clusters are looked for in, at most (rule of thumb).
+_N_COMPONENTS = 20
+# Rows below which clusters and labels say next to nothing.
+_FEW_ROWS, _FEW_LABELS = 50, 30
+
+
+def transferability(release, X, y=None, *, cv=10, random_state=None):
+    r"""Estimate how much a release says about the classes of a target's rows, in nats.
+
+    It answers, before anything is learned, which of several releases is worth more to a target:
+    the mutual information of label and score on the target's rows.
+
+    With labels of all rows it is a lower bound (Barber and Agakov),
+
+    .. math:: I(y; s) \ge E[\log q(y \mid s) - \log p(y)],
+
+    with q the log-posteriors s of the release, corrected by labels of other folds: by a slope and
+    by an intercept for each class, whose prior is around no change, so that ten labels do.
+
+    Without labels it is what the posteriors p of the release claim,
+
+    .. math:: H(\bar p) - \overline{H(p)}.
+
+    That holds if they are calibrated on the target's rows, which nothing there can prove. Where
+    rows form clusters, from k-means that begins at the means of the classes as the release sees
+    them, the share A of rows on which the two agree is about the accuracy of the release if it
+    is right. Where it claims more than A, posteriors are flattened until it claims A. Rows of
+    tables with indicators have clusters of their own, which are not asked.
+
+    Parameters
+    ----------
+    release : Release or fitted classifier
+        With ``predict_proba`` and ``classes_``.
+
+    X : array-like or DataFrame of shape (n_rows, n_features)
+        Rows of the target, as ``release.predict_proba`` takes them.
+
+    y : array-like of shape (n_rows,), default=None
+        Labels of all these rows; leave out rows without.
+
+    cv : int, default=10
+        Folds of labels.
+
+    random_state : int, RandomState instance or None, default=None
+        For folds and clusters.
+
+    Returns
+    -------
+    estimate : InformationEstimate
+        In nats, with its standard error over rows and a remark where it says little. With labels
+        **it is computed from private rows without noise**: for the target's eyes.
+
+    Raises
+    ------
+    ValueError
+        When the release states no probabilities, labels do not match the rows, or are none of its
+        classes.
+
+    See Also
+    --------
+    skdp.DPTransferClassifier : Learns from the release, and weighs it by labels.
+    information_leakage : The same bound for a sensitive column.
+
+    References
+    ----------
+    Kumar, M. and Moser, B. close with transferability as mutual information of source and target.
+    Barber, D. and Agakov, F., "The IM algorithm: a variational approach to information
+    maximization", 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.datasets import load_heart_disease
+    >>> from skdp.information import transferability
+    >>> heart = load_heart_disease()
+    >>> here = heart.hospital == "Budapest"
+    >>> def owner(hospital, epsilon):
+    ...     rows = heart.hospital == hospital
+    ...     source = DPStatisticsSource(epsilon, encoder=heart.schema, model="linear")
+    ...     return source.fit(heart.data[rows], heart.target[rows]).release_
+    >>> X, y = heart.data[here], heart.target[here]
+    >>> good = transferability(owner("Cleveland", 100.0), X, y, random_state=0)
+    >>> bool(0.1 < good.low < good.nats < 0.4)
+    True
+    """
+    if not hasattr(release, "predict_proba") or not hasattr(release, "classes_"):
+        raise ValueError(
+            "The 'release' parameter must have predict_proba and classes_, as a Release or a "
+            f"fitted classifier has, got {type(release).__name__}."
+        )
+    scores = np.log(np.maximum(release.predict_proba(X), _LEAST))
+    rng = check_random_state(random_state)
+    if y is not None:
+        return _by_labels(scores, _codes(y, release.classes_, len(scores)), cv, rng)
+    rows = release.encode(X) if hasattr(release, "encode") else np.asarray(X, dtype=np.float64)
+    return _by_posteriors(scores, rows, rng)
+
+
+def _codes(y, classes, n_rows):
+    """Return the index of each label among the classes of the release."""
+    y, classes = np.asarray(y), np.asarray(classes)
+    if y.shape != (n_rows,):
+        raise ValueError(
+            f"The 'y' parameter must have one label for each of {n_rows} rows, got an array of "
+            f"the shape {y.shape}. Leave out rows without a label, or pass y=None."
+        )
+    index = {label: k for k, label in enumerate(classes.tolist())}
+    unknown = sorted({str(label) for label in y.tolist() if label not in index})
+    if unknown:
+        raise ValueError(
+            f"The 'y' parameter has labels that are no classes of the release: {listed(unknown)}. "
+            f"Its classes are {listed(classes.tolist())}."
+        )
+    return np.array([index[label] for label in y.tolist()])
+
+
+def _by_labels(scores, labels, cv, rng):
+    n, K = scores.shape
+    if n < 4:
+        raise ValueError(f"The 'y' parameter must have four labels or more, got {n}.")
+    correction = OffsetLogisticRegression(
+        0.0, intercept_deviation=_INTERCEPT, slope_deviation=_SLOPE
+    )
+    none = np.zeros((n, 0))
+    corrected = np.empty_like(scores)
+    for train, test in KFold(min(cv, n), shuffle=True, random_state=rng).split(scores):
+        fitted = correction.fit(scores[train], none[train], labels[train], np.zeros(K))
+        corrected[test] = fitted.apply(scores[test], none[test])
+    frequencies = np.bincount(labels, minlength=K) / n
+    gains = corrected[np.arange(n), labels] - np.log(frequencies)[labels]
+    few = f"with {n} labels alone it says little" if n < _FEW_LABELS else ""
+    return _estimate(gains, few)
+
+
+def _by_posteriors(scores, rows, rng):
+    remark = "by the release's own probabilities, which no label has confirmed"
+    claimed = np.exp(scores).max(axis=1).mean()
+    agreement = _agreement_with_clusters(scores, rows, rng)
+    if agreement is None:
+        remark += " and no clusters"
+    elif agreement < claimed:
+        scores = _flattened(scores, agreement)
+        remark += (
+            f"; lowered, as it agrees with clusters on {agreement:.0%} of the rows and claims to "
+            f"be right on {claimed:.0%}"
+        )
+    p = softmax(scores, axis=1)
+    gains = xlogy(p, p).sum(axis=1) - xlogy(p, p.mean(axis=0)).sum(axis=1)
+    return _estimate(gains, remark, is_bound=False)
+
+
+def _estimate(gains, remark, is_bound=True):
+    return InformationEstimate(
+        estimate=float(gains.mean()),
+        standard_error=float(gains.std(ddof=1) / np.sqrt(len(gains))),
+        n_rows=len(gains),
+        about="the class",
+        is_bound=is_bound,
+        remark=remark,
+    )
+
+
+def _agreement_with_clusters(scores, rows, rng):
+    """Return the share of rows that clusters put where the release does; None without clusters.
+
+    k-means is from the classes' means; a class that no row is put into has no cluster.
+    """
+    n = len(rows)
+    if n < _FEW_ROWS or has_indicators(rows):
+        return None
+    Z = StandardScaler().fit_transform(rows)
+    Z = PCA(min(_N_COMPONENTS, *Z.shape), random_state=rng).fit_transform(Z)
+    guesses = scores.argmax(axis=1)
+    named, codes = np.unique(guesses, return_inverse=True)
+    if len(named) < 2:
+        return None
+    means = np.array([Z[codes == k].mean(axis=0) for k in range(len(named))])
+    clusters = KMeans(len(named), init=means, n_init=1, random_state=rng).fit_predict(Z)
+    return float(np.mean(clusters == codes))
+
+
+def _flattened(scores, accuracy):
+    """Return log-posteriors divided by the temperature at which they claim an accuracy."""
+
+    def excess(log_temperature):
+        logs = scores / np.exp(log_temperature)
+        return softmax(logs, axis=1).max(axis=1).mean() - accuracy
+
+    if excess(10.0) >= 0:  # below chance: nothing is claimed
+        return np.zeros_like(scores)
+    return log_softmax(scores / np.exp(brentq(excess, 0.0, 10.0)), axis=1)

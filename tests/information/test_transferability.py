@@ -1,0 +1,138 @@
+"""What a release is worth for a target, against closed forms and other rows."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from skdp import DPStatisticsSource
+from skdp.datasets import load_heart_disease
+from skdp.information import transferability
+
+
+class Channel:
+    """A classifier whose posteriors are given."""
+
+    def __init__(self, probabilities, classes=(0, 1)):
+        self.probabilities, self.classes_ = np.asarray(probabilities), np.asarray(classes)
+
+    def predict_proba(self, X):
+        return self.probabilities[np.asarray(X, dtype=int)[:, 0]]
+
+
+def flipped(n, share, seed=0):
+    """Return a channel that is right but for a share of the rows, its rows and their labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    said = np.where(rng.random(n) < share, 1 - y, y)
+    return Channel([[1 - share, share], [share, 1 - share]]), said[:, None], y
+
+
+def information_of(share):
+    return np.log(2) + share * np.log(share) + (1 - share) * np.log(1 - share)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_a_binary_symmetric_channel(share, with_labels):
+    channel, X, y = flipped(4000, share)
+    found = transferability(channel, X, y if with_labels else None, random_state=0)
+    truth = information_of(share)
+    assert found.estimate == pytest.approx(truth, abs=2.5 * found.standard_error + 1e-3)
+    assert found.is_bound == with_labels
+    for other in (0.9 * share, 1.1 * share):
+        if share == 0.2:
+            assert abs(found.estimate - information_of(other)) > abs(found.estimate - truth)
+
+
+def test_labels_correct_what_was_claimed():
+    """Posteriors that claim too much, or frequencies that are others, are worth as much."""
+    channel, X, y = flipped(4000, 0.2)
+    too_sure = Channel(expit([[6.0, -6.0], [-6.0, 6.0]]))
+    sure = transferability(too_sure, X, y, random_state=0)
+    plain = transferability(channel, X, y, random_state=0)
+    assert sure.estimate == pytest.approx(plain.estimate, abs=0.01)
+    assert transferability(too_sure, X).estimate > 0.6  # nothing tells without labels
+
+
+def test_labels_that_have_nothing_to_do_with_scores():
+    above = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.ones(3), size=60)
+        found = transferability(
+            Channel(p, [0, 1, 2]), np.arange(60)[:, None], rng.integers(3, size=60), random_state=0
+        )
+        above.append(found.estimate > 2 * found.standard_error)
+    assert sum(above) <= 2
+
+
+def test_ten_labels_rank_good_and_bad():
+    better = 0
+    for seed in range(10):
+        channel, X, y = flipped(12, 0.05, seed)
+        worse, Z, z = flipped(12, 0.45, seed + 100)
+        good, bad = transferability(channel, X, y), transferability(worse, Z, z)
+        better += good.estimate > bad.estimate
+        assert "12 labels alone" in str(good)
+    assert better >= 9
+
+
+def test_clusters_lower_what_is_claimed():
+    """Digits: classes that are clusters confirm, a classifier of shuffled labels is lowered."""
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    rng = np.random.default_rng(0)
+    right = LogisticRegression(max_iter=300).fit(X[:800], y[:800])
+    wrong = LogisticRegression(max_iter=300, C=100).fit(X[:800], rng.permutation(y[:800]))
+    good = transferability(right, X[800:], random_state=0)
+    bad = transferability(wrong, X[800:], random_state=0)
+    assert good.estimate > 1.2 > 0.8 > bad.estimate
+    assert "lowered, as it agrees with clusters" in bad.remark
+    by_labels = transferability(right, X[800:], y[800:], random_state=0)
+    assert abs(by_labels.estimate - good.estimate) < 0.7
+
+
+def test_releases_with_less_noise_are_worth_more():
+    heart = load_heart_disease()
+    here = heart.hospital == "Budapest"
+    X, y = heart.data[here], heart.target[here]
+    there = heart.hospital == "Cleveland"
+
+    def worth(epsilon, labels):
+        source = DPStatisticsSource(epsilon, encoder=heart.schema, model="linear")
+        with pytest.warns() if epsilon < 1 else nullcontext():
+            release = source.fit(heart.data[there], heart.target[there]).release_
+        return transferability(release, X, labels, random_state=0)
+
+    much, little = worth(50.0, y), worth(0.05, y)
+    assert much.low > max(little.estimate, 0.05)
+    assert "no label has confirmed and no clusters" in str(worth(50.0, None))
+    assert "or more" not in str(worth(50.0, None))
+
+
+def test_the_order_of_classes_and_seeds():
+    channel, X, y = flipped(200, 0.2)
+    other = Channel(channel.probabilities[:, ::-1], [1, 0])
+    one = transferability(channel, X, y, random_state=0)
+    assert transferability(other, X, y, random_state=0).estimate == pytest.approx(one.estimate)
+    assert transferability(channel, X, y, random_state=0) == one
+
+
+@pytest.mark.parametrize(
+    ("release", "y", "words"),
+    [
+        ("a file", None, "'release' .* got str"),
+        (Channel([[0.5, 0.5]]), [0, 1], "one label for each of 6 rows"),
+        (Channel([[0.5, 0.5]]), [0, 1, 2, 3, 0, 1], "no classes of the release: '2', '3'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(release, y, words):
+    with pytest.raises(ValueError, match=words):
+        transferability(release, np.zeros((6, 1)), y)
+    channel = Channel([[0.5, 0.5]])
+    with pytest.raises(ValueError, match="four labels or more, got 3"):
+        transferability(channel, np.zeros((3, 1)), [0, 1, 0])
