@@ -26,6 +26,7 @@ from sklearn.metrics import log_loss
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import hide_labels
 from skdp.information import transferability
+from skdp.tabular import TabularEncoder
 
 ARRAYS = {
     "activity": ("activity 0", "activity 1"),
@@ -98,13 +99,13 @@ def estimates(release, X, y, draw):
     }
 
 
-def judged(kind, case, draw, target, releases, n_labels):
+def judged(kind, case, draw, target, releases, n_labels, encode=np.asarray):
     """Yield a row for each release of a target: estimates, and what it turned out to be worth."""
     X, y, X_test, y_test = target
     classes = np.unique(np.concatenate([y, y_test]))
     marked = hide_labels(y, n_labels, random_state=draw)
-    unlabelled = DPTransferClassifier(None, random_state=draw).fit(X, marked)
-    alone = qualities(unlabelled, X_test, y_test, classes)
+    unaided = DPTransferClassifier(None, random_state=draw).fit(encode(X), marked)
+    alone = qualities(unaided, encode(X_test), y_test, classes)
     for name, release in releases:
         with_it = DPTransferClassifier(release, random_state=draw).fit(X, marked)
         loss, right = qualities(with_it, X_test, y_test, classes)
@@ -136,7 +137,8 @@ def tables(kind, targets, draws):
                 for epsilon in (8.0, 2.0, 0.5)
             ]
             own = rows.X, rows.y, rows.X_test, rows.y_test
-            yield from judged(kind, target, draw, own, releases, 5)
+            encode = TabularEncoder(rows.schema).fit(rows.X).transform
+            yield from judged(kind, target, draw, own, releases, 5, encode)
 
 
 def arrays(kind, cases, draws):
