@@ -1,16 +1,13 @@
 """What a release is expected to be worth for a target, before it is trusted."""
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_softmax, softmax, xlogy
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
+from scipy.special import softmax, xlogy
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from skdp.information._estimate import InformationEstimate
-from skdp.transfer import OffsetLogisticRegression, has_indicators
+from skdp.release import Release
+from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
 from skdp.utils._validation import listed
 
 # Least probability of which a logarithm is taken.
@@ -18,10 +15,8 @@ _LEAST = 1e-9
 # How far labels are expected to move the intercepts and the slope of log-posteriors (standard
 # deviations of the prior): frequencies differ by a factor of e between hospitals.
 _INTERCEPT, _SLOPE = 1.0, 0.5
-# Principal components that clusters are looked for in, at most (rule of thumb).
-_N_COMPONENTS = 20
-# Rows below which clusters and labels say next to nothing.
-_FEW_ROWS, _FEW_LABELS = 50, 30
+# Labels below which little can be said.
+_FEW_LABELS = 30
 
 
 def transferability(release, X, y=None, *, cv=10, random_state=None):
@@ -41,11 +36,9 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
 
     .. math:: H(\bar p) - \overline{H(p)}.
 
-    That holds if they are calibrated on the target's rows, which nothing there can prove. Where
-    rows form clusters, from k-means that begins at the means of the classes as the release sees
-    them, the share A of rows on which the two agree is about the accuracy of the release if it
-    is right. Where it claims more than A, posteriors are flattened until it claims A. Rows of
-    tables with indicators have clusters of their own, which are not asked.
+    That holds if they are calibrated on the target's rows, which nothing there can prove. Of a
+    release, p are therefore the posteriors of a :class:`~skdp.DPTransferClassifier` that has seen
+    these rows and no label: it follows what rows cluster into where that agrees with the release.
 
     Parameters
     ----------
@@ -62,7 +55,7 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
         Folds of labels.
 
     random_state : int, RandomState instance or None, default=None
-        For folds and clusters.
+        For folds.
 
     Returns
     -------
@@ -113,8 +106,10 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
     rng = check_random_state(random_state)
     if y is not None:
         return _by_labels(scores, _codes(y, release.classes_, len(scores)), cv, rng)
-    rows = release.encode(X) if hasattr(release, "encode") else np.asarray(X, dtype=np.float64)
-    return _by_posteriors(scores, rows, rng)
+    if isinstance(release, Release):
+        model = DPTransferClassifier(release, random_state=rng).fit(X, [-1] * len(scores))
+        return _by_posteriors(model.label_distributions_)
+    return _by_posteriors(softmax(scores, axis=1))
 
 
 def _codes(y, classes, n_rows):
@@ -153,21 +148,9 @@ def _by_labels(scores, labels, cv, rng):
     return _estimate(gains, few)
 
 
-def _by_posteriors(scores, rows, rng):
-    remark = "by the release's own probabilities, which no label has confirmed"
-    claimed = np.exp(scores).max(axis=1).mean()
-    agreement = _agreement_with_clusters(scores, rows, rng)
-    if agreement is None:
-        remark += " and no clusters"
-    elif agreement < claimed:
-        scores = _flattened(scores, agreement)
-        remark += (
-            f"; lowered, as it agrees with clusters on {agreement:.0%} of the rows and claims to "
-            f"be right on {claimed:.0%}"
-        )
-    p = softmax(scores, axis=1)
+def _by_posteriors(p):
     gains = xlogy(p, p).sum(axis=1) - xlogy(p, p.mean(axis=0)).sum(axis=1)
-    return _estimate(gains, remark, is_bound=False)
+    return _estimate(gains, "as its own probabilities claim, which no label has confirmed", False)
 
 
 def _estimate(gains, remark, is_bound=True):
@@ -179,34 +162,3 @@ def _estimate(gains, remark, is_bound=True):
         is_bound=is_bound,
         remark=remark,
     )
-
-
-def _agreement_with_clusters(scores, rows, rng):
-    """Return the share of rows that clusters put where the release does; None without clusters.
-
-    k-means is from the classes' means; a class that no row is put into has no cluster.
-    """
-    n = len(rows)
-    if n < _FEW_ROWS or has_indicators(rows):
-        return None
-    Z = StandardScaler().fit_transform(rows)
-    Z = PCA(min(_N_COMPONENTS, *Z.shape), random_state=rng).fit_transform(Z)
-    guesses = scores.argmax(axis=1)
-    named, codes = np.unique(guesses, return_inverse=True)
-    if len(named) < 2:
-        return None
-    means = np.array([Z[codes == k].mean(axis=0) for k in range(len(named))])
-    clusters = KMeans(len(named), init=means, n_init=1, random_state=rng).fit_predict(Z)
-    return float(np.mean(clusters == codes))
-
-
-def _flattened(scores, accuracy):
-    """Return log-posteriors divided by the temperature at which they claim an accuracy."""
-
-    def excess(log_temperature):
-        logs = scores / np.exp(log_temperature)
-        return softmax(logs, axis=1).max(axis=1).mean() - accuracy
-
-    if excess(10.0) >= 0:  # below chance: nothing is claimed
-        return np.zeros_like(scores)
-    return log_softmax(scores / np.exp(brentq(excess, 0.0, 10.0)), axis=1)

@@ -1,7 +1,6 @@
 """The target's side: learning from a release, and nothing else, of a private source."""
 
 from skdp.transfer._classifier import DPTransferClassifier
-from skdp.transfer._evidence import has_indicators
 from skdp.transfer._label_correction import OffsetLogisticRegression
 from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
 from skdp.transfer._priors_and_costs import MAX_ROUNDING
