@@ -2,6 +2,7 @@
 
 import numpy as np
 from _table import load, table
+from scipy.stats import spearmanr
 
 
 def noise_information():
@@ -105,3 +106,56 @@ def _digits(rows):
         lines.append([case, *cells])
     names = [f"ε = {level.removesuffix('.0').replace('inf', '∞')}" for level in levels]
     return table(["released", *names], lines)
+
+
+_ESTIMATES = (
+    "no labels, as claimed",
+    "no labels",
+    "10 labels",
+    "30 labels",
+    "100 labels",
+    "LEEP, 100 labels",
+    "LogME, 100 labels",
+)
+
+
+def transferability():
+    rows = load("transferability")["rows"]
+    kinds = dict.fromkeys(r["kind"] for r in rows)
+    parts = [
+        "Spearman's rank correlation of estimates with what releases turned out to be worth on "
+        "other rows: in nats, and as the gain in log loss over a few labels alone. Among the "
+        "releases for one target (three or more), means over targets and draws with their error; "
+        "in the last line of all releases together. The last column: worth itself with the gain."
+    ]
+    for what in ("worth", "gain"):
+        lines = []
+        for name, some in {kind: _select(rows, kind=kind) for kind in kinds}.items():
+            lines.append([f"{name}, {len(some)} releases", *_within(some, what)])
+        lines.append([f"all, {len(rows)}, of one target", *_within(rows, what)])
+        lines.append([f"all, {len(rows)}, together", *_pooled(rows, what)])
+        parts.append(table([what, *_ESTIMATES, "worth"], lines))
+    return "\n\n".join(parts)
+
+
+def _within(rows, what):
+    groups: dict = {}
+    for r in rows:
+        groups.setdefault((r["case"], r["draw"]), []).append(r)
+    groups = [some for some in groups.values() if len(some) >= 3]
+    cells = []
+    for key in (*_ESTIMATES, "worth"):
+        found = [_correlation(some, key, what) for some in groups]
+        found = [value for value in found if not np.isnan(value)]
+        error = np.std(found) / np.sqrt(len(found)) if found else 0
+        cells.append(f"{np.mean(found):.2f} ± {error:.2f}" if found else "–")
+    return cells
+
+
+def _pooled(rows, what):
+    return [f"{_correlation(rows, key, what):.2f}" for key in (*_ESTIMATES, "worth")]
+
+
+def _correlation(rows, key, what):
+    values = [[r[name] for r in rows] for name in (key, what)]
+    return np.nan if min(map(np.ptp, values)) == 0 else spearmanr(*values).statistic

@@ -175,6 +175,7 @@ SECTIONS = [
     ("Noise on one core", "noise", models.noise),
     ("What noise leaves to be known", "noise_information", information.noise_information),
     ("What is left of sensitive columns", "leakage", information.leakage),
+    ("What releases are worth for a target", "transferability", information.transferability),
     ("Several releases, and whole records", "accounting", models.accounting),
     ("Membership inference on models that overfit", "attacks", models.attacks),
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),

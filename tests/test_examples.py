@@ -171,3 +171,13 @@ def test_how_much_of_a_column_is_left(tmp_path):
     assert rows > codes > risk  # each is made of the one before
     assert rows > without + 1
     assert (tmp_path / "leakage.png").stat().st_size > 10_000
+
+
+def test_which_owner_s_release_to_take(tmp_path):
+    lines = run_example(tmp_path, "plot_transferability.py")[1:]
+    claimed, worth = ([float(line.split()[k]) for line in lines] for k in (-3, -1))
+    assert len(lines) == 9
+    # Zurich and Basel, where nearly all are ill, are worth least and claim least.
+    assert max(worth[3:6]) < max(worth[:3])
+    assert max(claimed[3:6]) < 0.1 < max(claimed[:3])
+    assert (tmp_path / "transferability.png").stat().st_size > 10_000

@@ -80,18 +80,22 @@ def test_ten_labels_rank_good_and_bad():
 
 
 def test_rows_that_cluster_like_the_classes_add_to_what_is_claimed():
-    """Of normal classes far apart, a noisy release is worth what the transfer makes of it."""
+    """Of normal classes far apart, five noisy releases and what the transfer makes of them."""
     rng = np.random.default_rng(0)
-    means = rng.random((3, 12))
-    X, Z = (means[np.arange(600) % 3] + 0.05 * rng.normal(size=(600, 12)) for _ in range(2))
-    y = np.arange(600) % 3
-    source = DPStatisticsSource(1.0, bounds=(0, 1), classes=[0, 1, 2], model="linear")
-    release = source.fit(np.clip(X, 0, 1), y).release_
-    p = release.predict_proba(np.clip(Z, 0, 1))
-    alone = transferability(Channel(p, [0, 1, 2]), np.arange(600)[:, None])
-    with_rows = transferability(release, np.clip(Z, 0, 1), random_state=0)
-    assert np.log(3) >= with_rows.estimate > alone.estimate + 0.05
-    assert "no label has confirmed" in str(with_rows)
+    means, y = rng.random((3, 12)), np.arange(600) % 3
+    X, Z = (np.clip(means[y] + 0.05 * rng.normal(size=(600, 12)), 0, 1) for _ in range(2))
+    more = []
+    for _ in range(5):
+        source = DPStatisticsSource(0.3, bounds=(0, 1), classes=[0, 1, 2], model="linear")
+        release = source.fit(X, y).release_
+        alone = Channel(release.predict_proba(Z), [0, 1, 2])
+        claimed = transferability(alone, np.arange(600)[:, None]).estimate
+        found = transferability(release, Z, random_state=0)
+        more.append(found.estimate - claimed)
+        assert found.estimate < np.log(3)
+        assert "no label has confirmed" in str(found)
+    assert min(more) > -0.01
+    assert np.mean(more) > 0.04
 
 
 def test_releases_with_less_noise_are_worth_more():
