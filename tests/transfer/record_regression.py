@@ -34,8 +34,8 @@ def make_source(domains, epsilon, parts, label_noise=None):
     return source.fit(domains.source, domains.source_target).release_
 
 
-def scenarios():
-    """Yield a name and the scores of the test rows for every scenario."""
+def scenarios(levels=(np.inf, 8.0, 1.0)):
+    """Yield a name, a model and the scores of the test rows for every scenario."""
     domains = load_digits_domains()
     X, y = load_digits(return_X_y=True)
     targets = {
@@ -43,7 +43,7 @@ def scenarios():
         "other": (domains.target, domains.target_target),
     }
     sources = {"none": (None, None)}
-    for epsilon in (np.inf, 8.0, 1.0):
+    for epsilon in levels:
         sources[f"{epsilon:g}"] = (
             make_source(domains, epsilon, "noise_aware"),
             make_source(domains, epsilon, "papers"),
