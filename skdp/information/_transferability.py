@@ -74,6 +74,12 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
     skdp.DPTransferClassifier : Learns from the release, and weighs it by labels.
     information_leakage : The same bound for a sensitive column.
 
+    Notes
+    -----
+    Over 192 releases for 21 targets the rank correlation with what releases say about other rows is
+    .77 without labels and .72 with a hundred; among the releases for one target it is .47 and .46
+    on average, and less where they differ in ε alone: see the guide.
+
     References
     ----------
     Kumar, M. and Moser, B. close with transferability as mutual information of source and target.
