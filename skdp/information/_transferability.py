@@ -76,9 +76,9 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
 
     Notes
     -----
-    Over 192 releases for 21 targets the rank correlation with what releases say about other rows is
-    .77 without labels and .72 with a hundred; among the releases for one target it is .47 and .46
-    on average, and less where they differ in ε alone: see the guide.
+    Over 192 releases for 21 targets the rank correlation with what releases say about other rows
+    is .77 without labels and .72 with a hundred; among the releases for one target it is .47 and
+    .46 on average, and less where they differ in ε alone: see the guide.
 
     References
     ----------
