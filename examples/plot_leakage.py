@@ -59,7 +59,7 @@ for epsilon in epsilons:
     noise, data = released(epsilon)
     exact.append(noise_information(noise) / np.log(2))
     for name, T in data.items():
-        found = information_leakage(age, T, n_permutations=0, random_state=0)
+        found = information_leakage(age, T, cv=3, n_permutations=0, random_state=0)
         estimates.setdefault(name, []).append(found)
         print(f"{epsilon:3g}  {name:<24}{found.bits:6.3f}{found.standard_error / np.log(2):8.3f}")
 

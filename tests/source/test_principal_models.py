@@ -152,8 +152,9 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 8.0, np.inf])
-@pytest.mark.parametrize("unit", ["record", "group"])
+@pytest.mark.parametrize(
+    ("epsilon", "unit"), [(0.05, "record"), (np.inf, "record"), (8.0, "group")]
+)
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("model", PRINCIPAL)
 def test_odd_rows_give_a_finite_release_that_can_be_kept(
