@@ -67,7 +67,7 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
     ------
     ValueError
         When the release states no probabilities, labels do not match the rows, or are none of its
-        classes.
+        classes, there are fewer than four rows, or fewer than two folds.
 
     See Also
     --------
@@ -78,7 +78,9 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
     -----
     Over 192 releases for 21 targets the rank correlation with what releases say about other rows
     is .77 without labels and .72 with a hundred; among the releases for one target it is .47 and
-    .46 on average, and less where they differ in ε alone: see the guide.
+    .46 on average, and less where they differ in ε alone. With the gain of a transfer over a few
+    labels alone it is .51 and .46 within a target, and .34 and .18 over all: see the guide. With
+    ten labels the estimate is too small by .2 nats or more, as the entropy of these labels is.
 
     References
     ----------
@@ -109,11 +111,13 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
             f"fitted classifier has, got {type(release).__name__}."
         )
     scores = np.log(np.maximum(release.predict_proba(X), _LEAST))
+    if len(scores) < 4:
+        raise ValueError(f"The 'X' parameter must have four rows or more, got {len(scores)}.")
     rng = check_random_state(random_state)
     if y is not None:
         return _by_labels(scores, _codes(y, release.classes_, len(scores)), cv, rng)
-    if isinstance(release, Release):
-        model = DPTransferClassifier(release, random_state=rng).fit(X, [-1] * len(scores))
+    if isinstance(release, Release) and release.moments is not None:
+        model = DPTransferClassifier(release, random_state=rng).fit(X)
         return _by_posteriors(model.label_distributions_)
     return _by_posteriors(softmax(scores, axis=1))
 
@@ -138,8 +142,8 @@ def _codes(y, classes, n_rows):
 
 def _by_labels(scores, labels, cv, rng):
     n, K = scores.shape
-    if n < 4:
-        raise ValueError(f"The 'y' parameter must have four labels or more, got {n}.")
+    if cv < 2:
+        raise ValueError(f"The 'cv' parameter must be 2 or more, got {cv!r}.")
     correction = OffsetLogisticRegression(
         0.0, intercept_deviation=_INTERCEPT, slope_deviation=_SLOPE
     )
@@ -149,14 +153,14 @@ def _by_labels(scores, labels, cv, rng):
         fitted = correction.fit(scores[train], none[train], labels[train], np.zeros(K))
         corrected[test] = fitted.apply(scores[test], none[test])
     frequencies = np.bincount(labels, minlength=K) / n
-    gains = corrected[np.arange(n), labels] - np.log(frequencies)[labels]
+    gains = corrected[np.arange(n), labels] - np.log(frequencies[labels])
     few = f"with {n} labels alone it says little" if n < _FEW_LABELS else ""
     return _estimate(gains, few)
 
 
 def _by_posteriors(p):
     gains = xlogy(p, p).sum(axis=1) - xlogy(p, p.mean(axis=0)).sum(axis=1)
-    return _estimate(gains, "as its own probabilities claim, which no label has confirmed", False)
+    return _estimate(gains, "as probabilities claim, which no label has confirmed", False)
 
 
 def _estimate(gains, remark, is_bound=True):

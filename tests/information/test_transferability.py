@@ -138,5 +138,21 @@ def test_what_cannot_be_done_is_refused(release, y, words):
     with pytest.raises(ValueError, match=words):
         transferability(release, np.zeros((6, 1)), y)
     channel = Channel([[0.5, 0.5]])
-    with pytest.raises(ValueError, match="four labels or more, got 3"):
+    with pytest.raises(ValueError, match="four rows or more, got 3"):
         transferability(channel, np.zeros((3, 1)), [0, 1, 0])
+    with pytest.raises(ValueError, match=r"'cv' .* 2 or more, got 1"):
+        transferability(channel, np.zeros((4, 1)), [0, 1, 0, 1], cv=1)
+
+
+@pytest.mark.filterwarnings("error:divide by zero")
+def test_classes_without_a_label_and_classes_named_minus_one():
+    channel, X, y = flipped(200, 0.1)
+    three = Channel(np.pad(channel.probabilities, ((0, 0), (0, 1))), ["a", "b", "c"])
+    found = transferability(three, X, np.array(["a", "b"])[y], random_state=0)
+    assert found.low > 0.1
+    rng = np.random.default_rng(0)
+    Z = rng.random((400, 2))
+    labels = np.where(Z[:, 0] > 0.5, 1, -1)
+    source = DPStatisticsSource(50.0, bounds=(0, 1), classes=[-1, 1], model="linear")
+    release = source.fit(Z, labels).release_
+    assert transferability(release, Z).estimate > 0.4  # -1 is a class, not a mark
