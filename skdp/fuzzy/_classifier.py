@@ -270,8 +270,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             own = participants == s
             for c in np.unique(class_indices[own]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
-                sets.append(X[own & (class_indices == c)])
-        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, sets)
+                sets.append(np.flatnonzero(own & (class_indices == c)))
+        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, X, sets)
         self._assemble(rules, autoencoders, guarantees)
         if self.error_scale == "own":
             self.error_scales_ = fit_error_scales(self, X, class_indices, participants)

@@ -8,10 +8,15 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
-from skdp.utils._linalg import squared_distances
+from skdp.utils._linalg import as_slice, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
 from skdp.utils._validation import validate_queries
+
+# Rows that k-means clusters, for each subset and at least: what FAISS takes for each cell of an
+# inverted file. All rows would cost time that grows with their square.
+_CLUSTERED_ROWS_EACH = 64
+_CLUSTERED_ROWS = 8192
 
 
 def nearest(candidates, Y, keep=None):
@@ -132,7 +137,11 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         reconstructed : ndarray of shape (n_rows, n_features)
             For each row the nearest candidate.
         """
-        return nearest(self.candidates(Y), Y, take_output)[1]
+        return self._nearest(Y, take_output)[1]
+
+    def _nearest(self, Y, keep=None):
+        """Return the least errors of a block of rows and what is kept of the best candidates."""
+        return nearest(self.candidates(Y), Y, keep)
 
     def reconstruction_error(self, X):
         """Return the squared Euclidean distance of each row from its reconstruction.
@@ -147,7 +156,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         error : ndarray of shape (n_samples,)
             In squared units of X, summed over features.
         """
-        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y)[0], X)
+        return self._map_rows(lambda Y: self._nearest(Y)[0], X)
 
     def transform(self, X):
         """Encode X: the coordinates that the layer whose output is taken reads.
@@ -166,7 +175,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         def keep(code, output):
             return np.pad(code, [(0, 0), (0, self._n_features_out - code.shape[1])])
 
-        return self._map_rows(lambda Y: nearest(self.candidates(Y), Y, keep)[1], X)
+        return self._map_rows(lambda Y: self._nearest(Y, keep)[1], X)
 
     def _map_rows(self, compute, X, extra=0):
         X = validate_queries(self, X)
@@ -191,17 +200,32 @@ def with_parameters_of(estimator, kind, random_state=None):
     return kind(**{**shared, "random_state": random_state})
 
 
-def kmeans_partition(X, n_subsets, random_state):
-    """Return the row indices of each of n_subsets non-empty clusters of X."""
+def kmeans_partition(Y, n_subsets, random_state):
+    """Return the row indices of each of n_subsets non-empty clusters of Y.
+
+    The centres are those of all rows or, where these are many, of a random sample of them.
+    """
     if n_subsets == 1:
-        return [np.arange(len(X))]
-    labels = KMeans(n_subsets, n_init=1, random_state=random_state).fit(X).labels_
+        return [np.arange(len(Y))]
+    random_state = check_random_state(random_state)
+    n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
+    sample = Y
+    if len(Y) > n_sampled:
+        sample = Y[np.sort(random_state.choice(len(Y), n_sampled, replace=False))]
+    kmeans = KMeans(n_subsets, n_init=1, random_state=random_state).fit(sample)
+    labels = kmeans.labels_
+    if sample is not Y:
+        blocks = (Y[i : i + _CLUSTERED_ROWS] for i in range(0, len(Y), _CLUSTERED_ROWS))
+        labels = np.concatenate([kmeans.predict(block) for block in blocks])
     subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
     return [rows for rows in subsets if rows.size]
 
 
-def fit_autoencoders(estimator, kind, sets):
+def fit_autoencoders(estimator, kind, X, sets):
     """Fit one autoencoder for each subset of each set of rows, all of them in one flat pool.
+
+    Workers get the rows of their subset alone, when they begin with it, so that memory beyond
+    that of X and the autoencoders does not grow with the number of rows.
 
     Parameters
     ----------
@@ -214,8 +238,11 @@ def fit_autoencoders(estimator, kind, sets):
     kind : type
         Of the autoencoders.
 
+    X : ndarray of shape (n_samples, n_features)
+        Validated rows; a :class:`numpy.memmap` is read as needed.
+
     sets : list of ndarray
-        Rows, such as those of each class.
+        Positions of rows in X, such as those of each class.
 
     Returns
     -------
@@ -224,32 +251,41 @@ def fit_autoencoders(estimator, kind, sets):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> from skdp import CDMMA, WideCDMMA
     >>> from skdp.membership import fit_autoencoders
     >>> X, y = load_digits(return_X_y=True)
     >>> wide = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0)
-    >>> groups = fit_autoencoders(wide, CDMMA, [X[y == 0] / 16, X[y == 1] / 16])
+    >>> sets = [np.flatnonzero(y == label) for label in (0, 1)]
+    >>> groups = fit_autoencoders(wide, CDMMA, X / 16, sets)
     >>> [len(group) for group in groups]
     [2, 2]
     """
     random_state = check_random_state(estimator.random_state)
     size = estimator.subset_size
-    counts = [1 if size is None else -(-len(Y) // int(size)) for Y in sets]
+    counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]
     seeds = draw_seeds(random_state, len(sets))
     partitions = run_tasks(
         kmeans_partition,
-        zip(sets, counts, seeds, strict=True),
+        (
+            (X[as_slice(rows)], count, seed)
+            for rows, count, seed in zip(sets, counts, seeds, strict=True)
+        ),
         len(sets),
         n_jobs=estimator.n_jobs,
     )
-    jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
+    jobs = [
+        (k, rows[subset])
+        for k, (rows, subsets) in enumerate(zip(sets, partitions, strict=True))
+        for subset in subsets
+    ]
     seeds = draw_seeds(random_state, len(jobs))
     fitted = run_tasks(
         kind.fit,
         (
-            (with_parameters_of(estimator, kind, seed), sets[k][rows])
-            for (k, rows), seed in zip(jobs, seeds, strict=True)
+            (with_parameters_of(estimator, kind, seed), X[as_slice(rows)])
+            for (_, rows), seed in zip(jobs, seeds, strict=True)
         ),
         len(jobs),
         n_jobs=estimator.n_jobs,

@@ -15,6 +15,7 @@ from skdp.membership._autoencoder import (
 )
 from skdp.membership._errors import error_sums, stored_error_sums
 from skdp.membership._mapping_inference import Layer, fit_layer
+from skdp.membership._search import SearchCache
 from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -49,17 +50,40 @@ class _DeepAutoencoder(BaseAutoencoder):
             From the least abstract layer to the most.
         """
 
-        def by_subset(Y):
-            for autoencoder in self._subsets():
-                pairs = list(autoencoder._propagate(Y))
-                outputs = np.stack([output for _, output in pairs], axis=1)
-                yield outputs, nearest(pairs, Y, take_output)[1]
-
         def compute(Y):
-            return nearest(by_subset(Y), Y, lambda outputs, _: outputs)[1]
+            outputs = np.empty((len(Y), self.n_layers, Y.shape[1]), dtype=Y.dtype)
+            _, winners = self._winners(Y)
+            for k, rows in self._rows_won(winners):
+                pairs = self._subsets()[k]._propagate(Y[rows])
+                outputs[rows] = np.stack([output for _, output in pairs], axis=1)
+            return outputs
 
         extra = 4 * self.n_layers * self.n_features_in_
         return self._map_rows(compute, X, extra).swapaxes(0, 1)
+
+    def _nearest(self, Y, keep=None):
+        errors, winners = self._winners(Y)
+        if keep is None:
+            return errors, None
+        kept = None
+        for k, rows in self._rows_won(winners):
+            depths = winners[rows, 1]
+            for depth, pair in enumerate(self._subsets()[k]._propagate(Y[rows])):
+                value = keep(*pair)
+                kept = np.empty((len(Y), value.shape[1]), value.dtype) if kept is None else kept
+                kept[rows[depths == depth]] = value[depths == depth]
+        return errors, kept
+
+    def _winners(self, Y):
+        """Return the least error of each row, and which subset and layer has it."""
+        search = self._search([self._subsets()])
+        errors, winners = search.search_block(Y, n_probe=getattr(self, "n_probe", None))
+        return errors[:, 0], winners[:, 0]
+
+    def _rows_won(self, winners):
+        """Yield the subsets that win rows, and which rows."""
+        for k in np.unique(winners[:, 0]):
+            yield k, np.flatnonzero(winners[:, 0] == k)
 
     def candidates(self, Y):
         """Yield codes and reconstructions, see :mod:`skdp.membership`.
@@ -256,6 +280,7 @@ class CDMMA(_DeepAutoencoder):
         self.precisions_ = np.array([layer.precision for layer in layers])
         self.n_inducing_ = np.array([len(layer.inducing_points) for layer in layers])
         self._layers = [layer.astype(dtype) for layer in layers]
+        self._search = SearchCache()
         return self
 
     def inverse_transform(self, X):
@@ -362,6 +387,11 @@ class WideCDMMA(_DeepAutoencoder):
     subset_size : int, default=1000
         Rows for which one autoencoder is meant.
 
+    n_probe : int or None, default=None
+        How many autoencoders compete for a row, those whose subsets' centers are nearest to it:
+        the time of a query then hardly grows with the number of training rows. ``None`` means
+        all of them. Can be set after :meth:`fit`.
+
     n_jobs : int or None, default=None
         Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
         a :obj:`joblib.parallel_config` context. The result does not depend on it.
@@ -416,6 +446,7 @@ class WideCDMMA(_DeepAutoencoder):
     _parameter_constraints: dict = {
         **_DeepAutoencoder._parameter_constraints,
         "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_probe": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
     }
 
@@ -427,6 +458,7 @@ class WideCDMMA(_DeepAutoencoder):
         *,
         inference="gamma",
         subset_size=1000,
+        n_probe=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -435,6 +467,7 @@ class WideCDMMA(_DeepAutoencoder):
         self.n_layers = n_layers
         self.inference = inference
         self.subset_size = subset_size
+        self.n_probe = n_probe
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -456,8 +489,34 @@ class WideCDMMA(_DeepAutoencoder):
             The fitted autoencoder.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        [autoencoders] = fit_autoencoders(self, CDMMA, [X])
+        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
         return self._assemble(autoencoders)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Add autoencoders for new rows; those that there are stay as they are.
+
+        The new rows are partitioned among themselves: give about ``subset_size`` rows or more
+        at a time. A reconstruction changes only where one of the new autoencoders is nearer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows; computed with in the dtype of the first ones.
+
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The autoencoder, fitted to all rows so far.
+        """
+        if not hasattr(self, "autoencoders_"):
+            return self.fit(X)
+        X = validate_data(self, X, dtype=self.dtype_, reset=False)
+        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
+        return self._assemble([*self.autoencoders_, *autoencoders])
 
     def _assemble(self, autoencoders):
         """Take the autoencoders of the subsets, fitted or loaded, as this one."""
@@ -465,6 +524,7 @@ class WideCDMMA(_DeepAutoencoder):
         self.n_features_in_ = autoencoders[0].n_features_in_
         self.dtype_ = autoencoders[0].dtype_
         self._n_features_out = max(a.n_components_ for a in autoencoders)
+        self._search = SearchCache()
         return self
 
     def _subsets(self):

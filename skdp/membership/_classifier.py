@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
-from skdp.membership._errors import fit_error_scales, group_errors, group_temperature
+from skdp.membership._errors import fit_error_scales, group_temperature
+from skdp.membership._search import SearchCache
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries
@@ -79,8 +80,8 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     """What the classifiers share; a subclass says how a class is modelled.
 
-    A subclass defines ``fit`` and ``autoencoders_by_class``, and has the parameters ``n_jobs``,
-    ``verbose``, ``random_state`` and ``error_scale``.
+    A subclass defines ``fit``, ``autoencoders_by_class`` and ``reconstruction_errors``, and has
+    the parameters ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
     """
 
     _parameter_constraints: dict = {
@@ -88,22 +89,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
-
-    def reconstruction_errors(self, X):
-        """Return the squared distance of each row from its reconstruction by each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Queries.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_samples, n_classes)
-            In squared units of X, summed over features.
-        """
-        X = validate_queries(self, X)
-        return group_errors(self.autoencoders_by_class(), X, dtype=self.dtype_, n_jobs=self.n_jobs)
+    classes_: np.ndarray
 
     def decision_function(self, X):
         """Return the score of each class.
@@ -137,8 +123,14 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
         """
-        best = self._scores(X).argmax(axis=1)  # which refuses what is not fitted
-        return self.classes_[best]
+        check_is_fitted(self)
+        if self.error_scale == "shared":
+            return self.classes_[self._nearest_class(X)]
+        return self.classes_[self._scores(X).argmax(axis=1)]
+
+    def _nearest_class(self, X):
+        """Return the position of the class that reconstructs each row best."""
+        return self.reconstruction_errors(X).argmin(axis=1)
 
     def predict_proba(self, X):
         """Return class probabilities.
@@ -294,7 +286,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         **ReconstructionClassifier._parameter_constraints,
         **CDMMA._parameter_constraints,
     }
-    subset_size = None  # one autoencoder for each class
+    subset_size = n_probe = None  # one autoencoder for each class
 
     def __init__(
         self,
@@ -335,8 +327,11 @@ class CDMMAClassifier(ReconstructionClassifier):
             The fitted classifier.
         """
         X, class_indices = validate_training(self, X, y)
-        sets = [X[class_indices == k] for k in range(len(self.classes_))]
-        self._assemble(fit_autoencoders(self, CDMMA, sets))
+        return self._fit(X, class_indices)
+
+    def _fit(self, X, class_indices):
+        sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
+        self._assemble(fit_autoencoders(self, CDMMA, X, sets))
         if self.error_scale == "own":
             self.error_scales_ = fit_error_scales(self, X, class_indices)
         return self
@@ -345,7 +340,30 @@ class CDMMAClassifier(ReconstructionClassifier):
         """Take the autoencoders of each class, fitted or loaded, as this classifier."""
         self.autoencoders_ = [self._of_class(group) for group in groups]
         self.temperature_ = group_temperature(groups)
+        self._search = SearchCache()
         return self
+
+    def reconstruction_errors(self, X):
+        """Return the squared distance of each row from its reconstruction by each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples, n_classes)
+            In squared units of X, summed over features.
+        """
+        X = validate_queries(self, X)
+        search = self._search(self.autoencoders_by_class())
+        return search.errors(X, n_probe=self.n_probe, n_jobs=self.n_jobs)
+
+    def _nearest_class(self, X):
+        X = validate_queries(self, X)
+        search = self._search(self.autoencoders_by_class())
+        return search.nearest_group(X, n_probe=self.n_probe, n_jobs=self.n_jobs)
 
     def _of_class(self, group):
         [autoencoder] = group
@@ -465,6 +483,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
     _parameter_constraints: dict = {
         **CDMMAClassifier._parameter_constraints,
         "subset_size": [Interval(Integral, 1, None, closed="left")],
+        "n_probe": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -476,6 +495,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
         inference="gamma",
         subset_size=1000,
         error_scale="shared",
+        n_probe=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -486,9 +506,66 @@ class WideCDMMAClassifier(CDMMAClassifier):
         self.inference = inference
         self.subset_size = subset_size
         self.error_scale = error_scale
+        self.n_probe = n_probe
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Add autoencoders for new rows, of known classes or new ones.
+
+        The autoencoders that there are stay as they are, so that an error can only fall, and
+        only where one of the new autoencoders is nearer. The new rows of a class are partitioned
+        among themselves: give about ``subset_size`` rows of each class, or more, at a time.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows; computed with in the dtype of the first ones.
+
+        y : array-like of shape (n_samples,)
+            Their classes. Those of the first call may be of a single one.
+
+        classes : None
+            Ignored, present for API consistency: classes are added when they have rows.
+
+        Returns
+        -------
+        self : object
+            The classifier, fitted to all rows so far.
+
+        Raises
+        ------
+        ValueError
+            With ``error_scale="own"``, which is learned from all rows together; when the new
+            classes are text and the known ones numbers, or the other way round.
+        """
+        if self.error_scale == "own":
+            raise ValueError(
+                "The 'error_scale' parameter of WideCDMMAClassifier must be 'shared' for "
+                "partial_fit, got 'own', which is learned from all rows together. Use 'shared', "
+                "or call fit with all rows."
+            )
+        if not hasattr(self, "classes_"):
+            X, class_indices = validate_training(self, X, y, min_classes=1)
+            return self._fit(X, class_indices)
+        X, y = validate_data(self, X, y, dtype=self.dtype_, reset=False)
+        check_classification_targets(y)
+        present = np.unique(y)
+        if (present.dtype.kind in "OSU") != (self.classes_.dtype.kind in "OSU"):
+            raise ValueError(
+                "The 'y' parameter of WideCDMMAClassifier.partial_fit must hold classes of the "
+                f"kind of the first ones, such as {self.classes_[0]!r}, all text or all numbers, "
+                f"got {present[0]!r}. Convert them."
+            )
+        sets = [np.flatnonzero(y == label) for label in present]
+        added = fit_autoencoders(self, CDMMA, X, sets)
+        known = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
+        for label, group in zip(present.tolist(), added, strict=True):
+            known[label] = [*known.get(label, []), *group]
+        self.classes_ = np.union1d(self.classes_, present)
+        return self._assemble([known[label] for label in self.classes_.tolist()])
 
     def _of_class(self, group):
         return with_parameters_of(self, WideCDMMA)._assemble(group)

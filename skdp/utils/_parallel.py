@@ -81,7 +81,7 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
     return results
 
 
-def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
+def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_ROWS):
     """Return ``function(X)`` computed on blocks of rows in threads, in bounded memory.
 
     Parameters
@@ -101,13 +101,16 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None):
     n_jobs : int or None, default=None
         Number of threads, as in joblib.
 
+    max_rows : int, default=512
+        Most rows of a block.
+
     Returns
     -------
     out : ndarray
         First axis of length n_samples.
     """
     row_bytes = values_per_row * np.dtype(dtype).itemsize
-    n_rows = int(np.clip(_WORKSPACE_BYTES // row_bytes, 1, _MAX_ROWS))
+    n_rows = int(np.clip(_WORKSPACE_BYTES // row_bytes, 1, max_rows))
     blocks = [slice(i, i + n_rows) for i in range(0, X.shape[0], n_rows)]
 
     def compute(block):

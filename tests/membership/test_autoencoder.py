@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from skdp import CDMMA, CDMMAClassifier, WideCDMMA
-from skdp.membership import check_codes, fit_autoencoders
+from skdp import CDMMA, CDMMAClassifier, WideCDMMA, WideCDMMAClassifier
+from skdp.membership import _autoencoder, check_codes, fit_autoencoders
 from skdp.membership._autoencoder import kmeans_partition, nearest, take_output
 
 INFERENCES = ["gamma", "empirical"]
@@ -111,20 +112,20 @@ def test_codes_are_checked(eights):
 @pytest.mark.parametrize(("subset_size", "counts"), [(None, [1, 1]), (100, [2, 1]), (50, [4, 2])])
 def test_each_set_has_as_many_autoencoders_as_subsets(digits, subset_size, counts):
     X, y = digits
-    sets = [X[y == 8], X[y == 1][:90]]
+    sets = [np.flatnonzero(y == 8), np.flatnonzero(y == 1)[:90]]
     settings = {"n_layers": 1, "subset_size": subset_size, "random_state": 0}
-    groups = fit_autoencoders(WideCDMMA(3, **settings), CDMMA, sets)
+    groups = fit_autoencoders(WideCDMMA(3, **settings), CDMMA, X, sets)
     assert [len(group) for group in groups] == counts
     rows = [sum(a.training_error_sums_[0] for a in group) for group in groups]
-    assert rows == [len(X) for X in sets]
+    assert rows == [len(own) for own in sets]
 
 
 def test_seeds_are_drawn_before_anything_runs_in_parallel(digits):
     X, y = digits
-    sets = [X[y == c] for c in range(4)]
+    sets = [np.flatnonzero(y == c) for c in range(4)]
     settings = {"n_layers": 1, "random_state": 0}
     one, two = (
-        fit_autoencoders(WideCDMMA(3, subset_size=80, n_jobs=n_jobs, **settings), CDMMA, sets)
+        fit_autoencoders(WideCDMMA(3, subset_size=80, n_jobs=n_jobs, **settings), CDMMA, X, sets)
         for n_jobs in (1, 2)
     )
     for group, other in zip(one, two, strict=True):
@@ -138,7 +139,7 @@ def test_seeds_are_drawn_before_anything_runs_in_parallel(digits):
 def test_progress_names_the_estimator(digits, capsys):
     X, _ = digits
     estimator = CDMMAClassifier(3, n_layers=1, verbose=1, random_state=0)
-    fit_autoencoders(estimator, CDMMA, [X[:50], X[50:100]])
+    fit_autoencoders(estimator, CDMMA, X, [np.arange(50), np.arange(50, 100)])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" autoencoders")[0] for line in lines] == [
         "[CDMMAClassifier] 1/2",
@@ -159,3 +160,29 @@ def test_partition_of_duplicates_has_no_empty_subset():
     subsets = kmeans_partition(np.repeat(np.eye(2), 10, axis=0), 5, 0)
     assert sum(map(len, subsets)) == 20
     assert min(map(len, subsets)) > 0
+
+
+def test_many_rows_are_partitioned_by_a_sample_of_them(rng, monkeypatch):
+    monkeypatch.setattr(_autoencoder, "_CLUSTERED_ROWS", 60)
+    monkeypatch.setattr(_autoencoder, "_CLUSTERED_ROWS_EACH", 30)
+    X = rng.rand(500, 3)
+    subsets = kmeans_partition(X, 4, 0)
+    drawn = np.random.RandomState(0)
+    sample = np.sort(drawn.choice(500, 120, replace=False))
+    centres = KMeans(4, n_init=1, random_state=drawn).fit(X[sample]).cluster_centers_
+    nearest_centre = ((X[:, np.newaxis] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert len(subsets) == 4
+    for s, rows in enumerate(subsets):
+        assert_array_equal(rows, np.flatnonzero(nearest_centre == s))
+
+
+def test_a_fit_of_a_memory_map_is_that_of_an_array(digits, tmp_path):
+    X, y = digits
+    path = tmp_path / "rows"
+    mapped = np.memmap(path, dtype=np.float32, mode="w+", shape=X.shape)
+    mapped[:] = X
+    settings = {"n_layers": 1, "subset_size": 100, "random_state": 0}
+    expected = WideCDMMAClassifier(4, **settings).fit(X.astype(np.float32), y)
+    mapped = np.memmap(path, dtype=np.float32, mode="r", shape=X.shape)
+    found = WideCDMMAClassifier(4, **settings).fit(mapped, y)
+    assert_array_equal(found.reconstruction_errors(X), expected.reconstruction_errors(X))

@@ -107,7 +107,9 @@ def test_golden_files_say_what_they_said(name):
     assert path.stat().st_size < 15_000
     release = Release.load(path)
     rows = private_rows()[0][:2].astype(release.dtype)
-    assert_allclose(-release.scores(rows), ERRORS[name], rtol=1e-6)
+    # Kernels in single precision are rounded to some 1e-6 of an error.
+    rtol = 1e-6 if release.dtype == np.float64 else 5e-6
+    assert_allclose(-release.scores(rows), ERRORS[name], rtol=rtol)
     assert release.classes.tolist() == ["ant", "bee", "cow"]
     assert (release.guarantee.epsilon, release.guarantee.delta) == (8.0, 1e-5)
     denoised = name == "denoised"
