@@ -16,8 +16,8 @@ A subclass of ``BaseAutoencoder`` defines both and sets, when it is fitted or lo
 ``dtype_``, ``n_features_in_``, ``training_error_sums_`` (by ``error_sums``) and
 scikit-learn's ``_n_features_out``. A subclass of ``ReconstructionClassifier`` defines ``fit``,
 ``autoencoders_by_class`` and ``reconstruction_errors`` and sets ``classes_`` and ``dtype_``
-(``validate_training`` does) and ``temperature_`` (by ``group_temperature``), and with ``error_scale="own"`` also
-``error_scales_`` (by ``fit_error_scales``).
+(``validate_training`` does) and ``temperature_`` (by ``group_temperature``), and with
+``error_scale="own"`` also ``error_scales_`` (by ``fit_error_scales``).
 
 ``group_errors`` is the loop in which any of them predict, and ``ReconstructionSearch`` that of
 deep autoencoders, which spares most reconstructions; ``fit_autoencoders`` is the loop in which

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from skdp.utils._linalg import as_slice, squared_distances
-from skdp.utils._parallel import map_rows
+from skdp.utils._parallel import map_rows, run_in_threads
 
 # Directions of the bounds. On MNIST, of the 63 errors of a digit 7.1, 3.3 and 1.9 are computed
 # in full with 32, 64 and 128 of them, see benchmarks/bench_limits.py.
@@ -25,9 +25,13 @@ _N_DIRECTIONS = 64
 # Reconstructions from which the directions are found, for each of them. A rule of thumb.
 _SAMPLES_PER_DIRECTION = 8
 # Rows of a block. An autoencoder computes few of its errors, and products of few rows are slow.
-_BLOCK_ROWS = 2048
+_BLOCK_ROWS = 4096
 # Rows whose kernels are in the cache at once.
 _CACHED_ROWS = 512
+# Rows of a block on which bounds are tried, and the share of errors that may be left open by them
+# for bounds to be worth their price, which is about a fifth of that of the errors.
+_TRIED_ROWS = 64
+_OPEN_SHARE = 0.7
 
 
 @dataclass(frozen=True)
@@ -180,11 +184,11 @@ class ReconstructionSearch:
         largest = float(np.finfo(self.basis.dtype).max)
 
         def compute(Y):
-            errors, _ = self.search_block(Y, n_probe=n_probe)
+            errors, _ = self.search_block(Y, n_probe=n_probe, n_jobs=n_jobs)
             # Queries so far away that squares overflow stay ordered and finite.
             return np.nan_to_num(errors, nan=largest, posinf=largest)
 
-        return self._map_rows(compute, X, n_jobs)
+        return self._map_rows(compute, X)
 
     def nearest_group(self, X, *, n_probe=None, n_jobs=None):
         """Return which group has the autoencoder with the least error of all, for each row.
@@ -202,23 +206,21 @@ class ReconstructionSearch:
         group_of = np.repeat(np.arange(len(self.sizes) - 1), np.diff(self.sizes))
 
         def compute(Y):
-            _, winners = self.search_block(Y, n_probe=n_probe, among_all=True)
+            _, winners = self.search_block(Y, n_probe=n_probe, among_all=True, n_jobs=n_jobs)
             return group_of[winners[:, 0, 0]]
 
-        return self._map_rows(compute, X, n_jobs)
+        return self._map_rows(compute, X)
 
-    def _map_rows(self, compute, X, n_jobs):
-        n_entrants = len(self.layers) * len(self.layers[0])
+    def _map_rows(self, compute, X):
         return map_rows(
             compute,
             X,
-            values_per_row=2 * X.shape[1] + 3 * n_entrants,
+            values_per_row=X.shape[1] + 4 * len(self.layers) * len(self.layers[0]),
             dtype=self.basis.dtype,
-            n_jobs=n_jobs,
             max_rows=_BLOCK_ROWS,
         )
 
-    def search_block(self, Y, *, n_probe=None, among_all=False):
+    def search_block(self, Y, *, n_probe=None, among_all=False, n_jobs=None):
         """Search for a block of rows, in one piece.
 
         Parameters
@@ -231,6 +233,9 @@ class ReconstructionSearch:
 
         among_all : bool, default=False
             Whether there is one winner among all groups, in place of one in each.
+
+        n_jobs : int or None, default=None
+            Threads, among which the autoencoders are divided.
 
         Returns
         -------
@@ -245,48 +250,72 @@ class ReconstructionSearch:
         probed = self._probed(Y, along, n_probe)
         ends = self.sizes[[0, -1]] if among_all else self.sizes
         contests = [slice(first, last) for first, last in pairwise(ends)]
-        n_entrants = np.diff(ends).max() * len(self.layers[0])
-        if self.basis.shape[1] and n_entrants > 1:
-            bounds = self._bounds(Y, along, probed)
-            errors = self._errors(Y, _promising(bounds, contests))
-            least = np.stack([errors[:, here].min(axis=(1, 2)) for here in contests], axis=1)
-            least = np.repeat(least, np.diff(ends), axis=1)[:, :, np.newaxis]
-            open_still = (bounds < least) & np.isinf(errors)
-            errors = np.minimum(errors, self._errors(Y, open_still))
-        else:
-            errors = self._errors(Y, np.repeat(probed[:, :, np.newaxis], len(self.layers[0]), 2))
+        errors = np.empty((*probed.shape, len(self.layers[0])), dtype=Y.dtype)
+        done = 0
+        if self.basis.shape[1] and errors.shape[2] * np.diff(ends).max() > 1:
+            # Queries with much noise are alike along the basis: then bounds say little.
+            for some in (slice(0, _TRIED_ROWS), slice(_TRIED_ROWS, len(Y))):
+                errors[some], share = self._bounded(
+                    Y[some], along[some], probed[some], contests, n_jobs
+                )
+                done = some.stop
+                if share > _OPEN_SHARE or done >= len(Y):
+                    break
+        rest = slice(done, None)
+        every = np.broadcast_to(probed[rest, :, np.newaxis], errors[rest].shape)
+        errors[rest] = self._errors(Y[rest], every, n_jobs)
         return _winners(errors, contests)
 
-    def _bounds(self, Y, along, probed):
+    def _bounded(self, Y, along, probed, contests, n_jobs):
+        """Return errors, infinite where bounds rule them out, and the share that is not."""
+        bounds = self._bounds(Y, along, probed, n_jobs)
+        errors = self._errors(Y, _promising(bounds, contests), n_jobs)
+        least = np.empty_like(bounds[:, :, :1])
+        for here in contests:
+            least[:, here] = errors[:, here].min(axis=(1, 2), keepdims=True)
+        left_open = (bounds < least) & np.isinf(errors)
+        errors = np.minimum(errors, self._errors(Y, left_open, n_jobs))
+        return errors, np.isfinite(errors).sum() / max(1, probed.sum() * bounds.shape[2])
+
+    def _bounds(self, Y, along, probed, n_jobs=None):
         """Return lower bounds of the errors of all layers, infinite where none is asked for."""
         n_directions = self.basis.shape[1]
         bounds = np.full((*probed.shape, len(self.layers[0])), np.inf, dtype=Y.dtype)
-        for k, layers in enumerate(self.layers):
+
+        def fill(k):
             for rows in _blocks(probed[:, k]):
                 x = Y[rows] @ self.projections[k]
-                for depth, layer in enumerate(layers):
+                for depth, layer in enumerate(self.layers[k]):
                     outputs = layer.kernel(x) @ layer.outputs
                     bound = squared_distances(along[rows], outputs[:, :n_directions])
                     # Where squares overflow nothing is ruled out.
                     bounds[rows, k, depth] = np.where(np.isfinite(bound), bound, 0.0)
                     x = outputs[:, n_directions:]
+
+        run_in_threads(fill, range(len(self.layers)), n_jobs)
         return bounds
 
-    def _errors(self, Y, wanted):
+    def _errors(self, Y, wanted, n_jobs=None):
         """Return errors of rows by layers that are wanted, and infinity for the others."""
         n_directions = self.basis.shape[1]
         errors = np.full(wanted.shape, np.inf, dtype=Y.dtype)
-        for k, layers in enumerate(self.layers):
+
+        def fill(k):
+            last = np.flatnonzero(wanted[:, k].any(axis=0)).max(initial=-1)
             for rows in _blocks(wanted[:, k].any(axis=1)):
                 here, own = Y[rows], wanted[rows, k]
                 found = np.full(own.shape, np.inf, dtype=Y.dtype)
                 x = here @ self.projections[k]
-                for depth, layer in enumerate(layers[: np.flatnonzero(own.any(axis=0))[-1] + 1]):
+                for depth, layer in enumerate(self.layers[k][: last + 1]):
                     kernel = layer.kernel(x)
                     some = as_slice(np.flatnonzero(own[:, depth]))
-                    found[some, depth] = squared_distances(here[some], kernel[some] @ layer.coef)
+                    residual = kernel[some] @ layer.coef
+                    residual -= here[some]
+                    found[some, depth] = np.einsum("ij,ij->i", residual, residual)
                     x = kernel @ layer.outputs[:, n_directions:]
                 errors[rows, k] = np.where(np.isnan(found), np.inf, found)
+
+        run_in_threads(fill, range(len(self.layers)), n_jobs)
         return errors
 
     def _probed(self, Y, along, n_probe):

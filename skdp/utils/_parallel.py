@@ -124,9 +124,16 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_R
         def fill(block):
             out[block] = compute(block)
 
-        # The blocks share `out`, so this pool must be threads whatever the user configured.
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fill)(block) for block in blocks[1:])
+        run_in_threads(fill, blocks[1:], n_jobs)
     return out
+
+
+def run_in_threads(function, items, n_jobs=None):
+    """Call a function of each item, which writes to arrays that all calls share.
+
+    In threads, whatever backend the user configured.
+    """
+    Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(item) for item in items)
 
 
 def draw_seeds(random_state, size=None):
