@@ -6,7 +6,8 @@ fit: the limit are the same k-means, products, factorizations and eigenvectors o
 matrices, and nothing else: no kernels, no checks. predict: the limit is the chain of matrix
 products by which each subset reconstructs each row. Both run in the same pool of threads, taken
 in turn with what they limit; the least of the repeats counts. directions: how many errors of a
-row are computed in full with bounds of so many directions, among all classes and in each.
+row are computed in full with bounds of so many directions, to find its class and to know the
+errors of all classes.
 """
 
 import os
@@ -24,7 +25,7 @@ from sklearn.cluster import KMeans
 
 from skdp import WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
-from skdp.membership import _search
+from skdp.membership import _search, _search_tables
 from skdp.utils._kernel_regression import squared_exponential
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows, run_tasks
@@ -157,34 +158,36 @@ def predictions(model, X, y, repeats):
 
 
 def directions(model, X):
-    """Yield how many errors are computed in full, among all classes and in each."""
-    groups, default = model.autoencoders_by_class(), _search._N_DIRECTIONS
+    """Yield how many errors are computed in full, to find the class and to know all of them."""
+    groups, default = model.autoencoders_by_class(), _search.N_DIRECTIONS
     for n in DIRECTIONS:
-        _search._N_DIRECTIONS = n
+        _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = n
         search = _search.ReconstructionSearch(groups)
-        counts = {}
-        for name, among_all in (("all", True), ("each", False)):
-            counter = Counter(search)
-            search.search_block(X, among_all=among_all)
-            counts[f"errors_{name}"] = counter.stop() / len(X)
-        yield {"what": "directions", "n_directions": n, "of": len(search.layers), **counts}
-    _search._N_DIRECTIONS = default
+        row = {"what": "directions", "n_directions": n, "of": len(search.layers)}
+        for name, method in (("class", search.nearest_group), ("all", search.errors)):
+            with Counter(search) as counter:
+                method(X)
+            row[f"errors_for_{name}"] = counter.n / len(X)
+        yield row
+    _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = default
 
 
 class Counter:
     """Counts the errors that a search computes in full."""
 
     def __init__(self, search):
-        self.search, self.plain, self.n = search, search._errors, 0
-        search._errors = self
+        self.search, self.plain, self.n = search, search.pair_errors, 0
 
-    def __call__(self, Y, wanted, n_jobs=None):
+    def __enter__(self):
+        self.search.pair_errors = self
+        return self
+
+    def __exit__(self, *exc):
+        self.search.pair_errors = self.plain
+
+    def __call__(self, Y, pairs, wanted, n_jobs=None):
         self.n += int(wanted.sum())
-        return self.plain(Y, wanted, n_jobs)
-
-    def stop(self):
-        self.search._errors = self.plain
-        return self.n
+        return self.plain(Y, pairs, wanted, n_jobs)
 
 
 def main():

@@ -77,7 +77,7 @@ class _DeepAutoencoder(BaseAutoencoder):
     def _winners(self, Y):
         """Return the least error of each row, and which subset and layer has it."""
         search = self._search([self._subsets()])
-        errors, winners = search.search_block(Y, n_probe=getattr(self, "n_probe", None))
+        errors, winners = search.winners_of_block(Y, n_probe=getattr(self, "n_probe", None))
         return errors[:, 0], winners[:, 0]
 
     def _rows_won(self, winners):

@@ -9,23 +9,30 @@ so that an autoencoder whose bound exceeds the error of another cannot be the be
 are exact whatever Q is; the principal directions of the reconstructions themselves make them
 tight. A deeper layer reads :math:`P\hat y`, which costs M·n products in place of M·p, so that
 reconstructions between the layers are not needed either.
+
+Where only the nearest autoencoders compete for a row, as the cells of an inverted file do, these
+are the ones whose mean reconstruction is nearest. Of 60 subsets of a class the one that
+reconstructs a digit best is among the four nearest for 98 of 100 digits.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import numpy as np
 
+from skdp.membership._search_tables import (
+    N_DIRECTIONS,
+    layer_tables,
+    leading_directions,
+    mean_outputs,
+    reader,
+    reconstructed_points,
+)
 from skdp.utils._linalg import as_slice, squared_distances
 from skdp.utils._parallel import map_rows, run_in_threads
 
-# Directions of the bounds. On MNIST, of the 63 errors of a digit 7.1, 3.3 and 1.9 are computed
-# in full with 32, 64 and 128 of them, see benchmarks/bench_limits.py.
-_N_DIRECTIONS = 64
-# Reconstructions from which the directions are found, for each of them. A rule of thumb.
-_SAMPLES_PER_DIRECTION = 8
 # Rows of a block. An autoencoder computes few of its errors, and products of few rows are slow.
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 16384
 # Rows whose kernels are in the cache at once.
 _CACHED_ROWS = 512
 # Rows of a block on which bounds are tried, and the share of errors that may be left open by them
@@ -35,84 +42,112 @@ _OPEN_SHARE = 0.7
 
 
 @dataclass(frozen=True)
-class _LayerTables:
-    """One layer, prepared for queries.
+class _Pairs:
+    """Which autoencoders compete for which rows.
 
     Attributes
     ----------
-    points : ndarray of shape (n + 2, M)
-        Inducing points, in coordinates in which the kernel is exp(−½|x − a|²), then ones, and
-        −½|a|²: times (x, −½|x|², 1) they make the kernel's logarithm in one product.
+    ids : ndarray of shape (n_rows, n_entrants)
+        Positions of the autoencoders, those of one group after those of the other.
 
-    shift : ndarray of shape (n,)
-        The origin of these coordinates.
+    ends : ndarray of shape (n_groups + 1,)
+        Where the groups begin and end among the entrants.
 
-    outputs : ndarray of shape (M, d + n')
-        Coefficients along the d directions of the bounds, and as the next layer reads them.
-
-    coef : ndarray of shape (M, p)
-        Coefficients of the reconstruction.
+    members : list of tuple
+        Of each autoencoder, the rows that it competes for, and these places in ``ids.ravel()``.
     """
 
-    points: np.ndarray
-    shift: np.ndarray
-    outputs: np.ndarray
-    coef: np.ndarray
+    ids: np.ndarray
+    ends: np.ndarray
+    members: list
 
-    def kernel(self, x):
-        """Return the kernel of rows in the coordinates of ``points``, not shifted yet."""
-        n_rows, n = x.shape
-        terms = np.empty((n_rows, n + 2), dtype=x.dtype)
-        np.subtract(x, self.shift, out=terms[:, :n])
-        np.einsum("ij,ij->i", terms[:, :n], terms[:, :n], out=terms[:, n])
-        terms[:, n] *= -0.5
-        terms[:, n + 1] = 1.0
-        kernel = terms @ self.points
-        return np.exp(kernel, out=kernel)
+    @classmethod
+    def of_all(cls, n_rows, sizes):
+        rows, n = np.arange(n_rows), sizes[-1]
+        ids = np.broadcast_to(np.arange(n), (n_rows, n))
+        return cls(ids, sizes, [(rows, rows * n + k) for k in range(n)])
 
+    @classmethod
+    def of_some(cls, ids, ends, n_autoencoders):
+        order = np.argsort(ids, axis=None, kind="stable")
+        borders = np.searchsorted(ids.ravel()[order], np.arange(n_autoencoders + 1))
+        places = [order[first:last] for first, last in pairwise(borders)]
+        return cls(ids, ends, [(each // ids.shape[1], each) for each in places])
 
-def _reader(components, layer):
-    """Return by what a row is multiplied to become the input of a layer, scaled, (p, n)."""
-    n = layer.inducing_points.shape[1]
-    return components[:n].T * np.sqrt(layer.weights)
-
-
-def _layer_tables(layer, along):
-    points = layer.inducing_points * np.sqrt(layer.weights)
-    shift = points.mean(axis=0)
-    points = (points - shift).T
-    norms = -0.5 * np.einsum("ij,ij->j", points, points)
-    points = np.vstack([points, np.ones_like(norms), norms])
-    return _LayerTables(points, shift, layer.coef @ along, layer.coef)
+    def groups(self):
+        """Yield the entrants of each group."""
+        yield from starmap(slice, pairwise(self.ends))
 
 
-def _reconstructed_points(autoencoders):
-    """Return some reconstructions of inducing points, and the mean of those of each."""
-    n_each = -(-_N_DIRECTIONS * _SAMPLES_PER_DIRECTION // len(autoencoders))
-    samples, means = [], []
-    for autoencoder in autoencoders:
-        layer = autoencoder._layers[0]
-        some = np.linspace(0, len(layer.inducing_points) - 1, n_each).round().astype(int)
-        samples.append(layer.predict(layer.inducing_points[np.unique(some)]))
-        means.append(samples[-1].mean(axis=0))
-    return np.vstack(samples), np.stack(means)
+class _Race:
+    """Errors of the entrants for a block of rows, computed as far as they are needed.
+
+    ``bounds``, ``errors`` and ``known`` have the shape (n_rows, n_entrants, n_layers).
+    """
+
+    def __init__(self, search, Y, pairs, bounds, n_jobs):
+        self.search, self.Y, self.pairs, self.n_jobs = search, Y, pairs, n_jobs
+        self.bounds = bounds
+        self.errors = np.full(bounds.shape, np.inf, dtype=Y.dtype)
+        self.known = np.zeros(bounds.shape, dtype=bool)
+
+    def compute(self, wanted):
+        """Compute errors that are not known yet."""
+        found = self.search.pair_errors(self.Y, self.pairs, wanted, self.n_jobs)
+        self.errors = np.minimum(self.errors, found)
+        self.known |= wanted
+
+    def compute_promising(self, groups):
+        """Compute the errors with the least bound, one for each row and group."""
+        wanted = np.zeros_like(self.known)
+        for group in groups:
+            entrants, depths = _least(self.bounds[:, group])
+            wanted[np.arange(len(wanted)), group.start + entrants, depths] = True
+        self.compute(wanted)
+
+    def winners(self):
+        """Return the least error of each group, and whose it is, its layer included."""
+        self.compute_promising(self.pairs.groups())
+        least = np.minimum.reduceat(self.errors.min(axis=2), self.pairs.ends[:-1], axis=1)
+        least = np.repeat(least, np.diff(self.pairs.ends), axis=1)[:, :, np.newaxis]
+        self.compute((self.bounds < least) & ~self.known)
+        rows, errors, winners = np.arange(len(self.Y)), [], []
+        for group in self.pairs.groups():
+            entrants, depths = _least(self.errors[:, group])
+            entrants += group.start
+            errors.append(self.errors[rows, entrants, depths])
+            winners.append(np.stack([self.pairs.ids[rows, entrants], depths], axis=1))
+        return np.stack(errors, axis=1), np.stack(winners, axis=1)
+
+    def leaders(self):
+        """Return the group that has the least error of all."""
+        group_of = np.repeat(np.arange(len(self.pairs.ends) - 1), np.diff(self.pairs.ends))
+        self.compute_promising([slice(0, len(group_of))])
+        while True:
+            entrants, depths = _least(self.errors)
+            leading, rows = group_of[entrants], np.arange(len(entrants))
+            best = self.errors[rows, entrants, depths][:, np.newaxis, np.newaxis]
+            # By how much the leading group leads does not matter.
+            others = (group_of != leading[:, np.newaxis])[:, :, np.newaxis]
+            wanted = (self.bounds < best) & ~self.known & others
+            if not wanted.any():
+                return leading
+            self.compute(wanted)
 
 
-def _leading_directions(samples, n_directions):
-    """Return orthonormal columns along which rows have most of their squares."""
-    _, _, directions = np.linalg.svd(samples.astype(np.float64), full_matrices=False)
-    return directions[:n_directions].T.astype(samples.dtype, order="C")
+def _least(values):
+    """Return the entrant and layer with the least value of each row."""
+    return np.divmod(values.reshape(len(values), -1).argmin(axis=1), values.shape[2])
 
 
-def _blocks(chosen):
-    """Yield the positions of the rows that are chosen, a cache's worth at a time."""
-    rows = np.flatnonzero(chosen)
-    for first in range(0, len(rows), _CACHED_ROWS):
-        yield as_slice(rows[first : first + _CACHED_ROWS])
+def _portions(positions):
+    """Yield positions, a cache's worth of rows at a time."""
+    for first in range(0, len(positions), _CACHED_ROWS):
+        yield positions[first : first + _CACHED_ROWS]
 
 
 class ReconstructionSearch:
-    """The least reconstruction error of rows among autoencoders, of each group or of all.
+    """The least reconstruction error of rows among autoencoders of several groups.
 
     It is prepared from the autoencoders as they are: of others, make another one.
 
@@ -130,13 +165,10 @@ class ReconstructionSearch:
         Orthonormal columns, along which bounds are computed; d = 0 where these would cost as
         much as the errors.
 
-    centres : ndarray of shape (n_autoencoders, d or p)
-        Mean reconstruction of inducing points by each, along the basis if there is one.
-
     projections : list of ndarray of shape (p, n)
         What the first layer of each reads, in the coordinates of its ``points``.
 
-    layers : list of list of _LayerTables
+    layers : list of list of LayerTables
         Of each.
     """
 
@@ -144,22 +176,22 @@ class ReconstructionSearch:
         autoencoders = [a for group in groups for a in group]
         self.sizes = np.cumsum([0, *(len(group) for group in groups)])
         n_features = autoencoders[0].n_features_in_
-        samples, self.centres = _reconstructed_points(autoencoders)
+        samples = reconstructed_points(autoencoders)
         self.basis = np.empty((n_features, 0), dtype=samples.dtype)
-        if n_features > 2 * _N_DIRECTIONS:
-            self.basis = _leading_directions(samples, _N_DIRECTIONS)
-            self.centres = self.centres @ self.basis
+        if n_features > 2 * N_DIRECTIONS:
+            self.basis = leading_directions(samples)
         self.projections, self.layers = [], []
         for autoencoder in autoencoders:
             layers = autoencoder._layers
-            readers = [_reader(autoencoder.components_, layer) for layer in layers]
+            readers = [reader(autoencoder.components_, layer) for layer in layers]
             self.projections.append(readers[0])
             readers = [*readers[1:], np.empty((n_features, 0), dtype=samples.dtype)]
             tables = [
-                _layer_tables(layer, np.hstack([self.basis, reader]))
-                for layer, reader in zip(layers, readers, strict=True)
+                layer_tables(layer, np.hstack([self.basis, each]))
+                for layer, each in zip(layers, readers, strict=True)
             ]
             self.layers.append(tables)
+        self._kept_means = None
 
     def errors(self, X, *, n_probe=None, n_jobs=None):
         """Return the least error of each row among the autoencoders of each group.
@@ -170,11 +202,11 @@ class ReconstructionSearch:
             Validated queries.
 
         n_probe : int or None, default=None
-            How many autoencoders of each group compete for a row, those with the nearest
-            centres; None for all.
+            How many autoencoders of each group compete for a row, those whose mean
+            reconstruction is nearest; None for all.
 
         n_jobs : int or None, default=None
-            Threads. The result does not depend on it.
+            Threads, among which the autoencoders are divided. The result does not depend on it.
 
         Returns
         -------
@@ -184,11 +216,11 @@ class ReconstructionSearch:
         largest = float(np.finfo(self.basis.dtype).max)
 
         def compute(Y):
-            errors, _ = self.search_block(Y, n_probe=n_probe, n_jobs=n_jobs)
+            errors, _ = self.winners_of_block(Y, n_probe=n_probe, n_jobs=n_jobs)
             # Queries so far away that squares overflow stay ordered and finite.
             return np.nan_to_num(errors, nan=largest, posinf=largest)
 
-        return self._map_rows(compute, X)
+        return self._map_rows(compute, X, n_probe)
 
     def nearest_group(self, X, *, n_probe=None, n_jobs=None):
         """Return which group has the autoencoder with the least error of all, for each row.
@@ -203,24 +235,14 @@ class ReconstructionSearch:
         groups : ndarray of shape (n_samples,)
             Position of the group.
         """
-        group_of = np.repeat(np.arange(len(self.sizes) - 1), np.diff(self.sizes))
 
         def compute(Y):
-            _, winners = self.search_block(Y, n_probe=n_probe, among_all=True, n_jobs=n_jobs)
-            return group_of[winners[:, 0, 0]]
+            [leaders] = self._race(Y, n_probe, n_jobs, lambda race: (race.leaders(),))
+            return leaders
 
-        return self._map_rows(compute, X)
+        return self._map_rows(compute, X, n_probe)
 
-    def _map_rows(self, compute, X):
-        return map_rows(
-            compute,
-            X,
-            values_per_row=X.shape[1] + 4 * len(self.layers) * len(self.layers[0]),
-            dtype=self.basis.dtype,
-            max_rows=_BLOCK_ROWS,
-        )
-
-    def search_block(self, Y, *, n_probe=None, among_all=False, n_jobs=None):
+    def winners_of_block(self, Y, *, n_probe=None, n_jobs=None):
         """Search for a block of rows, in one piece.
 
         Parameters
@@ -228,133 +250,140 @@ class ReconstructionSearch:
         Y : ndarray of shape (n_rows, n_features)
             Validated rows, in the dtype of the autoencoders.
 
-        n_probe : int or None, default=None
+        n_probe, n_jobs
             As for :meth:`errors`.
-
-        among_all : bool, default=False
-            Whether there is one winner among all groups, in place of one in each.
-
-        n_jobs : int or None, default=None
-            Threads, among which the autoencoders are divided.
 
         Returns
         -------
-        errors : ndarray of shape (n_rows, n_winners)
+        errors : ndarray of shape (n_rows, n_groups)
             Least errors, which may be infinite where squares overflow.
 
-        winners : ndarray of shape (n_rows, n_winners, 2)
+        winners : ndarray of shape (n_rows, n_groups, 2)
             Position of the autoencoder that has this error, among those of all groups, and of
             its layer.
         """
+        return self._race(Y, n_probe, n_jobs, _Race.winners)
+
+    def _map_rows(self, compute, X, n_probe):
+        cast = X.shape[1] if X.dtype != self.basis.dtype else 0
+        n_errors = self._entrants(n_probe)[-1] * len(self.layers[0])
+        largest = np.diff(self.sizes).max()
+        return map_rows(
+            compute,
+            X,
+            values_per_row=cast + 4 * n_errors + 2 * largest + 2 * N_DIRECTIONS,
+            dtype=self.basis.dtype,
+            max_rows=_BLOCK_ROWS,
+        )
+
+    def _entrants(self, n_probe):
+        """Return where groups begin and end among the autoencoders that compete for a row."""
+        sizes = np.diff(self.sizes)
+        return np.cumsum([0, *(sizes if n_probe is None else np.minimum(sizes, n_probe))])
+
+    def _race(self, Y, n_probe, n_jobs, finish):
+        """Return what ``finish`` returns of races for the rows."""
         along = Y @ self.basis
-        probed = self._probed(Y, along, n_probe)
-        ends = self.sizes[[0, -1]] if among_all else self.sizes
-        contests = [slice(first, last) for first, last in pairwise(ends)]
-        errors = np.empty((*probed.shape, len(self.layers[0])), dtype=Y.dtype)
-        done = 0
-        if self.basis.shape[1] and errors.shape[2] * np.diff(ends).max() > 1:
-            # Queries with much noise are alike along the basis: then bounds say little.
-            for some in (slice(0, _TRIED_ROWS), slice(_TRIED_ROWS, len(Y))):
-                errors[some], share = self._bounded(
-                    Y[some], along[some], probed[some], contests, n_jobs
-                )
-                done = some.stop
-                if share > _OPEN_SHARE or done >= len(Y):
-                    break
-        rest = slice(done, None)
-        every = np.broadcast_to(probed[rest, :, np.newaxis], errors[rest].shape)
-        errors[rest] = self._errors(Y[rest], every, n_jobs)
-        return _winners(errors, contests)
+        ends, n_layers = self._entrants(n_probe), len(self.layers[0])
+        bounded = self.basis.shape[1] and ends[-1] * n_layers > 1
+        # Queries with much noise are alike along the basis: then bounds say little.
+        tried = _TRIED_ROWS if bounded and n_probe is None else len(Y)
+        finished = []
+        for some in starmap(slice, pairwise(np.unique([0, min(tried, len(Y)), len(Y)]))):
+            pairs = self._pairs(Y[some], along[some], ends)
+            bounds = np.zeros((*pairs.ids.shape, n_layers), dtype=Y.dtype)
+            if bounded:
+                self._fill_bounds(bounds, Y[some], along[some], pairs, n_jobs)
+            race = _Race(self, Y[some], pairs, bounds, n_jobs)
+            finished.append(finish(race))
+            bounded = bounded and race.known.mean() <= _OPEN_SHARE
+        return [np.concatenate(parts) for parts in zip(*finished, strict=True)]
 
-    def _bounded(self, Y, along, probed, contests, n_jobs):
-        """Return errors, infinite where bounds rule them out, and the share that is not."""
-        bounds = self._bounds(Y, along, probed, n_jobs)
-        errors = self._errors(Y, _promising(bounds, contests), n_jobs)
-        least = np.empty_like(bounds[:, :, :1])
-        for here in contests:
-            least[:, here] = errors[:, here].min(axis=(1, 2), keepdims=True)
-        left_open = (bounds < least) & np.isinf(errors)
-        errors = np.minimum(errors, self._errors(Y, left_open, n_jobs))
-        return errors, np.isfinite(errors).sum() / max(1, probed.sum() * bounds.shape[2])
+    def _pairs(self, Y, along, ends):
+        """Return which autoencoders compete for which rows."""
+        if ends[-1] == len(self.layers):
+            return _Pairs.of_all(len(Y), self.sizes)
+        rows = along if self.basis.shape[1] else Y
+        ids = np.empty((len(Y), ends[-1]), dtype=np.intp)
+        both = (starmap(slice, pairwise(each)) for each in (self.sizes, ends))
+        for group, here in zip(*both, strict=True):
+            means = self._means()[group]
+            # The same constant for all, |y|², makes no difference.
+            distances = 0.5 * np.einsum("ij,ij->i", means, means) - rows @ means.T
+            n_chosen = here.stop - here.start
+            nearest = distances.argpartition(n_chosen - 1, axis=1)[:, :n_chosen]
+            ids[:, here] = np.sort(nearest, axis=1) + group.start
+        return _Pairs.of_some(ids, ends, len(self.layers))
 
-    def _bounds(self, Y, along, probed, n_jobs=None):
-        """Return lower bounds of the errors of all layers, infinite where none is asked for."""
+    def _means(self):
+        """Return the mean reconstruction of each autoencoder, along the basis if there is one."""
+        if self._kept_means is None:
+            n = self.basis.shape[1]
+            self._kept_means = np.stack([mean_outputs(layers[0], n) for layers in self.layers])
+        return self._kept_means
+
+    def _fill_bounds(self, bounds, Y, along, pairs, n_jobs):
+        """Write lower bounds of the errors of all layers of all pairs."""
         n_directions = self.basis.shape[1]
-        bounds = np.full((*probed.shape, len(self.layers[0])), np.inf, dtype=Y.dtype)
+        bounds = bounds.reshape(-1, bounds.shape[2])
 
         def fill(k):
-            for rows in _blocks(probed[:, k]):
-                x = Y[rows] @ self.projections[k]
+            for rows, places in zip(*map(_portions, pairs.members[k]), strict=True):
+                here = as_slice(rows)
+                x = Y[here] @ self.projections[k]
                 for depth, layer in enumerate(self.layers[k]):
                     outputs = layer.kernel(x) @ layer.outputs
-                    bound = squared_distances(along[rows], outputs[:, :n_directions])
+                    bound = squared_distances(along[here], outputs[:, :n_directions])
                     # Where squares overflow nothing is ruled out.
-                    bounds[rows, k, depth] = np.where(np.isfinite(bound), bound, 0.0)
+                    bounds[places, depth] = np.where(np.isfinite(bound), bound, 0.0)
                     x = outputs[:, n_directions:]
 
         run_in_threads(fill, range(len(self.layers)), n_jobs)
-        return bounds
 
-    def _errors(self, Y, wanted, n_jobs=None):
-        """Return errors of rows by layers that are wanted, and infinity for the others."""
+    def pair_errors(self, Y, pairs, wanted, n_jobs=None):
+        """Return the errors of pairs and layers that are wanted, and infinity for the others.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_rows, n_features)
+            Rows.
+
+        pairs : _Pairs
+            Which autoencoders compete for which of them.
+
+        wanted : ndarray of shape (n_rows, n_entrants, n_layers)
+            Whether to compute an error.
+
+        n_jobs : int or None, default=None
+            Threads.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_rows, n_entrants, n_layers)
+        """
         n_directions = self.basis.shape[1]
-        errors = np.full(wanted.shape, np.inf, dtype=Y.dtype)
+        errors = np.full((pairs.ids.size, wanted.shape[2]), np.inf, dtype=Y.dtype)
+        flat = wanted.reshape(errors.shape)
 
         def fill(k):
-            last = np.flatnonzero(wanted[:, k].any(axis=0)).max(initial=-1)
-            for rows in _blocks(wanted[:, k].any(axis=1)):
-                here, own = Y[rows], wanted[rows, k]
-                found = np.full(own.shape, np.inf, dtype=Y.dtype)
+            all_rows, all_places = pairs.members[k]
+            for some in _portions(np.flatnonzero(flat[all_places].any(axis=1))):
+                here, places = Y[as_slice(all_rows[some])], all_places[some]
+                own, found = flat[places], errors[places]
                 x = here @ self.projections[k]
-                for depth, layer in enumerate(self.layers[k][: last + 1]):
+                for depth, layer in enumerate(self.layers[k]):
                     kernel = layer.kernel(x)
-                    some = as_slice(np.flatnonzero(own[:, depth]))
-                    residual = kernel[some] @ layer.coef
-                    residual -= here[some]
-                    found[some, depth] = np.einsum("ij,ij->i", residual, residual)
+                    rows = as_slice(np.flatnonzero(own[:, depth]))
+                    residual = kernel[rows] @ layer.coef
+                    residual -= here[rows]
+                    found[rows, depth] = np.einsum("ij,ij->i", residual, residual)
+                    if not own[:, depth + 1 :].any():
+                        break
                     x = kernel @ layer.outputs[:, n_directions:]
-                errors[rows, k] = np.where(np.isnan(found), np.inf, found)
+                errors[places] = np.where(np.isnan(found), np.inf, found)
 
         run_in_threads(fill, range(len(self.layers)), n_jobs)
-        return errors
-
-    def _probed(self, Y, along, n_probe):
-        """Return which autoencoders compete for which rows, (n_rows, n_autoencoders)."""
-        probed = np.ones((len(Y), len(self.layers)), dtype=bool)
-        if n_probe is None:
-            return probed
-        # The same constant for all, |y|², makes no difference.
-        distances = 0.5 * np.einsum("ij,ij->i", self.centres, self.centres)
-        distances = distances - (along if self.basis.shape[1] else Y) @ self.centres.T
-        for first, last in pairwise(self.sizes):
-            if last - first > n_probe:
-                far = np.argpartition(distances[:, first:last], n_probe - 1, axis=1)[:, n_probe:]
-                np.put_along_axis(probed[:, first:last], far, False, axis=1)
-        return probed
-
-
-def _promising(bounds, contests):
-    """Mark the entrant with the least bound of each contest, for each row."""
-    rows, n_layers = np.arange(len(bounds)), bounds.shape[2]
-    marked = np.zeros(bounds.shape, dtype=bool)
-    for here in contests:
-        least = bounds[:, here].reshape(len(bounds), -1).argmin(axis=1)
-        k, depth = np.divmod(least, n_layers)
-        marked[rows, here.start + k, depth] = True
-    return marked
-
-
-def _winners(errors, contests):
-    """Return the least error of each contest, and which autoencoder and layer has it."""
-    rows, n_layers = np.arange(len(errors)), errors.shape[2]
-    least, winners = [], []
-    for here in contests:
-        entrants = errors[:, here].reshape(len(errors), -1)
-        winner = entrants.argmin(axis=1)
-        k, depth = np.divmod(winner, n_layers)
-        least.append(entrants[rows, winner])
-        winners.append(np.stack([here.start + k, depth], axis=1))
-    return np.stack(least, axis=1), np.stack(winners, axis=1)
+        return errors.reshape(wanted.shape)
 
 
 class SearchCache:

@@ -56,21 +56,25 @@ def _check_winners(winners, errors):
     assert (positions == errors.argmin(axis=1)).mean() > 0.99
 
 
-def test_winners_are_those_of_all_errors(groups, queries):
-    expected = _all_errors(groups, queries)[:-2].reshape(1000, -1)
-    errors, winners = ReconstructionSearch(groups).search_block(queries[:-2], among_all=True)
-    assert_allclose(errors[:, 0], expected.min(axis=1), rtol=1e-9)
-    _check_winners(winners[:, 0], expected)
-
-
 def test_each_group_has_its_winner(groups, queries):
     expected = _all_errors(groups, queries)[:-2]
-    errors, winners = ReconstructionSearch(groups).search_block(queries[:-2])
+    errors, winners = ReconstructionSearch(groups).winners_of_block(queries[:-2])
     ends = np.cumsum([0, *_SIZES])
     for g, (first, last) in enumerate(pairwise(ends)):
         own = expected[:, first:last].reshape(1000, -1)
         assert_allclose(errors[:, g], own.min(axis=1), rtol=1e-9)
         _check_winners(winners[:, g] - [first, 0], own)
+
+
+def test_the_nearest_group_has_the_least_error_of_all(groups, queries):
+    expected = _all_errors(groups, queries)[:-2]
+    ends = np.cumsum([0, *_SIZES])
+    least = [expected[:, first:last].min(axis=(1, 2)) for first, last in pairwise(ends)]
+    least = np.stack(least, axis=1)
+    found = ReconstructionSearch(groups).nearest_group(queries)
+    assert_allclose(least[np.arange(1000), found[:-2]], least.min(axis=1), rtol=1e-9)
+    assert (found[:-2] == least.argmin(axis=1)).mean() > 0.99
+    assert_array_equal(found[-2:], 0)
 
 
 def test_errors_are_those_of_the_plain_loop_and_finite(groups, queries):
@@ -85,11 +89,9 @@ def test_bounds_are_below_errors_and_rule_most_of_them_out(groups, queries):
     search = ReconstructionSearch(groups)
     Y = queries[:900]
     errors = _all_errors(groups, Y)
-    asked = np.ones((len(Y), len(search.layers)), dtype=bool)
-    asked[::7, 2] = False
-    bounds = search._bounds(Y, Y @ search.basis, asked)
-    assert np.isinf(bounds[::7, 2]).all()
-    bounds[::7, 2] = 0
+    pairs = search._pairs(Y, None, search.sizes)
+    bounds = np.full(errors.shape, np.nan)
+    search._fill_bounds(bounds, Y, Y @ search.basis, pairs, None)
     assert (bounds <= errors * (1 + 1e-9)).all()
     least = errors.min(axis=(1, 2), keepdims=True)
     assert (bounds < least).mean() < 0.5
@@ -115,12 +117,12 @@ def test_errors_do_not_depend_on_threads(groups, queries):
 
 
 @pytest.mark.parametrize("n_probe", [1, 2])
-def test_the_nearest_centers_are_probed(groups, queries, n_probe):
+def test_the_nearest_means_are_probed(groups, queries, n_probe):
     Y = queries[:1000]
     search = ReconstructionSearch(groups)
-    basis, centres = search.basis, search.centres
-    distances = ((Y @ basis)[:, np.newaxis] - centres) ** 2
-    distances = distances.sum(axis=2)
+    layers = [a._layers[0] for group in groups for a in group]
+    means = np.array([layer.predict(layer.inducing_points).mean(axis=0) for layer in layers])
+    distances = (((Y[:, np.newaxis] - means) @ search.basis) ** 2).sum(axis=2)
     expected = _all_errors(groups, Y).min(axis=2)
     for first, last in ((0, 3), (3, 4), (4, 6)):
         order = distances[:, first:last].argsort(axis=1)[:, n_probe:]
@@ -135,7 +137,25 @@ def test_the_nearest_centers_are_probed(groups, queries, n_probe):
 
 def test_to_probe_all_is_to_search_all(groups, queries):
     search = ReconstructionSearch(groups)
-    assert_array_equal(search.errors(queries[:99], n_probe=3), search.errors(queries[:99]))
+    assert_allclose(
+        search.errors(queries[:99], n_probe=3), search.errors(queries[:99]), rtol=1e-12
+    )
+
+
+def test_hardly_an_error_is_computed_to_find_the_group(groups, queries):
+    search, counts = ReconstructionSearch(groups), []
+    plain = search.pair_errors
+
+    def counted(Y, pairs, wanted, n_jobs=None):
+        counts.append(wanted.sum())
+        return plain(Y, pairs, wanted, n_jobs)
+
+    search.pair_errors = counted
+    search.nearest_group(queries[:900])
+    assert sum(counts) < 900 * 12 / 3
+    counts.clear()
+    search.errors(queries[:900])
+    assert sum(counts) < 900 * 12 / 1.5
 
 
 def test_n_probe_can_be_set_after_fit(rng):

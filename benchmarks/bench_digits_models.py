@@ -1,0 +1,165 @@
+"""MNIST by skdp and by what else could be taken: accuracy, seconds and memory, one core.
+
+    python benchmarks/bench_digits_models.py [--rows 60000] [--queries 10000]
+
+Without privacy: wide autoencoders, and scikit-learn's models with their usual settings, in single
+precision. For whole records at ε = 1 and 8: releases of noisy statistics, by pixels and by
+oriented gradients, wide autoencoders of noisy rows, and DP-SGD with convolutions (torch and
+opacus; left out where missing). The same for a tenth of the rows, where support vectors
+are still quick. Each model runs in a process of its own.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import json
+import subprocess
+import sys
+import warnings
+from importlib.util import find_spec
+
+import numpy as np
+from _report import PeakMemory, Timer, parse, save
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from skdp import (
+    DPStatisticsSource,
+    GaussianDPNoise,
+    OrientedGradients,
+    WideCDMMAClassifier,
+)
+from skdp.datasets import fetch_mnist
+
+DELTA, EPOCHS = 1e-5, 10
+LEVELS = (1.0, 8.0)
+
+
+def statistics(epsilon, gradients):
+    """A source of noisy statistics, whose release predicts."""
+    settings = {"classes": range(10), "random_state": np.random.RandomState(0)}
+    if not gradients:
+        return Released(DPStatisticsSource(epsilon, DELTA, bounds=(0, 1), **settings))
+    features = OrientedGradients((28, 28))
+    source = DPStatisticsSource(epsilon, DELTA, bounds=(0, 1), model="regression", **settings)
+    return Released(source, features)
+
+
+class Released:
+    """Fits a source, and predicts by its release alone."""
+
+    def __init__(self, source, features=None):
+        self.source, self.features = source, features
+
+    def encoded(self, X):
+        return X if self.features is None else self.features.fit_transform(X)
+
+    def fit(self, X, y):
+        self.release = self.source.fit(self.encoded(X), y).release_
+        return self
+
+    def predict(self, X):
+        return self.release.predict(self.encoded(X))
+
+
+class Network:
+    """DP-SGD with convolutions."""
+
+    def __init__(self, epsilon):
+        self.epsilon = epsilon
+
+    def fit(self, X, y):
+        from _dpsgd import Network as Released
+
+        self.network = Released(f"record {self.epsilon:g}", (X, y), EPOCHS, pictures=True)
+        return self
+
+    def predict(self, X):
+        import torch
+        from _dpsgd import tensor
+
+        with torch.no_grad():
+            return self.network._model()(tensor(X, 28)).argmax(1).numpy()
+
+
+def noisy_rows(epsilon):
+    noise = GaussianDPNoise(
+        epsilon,
+        DELTA,
+        None,
+        bounds=(0, 1),
+        privacy_unit="record",
+        perturb="fit",
+        random_state=np.random.RandomState(0),
+    )
+    return make_pipeline(noise, WideCDMMAClassifier(n_layers=1, random_state=0))
+
+
+MODELS = {
+    "WideCDMMAClassifier, 1 layer": lambda: WideCDMMAClassifier(n_layers=1, random_state=0),
+    "the same, n_probe=4": lambda: WideCDMMAClassifier(n_layers=1, n_probe=4, random_state=0),
+    "WideCDMMAClassifier, 5 layers": lambda: WideCDMMAClassifier(random_state=0),
+    "SVC": lambda: SVC(C=10),
+    "k nearest neighbors": lambda: KNeighborsClassifier(3),
+    "random forest": lambda: RandomForestClassifier(random_state=0),
+    "histogram boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    **{
+        f"{name}, ε = {epsilon:g}": lambda make=make, epsilon=epsilon: make(epsilon)
+        for epsilon in reversed(LEVELS)
+        for name, make in (
+            ("statistics of gradients", lambda epsilon: statistics(epsilon, True)),
+            ("statistics of pixels", lambda epsilon: statistics(epsilon, False)),
+            ("noisy rows, 1 layer", noisy_rows),
+            ("DP-SGD", Network),
+        )
+    },
+}
+
+
+def measured(name, n_rows, n_queries):
+    warnings.simplefilter("ignore")
+    X, y = fetch_mnist(subset="train", return_X_y=True)
+    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    X, y, X_test, y_test = X[:n_rows], y[:n_rows], X_test[:n_queries], y_test[:n_queries]
+    model = MODELS[name]()
+    with PeakMemory() as memory, Timer() as fit:
+        model.fit(X, y)
+    with Timer() as predict:
+        found = model.predict(X_test)
+    return {
+        "model": name,
+        "rows": n_rows,
+        "queries": n_queries,
+        "accuracy": float(np.mean(found == y_test)),
+        "fit_seconds": fit.seconds,
+        "predict_seconds": predict.seconds,
+        "fit_peak_above_data_mib": memory.mib,
+    }
+
+
+def main():
+    options = parse(__doc__, rows=60_000, queries=10_000, case="")
+    if options.case:
+        print(json.dumps(measured(options.case, options.rows, options.queries)))
+        return
+    torch = find_spec("torch") and find_spec("opacus")
+    rows = []
+    for n_rows, n_queries in ((10_000, 2_000), (options.rows, options.queries)):
+        for name in MODELS:
+            if name.startswith("DP-SGD") and not torch:
+                continue
+            command = [sys.executable, __file__, f"--case={name}"]
+            command += [f"--rows={n_rows}", f"--queries={n_queries}"]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            rows.append(json.loads(done.stdout.splitlines()[-1]))
+            print(rows[-1], flush=True)
+    settings = {name: value for name, value in vars(options).items() if name != "case"}
+    save("digits_models", settings, rows)
+
+
+if __name__ == "__main__":
+    main()
