@@ -43,6 +43,9 @@ NEEDS = {
     "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
     "bench_statistics_scale.py": "MNIST; dask",
+    "bench_limits.py": "MNIST",
+    "bench_growth.py": "MNIST",
+    "bench_digits_models.py": "MNIST; torch and opacus for DP-SGD",
     "bench_neural.py": "MNIST; torch and opacus",
     "bench_federation_noise.py": "the six tables",
     "bench_federation.py": "flwr, or nvflare, each in an environment of its own",
@@ -58,6 +61,7 @@ OTHERS = (
     "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
     "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
+    "limits", "growth", "digits_models",
 )  # fmt: skip
 
 TEXT = """\

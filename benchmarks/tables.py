@@ -14,6 +14,7 @@ import _merging_tables as merging
 import _model_tables as models
 import _neural_tables as networks
 import _records_tables as records
+import _scale_tables as scale
 import _secure_tables as secure
 import _shift_tables as shift
 import _statistics_tables as statistics
@@ -181,6 +182,9 @@ SECTIONS = [
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
     ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
+    ("Wide autoencoders against bare products, MNIST", "limits", scale.limits),
+    ("Wide autoencoders of growing data", "growth", scale.growth),
+    ("MNIST by skdp and by other models, one core", "digits_models", scale.digits_models),
     ("Sums over many rows", "statistics_scale", statistics.statistics_scale),
 ]
 

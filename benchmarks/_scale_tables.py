@@ -1,0 +1,75 @@
+"""The tables of speed and memory at growing sizes, against what is possible and against others."""
+
+from _table import load, percent, table
+
+
+def limits():
+    rows, counts = [], []
+    for r in load("limits")["rows"]:
+        if r["what"] == "directions":
+            counts.append([r["n_directions"], f"{r['errors_for_class']:.1f}",
+                           f"{r['errors_for_all']:.1f}", r["of"]])  # fmt: skip
+            continue
+        rows.append(
+            [
+                r["n_layers"],
+                r["n_jobs"],
+                r["what"],
+                f"{r['seconds']:.2f} s",
+                f"{r['bare_seconds']:.2f} s",
+                f"{r['ratio']:.2f}",
+                percent(r["accuracy"]) if "accuracy" in r else "",
+            ]
+        )
+    header = ["layers", "threads", "", "skdp", "bare calls", "ratio", "accuracy"]
+    counted = ["directions", "computed to find the class", "to know all errors", "of"]
+    return (
+        table(header, rows)
+        + "\n\nErrors of a digit that are computed in full, one layer:\n\n"
+        + table(counted, counts)
+    )
+
+
+def growth():
+    record = load("growth")
+    rows = [
+        [
+            r["what"],
+            f"{r['size']:,}",
+            f"{r['fit_seconds']:.2f} s",
+            f"{r['data_mib']:.0f} MiB",
+            f"{r['model_mib']:.0f} MiB",
+            f"{r['fit_peak_above_data_mib']:.0f} MiB",
+            f"{r['queries']:,}",
+            *(f"{r[f'{name}_seconds']:.2f} s" for name in ("predict", "predict_4", "predict_2")),
+            *(percent(r[f"{name}_accuracy"]) for name in ("predict", "predict_4", "predict_2")),
+        ]
+        for r in record["rows"]
+    ]
+    probes = ("all", "n_probe=4", "n_probe=2")
+    header = ["", "size", "fit", "data", "model", "peak of fit above the data", "queries"]
+    header += [f"predict, {probe}" for probe in probes] + [
+        f"accuracy, {probe}" for probe in probes
+    ]
+    slopes = record["settings"]["exponents"]
+    exponents = "; ".join(
+        f"{name.replace('_', ' ')} {slope:.2f}" for name, slope in slopes.items()
+    )
+    return table(header, rows) + f"\n\nExponents: {exponents}."
+
+
+def digits_models():
+    rows = [
+        [
+            r["model"],
+            f"{r['rows']:,}",
+            percent(r["accuracy"]),
+            f"{r['fit_seconds']:.1f} s",
+            f"{r['predict_seconds']:.2f} s",
+            f"{1e6 * r['predict_seconds'] / r['queries']:.0f} µs",
+            f"{r['fit_peak_above_data_mib']:.0f} MiB",
+        ]
+        for r in load("digits_models")["rows"]
+    ]
+    header = ["model", "rows", "accuracy", "fit", "predict", "a query"]
+    return table([*header, "peak of fit above the data"], rows)
