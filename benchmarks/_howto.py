@@ -44,6 +44,7 @@ NEEDS = {
     "bench_predict_memory.py": "–",
     "bench_statistics_scale.py": "MNIST; dask",
     "bench_limits.py": "MNIST",
+    "bench_memory.py": "MNIST",
     "bench_growth.py": "MNIST",
     "bench_digits_models.py": "MNIST; torch and opacus for DP-SGD",
     "bench_neural.py": "MNIST; torch and opacus",
@@ -61,7 +62,7 @@ OTHERS = (
     "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
     "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
-    "limits", "growth", "digits_models",
+    "limits", "growth", "digits_models", "memory",
 )  # fmt: skip
 
 TEXT = """\

@@ -73,3 +73,20 @@ def digits_models():
     ]
     header = ["model", "rows", "accuracy", "fit", "predict", "a query"]
     return table([*header, "peak of fit above the data"], rows)
+
+
+def memory():
+    rows = [
+        [
+            {"source": "DPSource", "classifier": "WideCDMMAClassifier"}[r["kind"]],
+            r["setting"] if r["kind"] == "source" else f"{r['setting']} layers",
+            r["data"],
+            r["step"],
+            f"{r['before_mib']:.0f} MiB",
+            f"{r['peak_mib']:.0f} MiB",
+            f"{r['peak_mib'] / r['data_mib']:.2f}",
+        ]
+        for r in load("memory")["rows"]
+    ]
+    header = ["", "setting", "data", "step", "held before", "peak above the data"]
+    return table([*header, "relative to the data"], rows)

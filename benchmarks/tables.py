@@ -182,6 +182,7 @@ SECTIONS = [
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
     ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
+    ("Memory of fits, 60,000 MNIST digits in single precision", "memory", scale.memory),
     ("Wide autoencoders against bare products, MNIST", "limits", scale.limits),
     ("Wide autoencoders of growing data", "growth", scale.growth),
     ("MNIST by skdp and by other models, one core", "digits_models", scale.digits_models),

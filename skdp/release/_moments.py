@@ -15,6 +15,7 @@ from skdp.release._parts import (
     class_names,
     require,
 )
+from skdp.utils._linalg import row_blocks
 
 # Rows of a class at least, so that variances divided by them stay finite.
 _LEAST_COUNT = 1e-9
@@ -97,13 +98,18 @@ class Moments(Part):
         class_counts, effective_sizes, means, covariances = [], [], [], []
         for w in weights.T:
             members = np.flatnonzero(w)
-            w, Y = w[members, np.newaxis], rows[members].astype(np.float64)
+            w = w[members, np.newaxis]
             count = max(w.sum(), 1.0)
             size = count**2 / (w**2).sum()
-            mean = (w * Y).sum(axis=0) / count
-            Y -= mean
+            mean, scatter = np.zeros(rows.shape[1]), 0.0
+            for some in row_blocks(len(members)):
+                mean += (w[some] * rows[members[some]]).sum(axis=0, dtype=np.float64)
+            mean /= count
+            for some in row_blocks(len(members)):
+                Y = rows[members[some]] - mean
+                scatter += (w[some] * Y).T @ Y
             # w = 1 gives the sample covariance with N − 1.
-            scatter = (w * Y).T @ Y / count * (size / max(size - 1, 1.0))
+            scatter *= size / max(size - 1, 1.0) / count
             class_counts.append(count)
             effective_sizes.append(size)
             means.append(mean)

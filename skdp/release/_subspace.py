@@ -14,7 +14,7 @@ from skdp.release._parts import (
     check_units,
     require,
 )
-from skdp.utils._linalg import principal_directions
+from skdp.utils._linalg import principal_directions, row_blocks
 
 # Floor of the variances behind noise, in units of what noise leaves uncertain; rule of thumb.
 _FLOOR = 0.5
@@ -93,7 +93,10 @@ class Subspace(Part):
 
     def encode(self, X):
         """Return the coordinates in units of their average variance, in the dtype of X."""
-        return (self.project(X) * self.scale).astype(X.dtype, copy=False)
+        codes = np.empty((len(X), len(self.components)), dtype=X.dtype)
+        for rows in row_blocks(len(X)):
+            codes[rows] = self.project(X[rows]) * self.scale
+        return codes
 
     def noise(self, variances):
         """Return the variances in codes of independent noise with these in the features."""
@@ -163,7 +166,14 @@ class Alignment(Part):
         """Return directions, medians and mean of labelled rows, in the dtype of the rows."""
         n_directions = -(-rows.shape[1] // 2)
         components = principal_directions(rows, n_directions)
-        medians = class_medians(rows @ components.T, labels, n_classes)
+        medians = np.empty((n_classes, len(components)))
+        for c in range(n_classes):
+            # One class at a time: the codes of all rows would need as much memory as the rows.
+            members = np.flatnonzero(labels == c)
+            codes = np.empty((len(members), len(components)))
+            for some in row_blocks(len(members)):
+                codes[some] = rows[members[some]] @ components.T
+            medians[c] = np.median(codes, axis=0, overwrite_input=True)
         return cls(
             components.astype(rows.dtype, copy=False),
             medians.astype(rows.dtype, copy=False),

@@ -19,6 +19,7 @@ from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import elements_per_value
 from skdp.source._private_fit import sealed
 from skdp.utils._labels import is_missing
+from skdp.utils._linalg import row_blocks
 from skdp.utils._validation import LARGEST, SMALLEST
 from skdp.utils._warnings import warn
 
@@ -218,7 +219,7 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         problem = "states no guarantee_"
     elif noisy.shape != X.shape:
         problem = "changes the shape of the rows"
-    elif np.isfinite(guarantee.epsilon) and np.mean(noisy == X) > (1 + guarantee.delta) / 2:
+    elif np.isfinite(guarantee.epsilon) and _same(noisy, X) > (1 + guarantee.delta) / 2:
         problem = f"left most elements as they are (in {X.dtype}; is the noise too small for it?)"
     elif needs_variance and not _is_variance(variance, X.shape[1]):
         problem = (
@@ -236,6 +237,12 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
     guarantee = about_release(guarantee, schema)
     return NoisyRows(noisy, variance if needs_variance else None, guarantee)
+
+
+def _same(noisy, X):
+    """Return which share of the elements is as it was."""
+    blocks = row_blocks(len(X))
+    return sum(np.count_nonzero(noisy[rows] == X[rows]) for rows in blocks) / X.size
 
 
 def about_release(guarantee, schema=None):
@@ -351,7 +358,7 @@ def check_scale(noise, X):
     """
     theirs = noise.get_params(deep=False)
     bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity", 0.0))
-    largest = np.abs(X).max()
+    largest = max(X.max(), -X.min())  # np.abs would copy all rows
     if bounds is not None and not isinstance(bounds, str):
         low, high = (np.asarray(end, dtype=np.float64) for end in bounds)
         largest, scale = np.maximum(abs(low), abs(high)).max(), (high - low).max()
@@ -363,7 +370,10 @@ def check_scale(noise, X):
             "rule that does not depend on the data."
         )
     # Half of the noise of scale s, such as Laplace's, is below 0.7 s, and rounded away here.
-    if scale > 0 and np.mean(np.spacing(np.abs(X)) > 1.4 * scale) > 0.5:
+    coarse = (
+        np.count_nonzero(np.spacing(np.abs(X[rows])) > 1.4 * scale) for rows in row_blocks(len(X))
+    )
+    if scale > 0 and sum(coarse) > 0.5 * X.size:
         raise ValueError(
             f"Input X would keep most elements as they are in {X.dtype}: is the noise too small "
             "for it? Scale X to about unit range, by a rule that does not depend on the data."

@@ -3,6 +3,15 @@
 import numpy as np
 from scipy.linalg import eigh
 
+# Rows that are cast to double precision at once. A rule of thumb: 25 MiB of 784 features.
+_ROWS_AT_ONCE = 4096
+
+
+def row_blocks(n_rows):
+    """Yield slices of rows, so that what is computed of all of them needs little memory."""
+    for first in range(0, n_rows, _ROWS_AT_ONCE):
+        yield slice(first, min(first + _ROWS_AT_ONCE, n_rows))
+
 
 def principal_directions(Y, n_components, centre=True):
     """Return the leading eigenvectors of the second moment of Y, as rows.
@@ -11,12 +20,18 @@ def principal_directions(Y, n_components, centre=True):
     At most n_components of them, and no more than the numerical rank of the (centred) data
     (but at least one): a direction without variance would only add noise to the kernel.
     """
-    Y = Y.astype(np.float64, copy=False)
-    centred = Y - Y.mean(axis=0) if centre else Y
     n_samples, n_features = Y.shape
+    mean = Y.mean(axis=0, dtype=np.float64) if centre else 0.0
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
     wide = n_samples < n_features
-    moment = centred @ centred.T if wide else centred.T @ centred
+    if wide:
+        centred = np.subtract(Y, mean, dtype=np.float64)
+        moment = centred @ centred.T
+    else:
+        moment = np.zeros((n_features, n_features))
+        for rows in row_blocks(n_samples):
+            centred = np.subtract(Y[rows], mean, dtype=np.float64)
+            moment += centred.T @ centred
     size = len(moment)
     first = max(0, size - n_components)
     values, vectors = eigh(moment, subset_by_index=[first, size - 1], driver="evr")

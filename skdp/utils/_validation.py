@@ -17,7 +17,8 @@ def check_magnitude(values, name):
 
     Squares, products and inverse squares of the values must stay within floating point.
     """
-    largest = np.abs(values).max()
+    # Not that of np.abs, which would copy all values.
+    largest = max(float(values.max()), -float(values.min()))
     if largest and not SMALLEST < largest < LARGEST:
         raise ValueError(
             f"Input {name} must have its largest magnitude between {SMALLEST:g} and "

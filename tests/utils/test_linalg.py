@@ -5,10 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
+from skdp.utils import _linalg
 from skdp.utils._linalg import (
     as_slice,
     positive_definite_floor,
     principal_directions,
+    row_blocks,
     squared_distances,
 )
 
@@ -77,3 +79,18 @@ def test_the_floor_of_a_stack_is_that_of_each_matrix(rng):
     stack = roots + roots.swapaxes(1, 2)
     each = [positive_definite_floor(matrix, 0.1, 0.2) for matrix in stack]
     np.testing.assert_array_equal(positive_definite_floor(stack, 0.1, 0.2), each)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 4096, 4097, 10_000])
+def test_blocks_cover_each_row_once(n_rows):
+    blocks = list(row_blocks(n_rows))
+    assert [i for rows in blocks for i in range(n_rows)[rows]] == list(range(n_rows))
+    assert all(0 < rows.stop - rows.start <= 4096 for rows in blocks)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_directions_of_many_rows_are_those_of_one_block(rng, monkeypatch, centre):
+    X = (rng.rand(500, 6) @ rng.rand(6, 6)).astype(np.float32)
+    whole = principal_directions(X, 4, centre=centre)
+    monkeypatch.setattr(_linalg, "_ROWS_AT_ONCE", 7)
+    assert_allclose(principal_directions(X, 4, centre=centre), whole, rtol=1e-9)

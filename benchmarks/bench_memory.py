@@ -1,0 +1,158 @@
+"""Peak memory of fits above the data, step by step.
+
+    python benchmarks/bench_memory.py [--rows 60000]
+
+MNIST in single precision, as an array and as a memory map, whose pages count as the system's cache
+and not as memory of the fit. source: a release from perturbed rows at ε = 8 for a value, with the
+highest mark within each step of :meth:`DPSource.fit`, and what was held before the step.
+classifier: a fit of wide autoencoders, of which the model is a part. Each case runs in a process
+of its own.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from _report import Timer, parse, save
+
+from skdp import DPSource, WideCDMMAClassifier
+from skdp.datasets import fetch_mnist
+from skdp.source import _rows_source
+
+# The steps of a source's fit, by the names that its module calls them.
+STEPS = {
+    "_read": "checks",
+    "check_scale": "check of the scale",
+    "perturb_rows": "noise",
+    "Moments.measure": "moments",
+    "denoised_codes": "subspace and mixtures",
+    "_fit_classifier": "classifier",
+    "Alignment.measure": "alignment",
+    "Release": "the release's own checks",
+}
+
+
+class Watch:
+    """Samples memory that is no file's, and keeps its highest marks."""
+
+    def __init__(self):
+        self.start, self.marks = self.now(), []
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.sample)
+        self.thread.start()
+
+    def now(self):
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+    def sample(self):
+        while not self.done.is_set():
+            now = self.now()
+            for mark in list(self.marks):
+                mark.append(max(mark[-1], now))
+            time.sleep(0.002)
+
+    @contextmanager
+    def step(self, name, rows):
+        """Write down what was held before a step, its highest mark and its seconds."""
+        mark = [self.now()]
+        self.marks.append(mark)
+        with Timer() as timer:
+            yield
+        self.marks.remove(mark)
+        row = {"step": name, "before_mib": mark[0] - self.start}
+        peak = max(mark[-1], self.now()) - self.start
+        rows.append({**row, "peak_mib": peak, "seconds": timer.seconds})
+
+    def stop(self):
+        self.done.set()
+        self.thread.join()
+
+
+def watched(function, watch, rows, name):
+    """Return a function that notes the highest mark while it runs."""
+
+    def call(*args, **settings):
+        with watch.step(name, rows):
+            return function(*args, **settings)
+
+    return call
+
+
+def watch_steps(watch, rows):
+    """Make the module of the source note the marks of its steps."""
+    for path, name in STEPS.items():
+        owner, _, attribute = path.rpartition(".")
+        owner = getattr(_rows_source, owner) if owner else _rows_source
+        if not hasattr(owner, attribute):
+            owner = DPSource
+        setattr(owner, attribute, watched(getattr(owner, attribute), watch, rows, name))
+
+
+def digits(n_rows, mapped):
+    X, y = fetch_mnist(subset="train", return_X_y=True)
+    X, y = X[:n_rows], y[:n_rows]
+    if not mapped:
+        return np.ascontiguousarray(X), y
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file, X)
+        del X
+        file.flush()
+        return np.load(file.name, mmap_mode="r"), y
+
+
+def measured(case, n_rows):
+    kind, mapped, setting = case.split(":")
+    X, y = digits(n_rows, mapped == "memmap")
+    rows, watch = [], Watch()
+    if kind == "source":
+        warnings.simplefilter("ignore")
+        model = DPSource(8.0, bounds=(0, 1), n_layers=1, parts=setting, random_state=0)
+        watch_steps(watch, rows)
+    else:
+        model = WideCDMMAClassifier(n_layers=int(setting), n_jobs=1, random_state=0)
+    with watch.step("fit", rows):
+        model.fit(X, y)
+    watch.stop()
+    what = {"kind": kind, "data": mapped, "setting": setting, "data_mib": X.nbytes / 2**20}
+    return [{**what, **row} for row in rows]
+
+
+CASES = (
+    "source:array:noise_aware",
+    "source:memmap:noise_aware",
+    "source:array:papers",
+    "classifier:array:1",
+    "classifier:memmap:1",
+    "classifier:array:5",
+)
+
+
+def main():
+    options = parse(__doc__, rows=60_000, case="")
+    if options.case:
+        print(json.dumps(measured(options.case, options.rows)))
+        return
+    rows = []
+    for case in CASES:
+        command = [sys.executable, __file__, f"--case={case}", f"--rows={options.rows}"]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        rows += json.loads(done.stdout.splitlines()[-1])
+        print(case, rows[-1], flush=True)
+    settings = {name: value for name, value in vars(options).items() if name != "case"}
+    save("memory", settings, rows)
+
+
+if __name__ == "__main__":
+    main()
