@@ -91,7 +91,6 @@ def noisy_rows(epsilon):
     noise = GaussianDPNoise(
         epsilon,
         DELTA,
-        None,
         bounds=(0, 1),
         privacy_unit="record",
         perturb="fit",
