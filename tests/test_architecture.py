@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ def test_private_modules_stay_in_their_package(path):
         assert not any(map(is_private, parts)), f"{module}.{name} is private to {parts[:2]}"
 
 
+@cache
 def private_names_defined(package):
     """Return all private names that a subpackage gives to its own modules, classes and objects."""
     names = set(SKLEARN_PROTOCOL)

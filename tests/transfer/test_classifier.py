@@ -15,13 +15,18 @@ from sklearn.model_selection import GridSearchCV
 from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release, SelfTrainingSchedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
+# Two short rounds, where it does not matter how well the model learns.
+SHORT = {
+    "self_training": SelfTrainingSchedule(n_components=(2, 3), n_layers=1),
+    "random_state": 0,
+}
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_result_does_not_depend_on_n_jobs(noisy_release, other, strategy):
     X, _, marked, X_test, _ = other
     models = [
-        DPTransferClassifier(noisy_release, strategy=strategy, n_jobs=n, random_state=0)
+        DPTransferClassifier(noisy_release, strategy=strategy, n_jobs=n, **SHORT)
         for n in (1, 3)
     ]
     scores = [model.fit(X, marked).decision_function(X_test) for model in models]
@@ -54,7 +59,7 @@ def test_float32_agrees_with_float64(domains, other, open_source, strategy):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
     X, _, marked, X_test, _ = other
-    model = DPTransferClassifier(noisy_release, strategy=strategy, random_state=0)
+    model = DPTransferClassifier(noisy_release, strategy=strategy, **SHORT)
     scores = model.fit(X, marked).decision_function(X_test)
     joblib.dump(model, tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
@@ -181,8 +186,9 @@ def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, 
 
 def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):
     X, _, marked, X_test, y_test = same
+    schedule = SelfTrainingSchedule(n_components=(4, 6), n_layers=1)
     grid = GridSearchCV(
-        DPTransferClassifier(random_state=0),
+        DPTransferClassifier(self_training=schedule, random_state=0),
         {"source": [denoised_release, None]},
         cv=LabeledSplit(3),
         error_score="raise",
@@ -252,9 +258,9 @@ def test_a_release_may_be_named_by_the_path_of_its_file(noisy_release, other, tm
     X, _, marked, X_test, _ = other
     path = tmp_path / "release.skdp"
     noisy_release.save(path)
-    expected = DPTransferClassifier(noisy_release, random_state=0).fit(X, marked)
+    expected = DPTransferClassifier(noisy_release, **SHORT).fit(X, marked)
     for source in (path, str(path), [path]):
-        model = clone(DPTransferClassifier(source, random_state=0))
+        model = clone(DPTransferClassifier(source, **SHORT))
         assert model.source == source
         found = pickle.loads(pickle.dumps(model.fit(X, marked)))
         assert found.source == source

@@ -22,6 +22,9 @@ from skdp.datasets import load_heart_disease
 from skdp.transfer._noise_aware import NoiseAware
 from skdp.transfer._target_classes import encode_labels
 
+# What a label means is known before the training, so one short round tells it.
+SHORT = SelfTrainingSchedule(n_components=4, n_layers=1)
+
 
 def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
     X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
@@ -47,14 +50,15 @@ def test_text_labels_with_marks(domains, other, open_source, mark):
     X, _, marked, X_test, _ = other
     y = names[marked]
     y[marked < 0] = mark
-    model = DPTransferClassifier(source, random_state=0).fit(X, y)
-    numbers = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    short = {"self_training": SHORT, "random_state": 0}
+    model = DPTransferClassifier(source, **short).fit(X, y)
+    numbers = DPTransferClassifier(unlabeled=-1, **short).fit(X, marked)
     assert_array_equal(model.classes_, names)
     assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
     # The names change nothing: the target side is the same as with numbers.
     assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
     assert_array_equal(
-        DPTransferClassifier(source, random_state=0).fit(X, pd.Series(y)).predict(X_test),
+        DPTransferClassifier(source, **short).fit(X, pd.Series(y)).predict(X_test),
         model.predict(X_test),
     )
 
@@ -64,8 +68,9 @@ def test_any_value_can_be_the_mark(other, mark):
     X, _, marked, X_test, _ = other
     y = marked.astype(object)
     y[marked < 0] = mark
-    named = DPTransferClassifier(unlabeled=mark, random_state=0).fit(X, y)
-    usual = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    short = {"self_training": SHORT, "random_state": 0}
+    named = DPTransferClassifier(unlabeled=mark, **short).fit(X, y)
+    usual = DPTransferClassifier(unlabeled=-1, **short).fit(X, marked)
     assert_array_equal(named.predict(X_test), usual.predict(X_test))
     assert named.classes_.dtype.kind == "i"
 
@@ -283,7 +288,8 @@ def test_labels_are_compared_in_canonical_form(classes):
         for mark in (None, np.nan, -1):
             known = spelled(name, y)
             known[hidden] = mark
-            model = DPTransferClassifier(release, random_state=0).fit(X, known)
+            model = DPTransferClassifier(release, self_training=SHORT, random_state=0)
+            model.fit(X, known)
             assert_array_equal(model.classes_, release.classes)
             assert model.transduction_.dtype == release.classes.dtype
             p = model.predict_proba(X)

@@ -114,7 +114,9 @@ def test_named_columns_of_numbers_too(rng, names):
     marked[30:] = -1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = DPTransferClassifier(release, random_state=0).fit(X[600:][names], marked)
+        model = DPTransferClassifier(
+            release, self_training=SelfTrainingSchedule(n_components=2), random_state=0
+        ).fit(X[600:][names], marked)
     shared = [name for name in "abc" if name in names]
     own = [name for name in names if name == "d"]
     assert_array_equal(model.feature_names_in_, shared + own)
