@@ -17,6 +17,8 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import argparse
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -26,6 +28,11 @@ from skdp import CDMMA, OptimalDPNoise
 from skdp.datasets import load_heart_disease
 from skdp.information import information_leakage, noise_information
 from skdp.tabular import Schema, TabularEncoder
+
+parser = argparse.ArgumentParser(description="How much of a column is left.")
+levels = [1.0, 8.0, 64.0]
+parser.add_argument("--epsilons", type=float, nargs="+", default=levels, help="of one entry")
+options = parser.parse_args()
 
 patients = load_heart_disease()
 X = TabularEncoder(Schema.from_mapping(patients.schema)).fit_transform(patients.data)
@@ -51,7 +58,7 @@ def released(epsilon):
 # 20 and 90. Decoders find less of it, because ages are not uniform and rows are few; and what they
 # find in all columns may exceed it, because others tell of age too.
 
-epsilons = [1.0, 8.0, 64.0]
+epsilons = options.epsilons
 estimates: dict = {}
 exact = []
 print(f"{'ε':>3}  {'released':<24}{'bits':>6}{'error':>8}")
