@@ -7,7 +7,14 @@ from scipy import stats
 from sklearn import config_context
 from sklearn.base import clone
 
-from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse, Release
+from skdp import (
+    DPSource,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    PrivacyLeakWarning,
+    RandomizedResponse,
+    Release,
+)
 
 CLASSES = np.array(["a", "b", "c", "d"])
 N = 400_000
@@ -195,7 +202,7 @@ def test_a_release_with_randomised_labels(digits, tmp_path):
     response = RandomizedResponse(
         3.0, classes=np.arange(10), random_state=np.random.RandomState(0)
     )
-    noise = OptimalDPNoise(16.0, random_state=np.random.RandomState(0))
+    noise = GaussianDPNoise(16.0, random_state=np.random.RandomState(0))
     settings = {"noise": noise, "n_layers": 1, "random_state": 0}
     source = DPSource(label_noise=response, **settings).fit(X, y)
     release = source.release_

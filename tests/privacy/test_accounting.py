@@ -267,8 +267,8 @@ def test_deltas_below_the_arithmetic_warn():
 @pytest.mark.parametrize("unit", ["element", "record"])
 def test_every_guarantee_holds_at_its_own_delta_and_epsilon(cls, unit):
     for p in (1, 2, 3, 7, 10, 49, 64, 100, 784):
-        for epsilon in (0.1, 0.3, 1.0, 7.0):
-            for delta in (1e-9, 1e-7, 3e-6, 1e-5, 0.001, 0.01, 0.1):
+        for epsilon in (0.1, 1.0, 7.0):
+            for delta in (1e-9, 3e-6, 0.001, 0.1):
                 noise = cls(epsilon, delta, privacy_unit=unit).fit(np.zeros((1, p)))
                 for own in (noise.guarantee_, noise.guarantee_.to_record()):
                     if own.delta < 1:

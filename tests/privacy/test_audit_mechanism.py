@@ -253,10 +253,9 @@ class Quiet(OptimalDPNoise):
 @pytest.mark.parametrize(("n_features", "n_trials"), [(5, 2000), (64, 20_000)])
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 def test_a_clean_column_is_moved_though_few_are(noise, n_features, n_trials):
-    for _ in range(3):
-        audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
-        assert not audit.passed, str(audit)
-        assert "column 2 moved" in audit.event
+    audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
+    assert not audit.passed, str(audit)
+    assert "column 2 moved" in audit.event
 
 
 class Floored(OptimalDPNoise):

@@ -179,9 +179,7 @@ def test_what_is_detectable_is_where_the_bound_reaches_the_claim():
     assert detectable_mu(most, 1000) == np.inf
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "n_trials"), [(1.0, 3000), (4.0, 600), (16, 600)]
-)
+@pytest.mark.parametrize(("epsilon", "n_trials"), [(1.0, 3000), (4.0, 600), (16, 600)])
 def test_the_bound_is_below_epsilon_and_within_a_factor_of_two(epsilon, n_trials):
     audit = audit_release(NoisyStatistics(epsilon), ROWS, LABELS, n_trials=n_trials)
     assert audit.passed

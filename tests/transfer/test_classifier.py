@@ -26,8 +26,7 @@ SHORT = {
 def test_result_does_not_depend_on_n_jobs(noisy_release, other, strategy):
     X, _, marked, X_test, _ = other
     models = [
-        DPTransferClassifier(noisy_release, strategy=strategy, n_jobs=n, **SHORT)
-        for n in (1, 3)
+        DPTransferClassifier(noisy_release, strategy=strategy, n_jobs=n, **SHORT) for n in (1, 3)
     ]
     scores = [model.fit(X, marked).decision_function(X_test) for model in models]
     assert_array_equal(*scores)

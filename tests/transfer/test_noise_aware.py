@@ -26,6 +26,7 @@ from skdp.transfer._noise_aware import (
     spread_labels,
 )
 
+SHORT = SelfTrainingSchedule(n_components=(4, 6), n_layers=1)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
@@ -74,7 +75,9 @@ def test_private_rows_of_a_whole_record_still_help():
 def test_units_of_the_target_do_not_matter(same):
     X, _, marked, X_test, _ = same
     models = [
-        DPTransferClassifier(unlabeled=-1, random_state=0).fit(scale * X + shift, marked)
+        DPTransferClassifier(unlabeled=-1, self_training=SHORT, random_state=0).fit(
+            scale * X + shift, marked
+        )
         for scale, shift in ((1.0, 0.0), (256.0, 1024.0))
     ]
     assert_array_equal(models[0].transduction_, models[1].transduction_)
