@@ -15,8 +15,8 @@ There are two targets, both made of digits that the source does not have:
   target do not even have the same features.
 
 The example prints a table and writes the picture ``private_transfer.png``. ε is *per
-pixel*, and labels are not protected; the printed guarantee says so in full. ``--draws 1`` and fewer
-``--epsilons``, of which 8 is one, make it shorter.
+pixel*, and labels are not protected; the printed guarantee says so in full. ``--draws 1`` and
+fewer ``--epsilons``, of which 8 is one, make it shorter.
 """
 
 # %%

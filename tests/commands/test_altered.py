@@ -1,4 +1,4 @@
-"""Five hundred CSV files that are not what they should be: nothing private is shown, or charged."""
+"""Five hundred ruined CSV files: nothing private is shown, or charged."""
 
 import json
 import os
