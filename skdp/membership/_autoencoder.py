@@ -205,8 +205,6 @@ def kmeans_partition(Y, n_subsets, random_state):
 
     The centres are those of all rows or, where these are many, of a random sample of them.
     """
-    if n_subsets == 1:
-        return [np.arange(len(Y))]
     random_state = check_random_state(random_state)
     n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
     sample = Y
@@ -266,20 +264,18 @@ def fit_autoencoders(estimator, kind, X, sets):
     size = estimator.subset_size
     counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]
     seeds = draw_seeds(random_state, len(sets))
-    partitions = run_tasks(
+    # A set that stays whole is not sent to a worker to come back as it was.
+    divided = [k for k, n_subsets in enumerate(counts) if n_subsets > 1]
+    partitions = [[rows] for rows in sets]
+    found = run_tasks(
         kmeans_partition,
-        (
-            (X[as_slice(rows)], count, seed)
-            for rows, count, seed in zip(sets, counts, seeds, strict=True)
-        ),
-        len(sets),
+        ((X[as_slice(sets[k])], counts[k], seeds[k]) for k in divided),
+        len(divided),
         n_jobs=estimator.n_jobs,
     )
-    jobs = [
-        (k, rows[subset])
-        for k, (rows, subsets) in enumerate(zip(sets, partitions, strict=True))
-        for subset in subsets
-    ]
+    for k, subsets in zip(divided, found, strict=True):
+        partitions[k] = [sets[k][subset] for subset in subsets]
+    jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))
     fitted = run_tasks(
         kind.fit,
