@@ -1,10 +1,13 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from threading import Lock
 
+from skdp.source._dask_rows import sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
-from skdp.source._private_rows import SummationPlan, sum_dask
+from skdp.source._parquet import parquet_batches
+from skdp.source._private_rows import SummationPlan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,10 +80,11 @@ class StatisticsAccumulator:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Private rows; there may be none.
+            Private rows; there may be none. Besides arrays and DataFrames of pandas, tables in
+            Arrow's format, of pyarrow, polars and others, are read where they are.
 
         y : array-like of shape (n_samples,)
-            Their classes.
+            Their classes; a column of Arrow's format too.
 
         groups : array-like of shape (n_samples,), default=None
             Whose row each one is: whole numbers in all chunks, or text in all. All rows of a
@@ -94,12 +98,59 @@ class StatisticsAccumulator:
         """
         self._take(self.plan.sums(X, y, groups))
 
+    def add_parquet(self, path, label, group=None, *, batch_size=65_536):
+        """Add the rows of Parquet files, batch by batch in bounded memory; all of them or none.
+
+        Each file is read with its own types, and only the columns that were announced are.
+
+        Parameters
+        ----------
+        path : str, path-like or list of these
+            A file, a folder of them, or several files. Folders named as ``year=2020`` are a
+            column too.
+
+        label : str
+            Name of the column of classes.
+
+        group : str or None, default=None
+            Name of the column that says whose each row is, as ``groups`` in :meth:`add`. All
+            rows of a person must stand together; batches end where a person does.
+
+        batch_size : int, default=65536
+            Rows at a time.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`add`, or when files lack columns or cannot be read. Nothing is added
+            then, so that no row counts twice when it is tried again.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource, TabularEncoder
+        >>> schema = {"age": {"type": "numeric", "low": 0, "high": 100}}
+        >>> source = DPStatisticsSource(encoder=TabularEncoder(schema), classes=["ill", "well"])
+        >>> accumulator = source.accumulator()
+        >>> accumulator.add_parquet("visits", label="outcome")  # doctest: +SKIP
+        """
+        if not isinstance(batch_size, Integral) or batch_size < 1:
+            raise ValueError(
+                "The 'batch_size' parameter of StatisticsAccumulator.add_parquet must be a whole "
+                f"number above 0, got {batch_size!r:.100}."
+            )
+        apart = StatisticsAccumulator(self.plan)
+        for batch in parquet_batches(self.plan.columns, path, label, group, int(batch_size)):
+            apart.add(*batch)
+        self.add_unprotected_sums(apart.unprotected_sums())
+
     def add_dask(self, X, y, groups=None):
         """Add the rows of Dask collections, which are summed chunk by chunk where they are.
 
         The chunks' sums are added up as a tree by the scheduler that Dask is set to use, and
-        nothing is released. What passes between its workers is **not protected**: sums without
-        noise, the list of persons where these are protected, and rows that Dask itself moves.
+        nothing is released. The chunks of a worker that dies are summed again by another one, and
+        each counts once: sums are added here when those of all chunks are there. What passes
+        between workers is **not protected**: sums without noise, the list of persons where these
+        are protected, and rows that Dask itself moves.
         Scheduler and workers must be the owner's own, and their connections encrypted where
         others could listen.
 
@@ -116,6 +167,9 @@ class StatisticsAccumulator:
         ValueError
             As for :meth:`add`, or when these are no Dask collections, or chunks at the same
             place hold other rows. Nothing is added then.
+
+        RuntimeError
+            When a chunk's workers died time and again. Nothing is added then.
         """
         self._take(sum_dask(self.plan, X, y, groups))
 

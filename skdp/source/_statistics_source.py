@@ -12,6 +12,7 @@ from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
 from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
+from skdp.source._dask_rows import announced_columns, is_dask
 from skdp.source._private_fit import (
     default_settings,
     kept_ledger,
@@ -22,8 +23,6 @@ from skdp.source._private_fit import (
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
-    announced_columns,
-    is_dask,
     one_pass_plan,
     read_private_rows,
 )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._private_data import check_table
+from skdp.utils._private_data import as_frame, check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
 from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
@@ -278,6 +278,7 @@ def _encoded(columns, schema):
 
 def _columns(X, schema):
     """Return the columns of the schema, in its order, with the types that they have."""
+    X = as_frame(X)
     columns = _by_name(X, schema) if hasattr(X, "columns") else _by_position(X, schema)
     pairs = zip(schema.names, columns, strict=True)
     others = [name for name, values in pairs if _is_other(values)]
@@ -310,7 +311,7 @@ def _by_name(X, schema):
     extra = [name for name in given if name not in set(schema.names)]
     if extra:
         warn(f"X has columns that the schema does not describe, {listed(extra)}; left out.")
-    # By no method of pandas alone, so that a frame of polars or any other library serves.
+    # By no method of pandas alone, so that a frame of polars serves without pyarrow too.
     return [X[name] for name in schema.names]
 
 
@@ -337,6 +338,7 @@ def _by_position(X, schema):
 
 def _validated(encoder, X, reset=True):
     """Return an array of numbers, as scikit-learn does, without a value in any error."""
+    X = as_frame(X)
     check_table(X)
     try:
         return validate_data(encoder, X, reset=reset, ensure_all_finite=False)

@@ -1,6 +1,7 @@
 """Private rows: each read by itself, without rounding, and refused without a value shown."""
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import config_context
 from sklearn.utils.validation import validate_data
@@ -16,6 +17,75 @@ _FLOAT_BYTES, _INTEGER_BYTES = 8, 4
 # What an array or a column of objects may hold: each of these is a float64 number, or a whole
 # one that is clipped to those.
 _SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np.integer, np.bool_)
+
+
+def as_frame(X):
+    """Return a table in Arrow's format as a DataFrame of views, and anything else as it is.
+
+    Tables and record batches of pyarrow, frames of polars, and whatever else hands out its memory
+    as a stream of Arrow. Numbers without missing values stay where they are; of text each
+    different value is stored once; types are those of the columns, whatever their values.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    frame : DataFrame or object
+        Without pyarrow, or for what is no table of Arrow's, X itself.
+    """
+    if not (_has_arrow(X) and hasattr(X, "columns")):
+        return X
+    pyarrow = _pyarrow()
+    return X if pyarrow is None else _frame_of_arrow(pyarrow.table(X), pyarrow)
+
+
+def _series_of_arrow(values):
+    """Return an array or column in Arrow's format as a Series; anything else as it is."""
+    if not _has_arrow(values) or hasattr(values, "columns"):
+        return values
+    pyarrow = _pyarrow()
+    if pyarrow is None:
+        return values
+    chunks = values if hasattr(values, "__arrow_c_stream__") else [values]
+    table = pyarrow.table([pyarrow.chunked_array(chunks)], names=["values"])
+    return _frame_of_arrow(table, pyarrow)["values"]
+
+
+def _has_arrow(values):
+    if isinstance(values, pd.DataFrame | pd.Series | pd.Index):  # which need no translation
+        return False
+    return hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
+
+
+def _pyarrow():
+    try:
+        import pyarrow
+    except ImportError:  # polars alone can do without: its columns are read element by element
+        return None
+    return pyarrow
+
+
+def _frame_of_arrow(table, pyarrow):
+    # Truth values beside missing ones would become objects, dates too: these are refused by type.
+    settings = {
+        "types_mapper": {pyarrow.bool_(): pd.BooleanDtype()}.get,
+        "date_as_object": False,
+        "strings_to_categorical": True,
+        "split_blocks": True,
+        "ignore_metadata": True,
+    }
+    try:
+        return table.to_pandas(**settings)
+    except ValueError:  # a dictionary that lists a value twice, or a missing one
+        fields = [
+            field.with_type(getattr(field.type, "value_type", field.type))
+            if pyarrow.types.is_dictionary(field.type)
+            else field
+            for field in table.schema
+        ]
+        return table.cast(pyarrow.schema(fields)).to_pandas(**settings)
 
 
 def as_elements(values):
@@ -49,6 +119,7 @@ def as_elements(values):
     """
     if isinstance(values, np.ndarray):
         return values
+    values = _series_of_arrow(values)
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype):
         return np.asarray(values)
@@ -162,6 +233,7 @@ def validate_private_data(estimator, X, *y, **settings):
     >>> np.diff(validate_private_data(BaseEstimator(), X), axis=0).item()
     0.0
     """
+    X = as_frame(X)
     check_table(X, settings.get("ensure_min_samples", 1))
     exact = True if sparse.issparse(X) else _is_exact(X)  # scikit-learn refuses sparse rows
     if any(getattr(np.asarray(labels).dtype, "kind", "O") == "c" for labels in y):

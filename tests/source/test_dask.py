@@ -6,7 +6,7 @@ import pytest
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.privacy import PrivacyLedger
-from skdp.source._private_rows import is_dask
+from skdp.source._dask_rows import is_dask
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")

@@ -1,0 +1,133 @@
+"""Private rows in collections of Dask: summed where their chunks are, each chunk counted once."""
+
+import sys
+from dataclasses import fields
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from skdp.source._integers import ExactSums
+
+
+def is_dask(X):
+    """Return whether X is a Dask array or DataFrame, or a column of one."""
+    dask = sys.modules.get("dask")  # whoever has such a collection has imported it
+    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
+
+
+def announced_columns(X):
+    """Return number, names and dtype of the columns of a Dask array or DataFrame.
+
+    Returns
+    -------
+    n_features : int
+
+    names : list of str, or None
+
+    dtype : dtype
+        float32 where all columns are, otherwise float64.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"The 'X' parameter must be a Dask collection of two dimensions, got {X.ndim}."
+        )
+    names = list(X.columns) if hasattr(X, "columns") else []
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    dtypes = list(X.dtypes) if names else [X.dtype]
+    single = all(dtype == np.float32 for dtype in dtypes)
+    return X.shape[1], names if named else None, np.float32 if single else np.float64
+
+
+def sum_dask(plan, X, y, groups):
+    """Return exact sums, **without noise**, over the rows of a Dask collection.
+
+    Parameters
+    ----------
+    plan : SummationPlan
+
+    X : Dask array or DataFrame
+        Private rows.
+
+    y, groups : Dask array or Series of the same chunks
+        Their classes and, or None, their persons. All rows of a person are in one chunk.
+
+    Returns
+    -------
+    sums : ExactSums
+        By the scheduler that Dask is set to use.
+
+    Raises
+    ------
+    ValueError
+        When these are no Dask collections, or their chunks differ.
+
+    RuntimeError
+        When a chunk's workers died as often as the scheduler allows.
+    """
+    given = {"X": X, "y": y} if groups is None else {"X": X, "y": y, "groups": groups}
+    for name, collection in given.items():
+        if not is_dask(collection):
+            raise ValueError(
+                f"The {name!r} parameter must be a Dask array, DataFrame or Series (they need "
+                "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
+                f"{type(collection).__name__}. Rows in memory are for fit or add."
+            )
+    import dask
+
+    parts = [_blocks(collection) for collection in given.values()]
+    if len({len(blocks) for blocks in parts}) > 1:
+        raise ValueError(
+            "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
+            "them alike."
+        )
+    # One node of the graph, which all chunks refer to.
+    plan = dask.delayed(plan, traverse=False, pure=False)
+    chunk = dask.delayed(_chunk_sums, pure=False)
+    sums = [chunk(plan, *blocks) for blocks in zip(*parts, strict=True)]
+    join = dask.delayed(_add, pure=False)
+    while len(sums) > 1:
+        sums = [join(sums[i : i + 2]) for i in range(0, len(sums), 2)]
+    return ExactSums(*_computed(dask, sums[0]))
+
+
+def _computed(dask, node):
+    try:
+        return dask.compute(node)[0]
+    except Exception as error:
+        distributed = sys.modules.get("distributed")  # whoever has workers has imported it
+        if distributed is None or not isinstance(error, distributed.KilledWorker):
+            raise
+    raise RuntimeError(
+        "Workers of Dask died while they summed a chunk of 'X', time and again; nothing was added "
+        "and no budget was spent. Mostly they ran out of memory: make chunks smaller, or give "
+        "workers more memory. The workers' logs say more."
+    )
+
+
+def _blocks(collection):
+    """Return the chunks of rows, in order."""
+    if hasattr(collection, "rechunk") and collection.ndim == 2:
+        collection = collection.rechunk({1: -1})
+    return list(np.ravel(collection.to_delayed()))
+
+
+def _chunk_sums(plan, X, y, groups=None):
+    given = (X, y) if groups is None else (X, y, groups)
+    indices = [rows.index for rows in given if hasattr(rows, "iloc")]
+    same = all(index.equals(indices[0]) for index in indices)
+    if len({len(rows) for rows in given}) > 1 or not same:
+        raise ValueError(
+            "The Dask collections X, y and groups have chunks of other rows at the same place. "
+            "Take all of them from one DataFrame, or repartition or rechunk them alike."
+        )
+    return _parts(plan.sums(*given))
+
+
+def _add(parts):
+    return _parts(reduce(add, (ExactSums(*part) for part in parts)))
+
+
+def _parts(sums):
+    """Return the arrays of exact sums, which themselves refuse to leave a process."""
+    return [getattr(sums, field.name) for field in fields(ExactSums)]

@@ -1,0 +1,141 @@
+"""Private rows in Parquet files, read batch by batch in bounded memory."""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from skdp.tabular import person_ids
+from skdp.utils._private_data import as_elements
+from skdp.utils._validation import listed
+
+# Bytes read ahead of each column. Without, Arrow would hold all of a row group, which is often a
+# million rows.
+_BUFFER_BYTES = 2**16
+
+
+def parquet_batches(columns, path, label, group, batch_size):
+    """Yield tables of private rows, their labels and their persons, and whole persons only.
+
+    Each file is read with its own types: what a cell means depends on no other file.
+
+    Parameters
+    ----------
+    columns : PublicColumns
+        Of which other columns of the files are told apart, and never read.
+
+    path : str, path-like or list of these
+        A file, a folder, or files. Folders such as ``year=2020`` are columns too.
+
+    label : str
+        Name of the column of classes.
+
+    group : str or None
+        Name of the column that says whose each row is. Rows of a person stand together.
+
+    batch_size : int
+        Rows at a time.
+
+    Yields
+    ------
+    X : pyarrow.Table
+
+    y, groups : pyarrow.ChunkedArray
+        ``groups`` is None without ``group``.
+
+    Raises
+    ------
+    ValueError
+        When the columns have no names, files lack some, or are no Parquet. Quotes no cell.
+    """
+    if columns.input_names is None:
+        raise ValueError(
+            "The columns of this StatisticsAccumulator have no names, by which those of Parquet "
+            "files are found. Make it by accumulator(feature_names=...), or with an 'encoder'."
+        )
+    inputs = list(columns.input_names)
+    names = list(dict.fromkeys([*inputs, label, *([] if group is None else [group])]))
+    tables = _tables(_fragments(path, names), names, batch_size)
+    for table in tables if group is None else _whole_persons(tables, group):
+        groups = None if group is None else table[group]
+        yield table.select(inputs), table[label], groups
+
+
+def _fragments(path, names):
+    """Return the files, and the values of columns in the names of their folders; checked."""
+    try:
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise ImportError(
+            "Parquet files need the package pyarrow: pip install 'skdp[parquet]'."
+        ) from None
+    with _files_that_can_be_read(path):
+        dataset = ds.dataset(path, format="parquet", partitioning="hive")
+        found = [
+            (f, ds.get_partition_keys(f.partition_expression)) for f in dataset.get_fragments()
+        ]
+        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in found]
+    if not found:
+        raise ValueError(
+            f"The 'path' parameter, {str(path)!r:.200}, holds no Parquet file. Name a file, or a "
+            "folder that has some."
+        )
+    for (fragment, _), known in zip(found, columns, strict=True):
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise ValueError(
+                f"The Parquet file {fragment.path!r} lacks the columns {listed(absent)}. Give all "
+                "files the announced columns, and name those of 'label' and 'group' as they do."
+            )
+    return found
+
+
+def _tables(fragments, names, batch_size):
+    """Yield rows of the files, with columns for the names of folders, as their readers do."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    for fragment, keys in fragments:
+        stored = [name for name in names if name not in keys]
+        with _files_that_can_be_read(fragment.path), fragment.open() as source:
+            file = ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            for batch in file.iter_batches(batch_size, columns=stored):
+                n = len(batch)
+                columns = [
+                    batch[name] if name in stored else pa.repeat(pa.scalar(keys[name]), n)
+                    for name in names
+                ]
+                yield pa.table(columns, names=names)
+
+
+def _whole_persons(tables, group):
+    """Yield the rows of the tables, those of the last person of each with the next one."""
+    import pyarrow as pa
+
+    held = None
+    for table in tables:
+        if held is not None and held.schema.equals(table.schema):
+            table = pa.concat_tables([held, table])
+        elif held is not None:  # of a file with other types
+            yield held
+        persons = person_ids(as_elements(table[group]))
+        others = np.flatnonzero(persons != persons[-1:])
+        n_whole = int(others[-1]) + 1 if len(others) else 0
+        if n_whole:
+            yield table.slice(0, n_whole)
+        held = table.slice(n_whole)
+    if held is not None:
+        yield held
+
+
+@contextmanager
+def _files_that_can_be_read(path):
+    """Raise ValueError in place of any error but that there is no such file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # of any kind, by a parser that may quote what it parses
+        raise ValueError(
+            f"{str(path)!r:.200} cannot be read as Parquet ({type(error).__name__}). Write it "
+            "again, and keep other files out of the folder."
+        ) from None
