@@ -112,12 +112,33 @@ def test_progress_is_printed_here(cluster, capsys):
     assert "[Model] 2/2 tasks" in capsys.readouterr().out
 
 
-def rows_of(k, flag, always=False):
-    """Return the rows of a chunk; that of number 3 first kills the worker, once or always."""
+def sum_of(k, values, flag):
+    """Return a sum; task number 3 first kills the worker, once."""
+    kill_once(k, flag)
+    return values.sum()
+
+
+def test_tasks_are_done_again_where_a_worker_dies(cluster, tmp_path, recwarn):
+    flag = tmp_path / "died"
+    # Of 16 MiB: Dask warns of tasks from 10 MiB on.
+    tasks = [(k, np.full(2**21, k), str(flag)) for k in range(8)]
+    with joblib.parallel_config("dask"):
+        assert run_tasks(sum_of, tasks, 8) == [k * 2**21 for k in range(8)]
+    assert flag.exists()
+    assert not [w for w in recwarn if "large graph" in str(w.message)]
+
+
+def kill_once(k, flag, always=False):
+    """Kill the worker in task or chunk number 3, unless a file says that it was done."""
     if k == 3 and (always or not os.path.exists(flag)):
         with open(flag, "w"):
             pass
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def rows_of(k, flag, always=False):
+    """Return the rows of a chunk; that of number 3 first kills the worker, once or always."""
+    kill_once(k, flag, always)
     return np.random.default_rng(k).random((ROWS, COLUMNS))
 
 

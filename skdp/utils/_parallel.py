@@ -5,7 +5,9 @@ on a busy core can be slower by far than one) and it makes results independent o
 ``n_jobs``, since the order of floating-point sums no longer depends on it.
 """
 
+import sys
 import time
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
@@ -29,9 +31,19 @@ def _controller():
     return ThreadpoolController()
 
 
-def _single_threaded(function, *args):
+def _single_threaded(function, args):
+    # Arguments in one tuple, for joblib would store each large one on a worker of Dask before the
+    # task is sent, and nobody could compute the task any more when that worker dies.
     with _controller().limit(limits=1):
         return function(*args)
+
+
+def _large_tasks():
+    """Return a context in which Dask does not warn that tasks bring their data."""
+    dask = sys.modules.get("dask")  # whoever has a cluster has imported it
+    if dask is None:
+        return nullcontext()
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
 
 
 def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", unit="tasks"):
@@ -50,7 +62,8 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
         How many there are.
 
     n_jobs : int or None, default=None
-        As in joblib; another backend can be chosen with :func:`joblib.parallel_config`.
+        As in joblib; another backend can be chosen with :func:`joblib.parallel_config`. Tasks
+        of Dask's workers bring their arguments, and are done again where a worker dies.
 
     verbose : int, default=0
         Above 0, print progress as results arrive.
@@ -65,11 +78,11 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
     """
     start = time.perf_counter()
     results = []
-    with _controller().limit(limits=1):
+    with _controller().limit(limits=1), _large_tasks():
         # Progress needs results as they come, which not every backend can deliver.
         return_as = "generator" if verbose else "list"
         pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
-        for result in pool(delayed(_single_threaded)(function, *args) for args in tasks):
+        for result in pool(delayed(_single_threaded)(function, args) for args in tasks):
             results.append(result)
             if verbose:
                 elapsed = time.perf_counter() - start
