@@ -261,6 +261,11 @@ def _mapped(values, function, dtype, other):
 
     ``other`` stands for what is of a type that tables are refused for: dates, complex numbers.
     """
+    if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
+        column = pd.Series(values, copy=False).cat
+        # Each category once; −1, the code of a missing value, is the last place.
+        categories = [*column.categories.astype(object), None]
+        return _mapped(categories, function, dtype, other)[column.codes.to_numpy()]
     elements = as_elements(values)
     result = np.empty(len(elements), dtype=dtype)
     if elements.dtype.kind in "cmM":
