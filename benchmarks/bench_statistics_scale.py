@@ -5,10 +5,14 @@
 digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
 sums: what one pass over these digits takes where the columns themselves are summed.
 stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
-of them, of persons with five rows each. dask: as few on local clusters of 1, 2 and 4 workers of
-one thread each, which must give the sums of one process (dask-0). Each case runs in a process of
-its own, with one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is
-that to X.T @ X, chunk by chunk.
+of them, of persons with five rows each. file: rows of the same columns, random float64 numbers,
+from a folder of Parquet files. dask: rows as in stream on local clusters of 1, 2 and 4 workers of
+one thread each, which must give the sums of one process (dask-0). feed: a folder of Parquet files
+of 20 columns of numbers, 10 of text, 5 of truth values and 5 of whole numbers with missing ones,
+read and summed in four ways, which must give the same sums: by pandas and by polars in one piece,
+by a loop over pyarrow's batches, and by add_parquet. Each case runs in a process of its own, with
+one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is that to X.T @ X,
+chunk by chunk.
 """
 
 import os
@@ -28,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from _report import PeakMemory, Timer, parse, save
 
-from skdp import DPStatisticsSource
+from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import fetch_mnist
 from skdp.release import BasisFunctions
 from skdp.source import MODELS, PrivateRows, RowGrid
@@ -126,7 +130,7 @@ def stream(options, by_person):
         "persons": by_person,
         "rows": options.rows,
         "columns": COLUMNS,
-        "terms": accumulator.layout.grid.n_basis,
+        "terms": accumulator.plan.grid.n_basis,
         "seconds": total.seconds,
         "plain_seconds": plain,
         "ratio": total.seconds / plain,
@@ -143,6 +147,139 @@ def digest(accumulator):
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def from_files(options):
+    """Sum rows of numbers in Parquet files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{i}" for i in range(COLUMNS)]
+    source = DPStatisticsSource(1.0, classes=[0, 1], model="linear")
+    accumulator, total = source.accumulator(feature_names=names), Processor()
+    n_chunks, plain = options.file_rows // CHUNK, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(n_chunks):
+            X, y, _ = chunk_of_rows(number)
+            plain += plain_product(X)
+            file = Path(folder) / f"{number:05d}.parquet"
+            pq.write_table(pa.table([*X.T, y], names=[*names, "y"]), file)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        with PeakMemory() as memory, total:
+            accumulator.add_parquet(folder, "y")
+    return {
+        "rows": n_chunks * CHUNK,
+        "columns": COLUMNS,
+        "seconds": total.seconds,
+        "plain_seconds": plain,
+        "ratio": total.seconds / plain,
+        "peak_above_start_mib": memory.mib,
+        "file_mib": size / 2**20,
+        "sums": digest(accumulator),
+    }
+
+
+NUMBERS, TEXTS, TRUTHS, COUNTS = (
+    [f"{kind}{i}" for i in range(n)]
+    for kind, n in (("number", 20), ("text", 10), ("truth", 5), ("count", 5))
+)
+REGIONS = ["north", "south", "east", "west", "centre"]
+MIXED = {
+    **{name: {"type": "numeric", "low": 0, "high": 1} for name in NUMBERS},
+    **{name: {"type": "category", "categories": REGIONS} for name in TEXTS},
+    **{name: {"type": "category", "categories": [False, True]} for name in TRUTHS},
+    **{name: {"type": "numeric", "low": 0, "high": 9, "missing": True} for name in COUNTS},
+}
+
+
+def write_mixed(folder, n_rows):
+    """Write files of 250,000 rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for part in range(max(n_rows // 250_000, 1)):
+        rng, n = np.random.default_rng(part), min(n_rows, 250_000)
+        table = {name: rng.random(n) for name in NUMBERS}
+        regions = pa.array(REGIONS)
+        table |= {name: regions.take(pa.array(rng.integers(5, size=n))) for name in TEXTS}
+        table |= {name: rng.random(n) < 0.5 for name in TRUTHS}
+        table |= {
+            name: pa.array(rng.integers(10, size=n), mask=rng.random(n) < 0.1) for name in COUNTS
+        }
+        table["outcome"] = np.where(table["number0"] > 0.5, "ill", "well")
+        pq.write_table(pa.table(table), Path(folder) / f"{part:05d}.parquet")
+
+
+def feed_pandas(accumulator, folder):
+    import pandas as pd
+
+    frame = pd.read_parquet(folder)
+    accumulator.add(frame[[*MIXED]], frame["outcome"])
+
+
+def feed_polars(accumulator, folder):
+    import polars as pl
+
+    frame = pl.read_parquet(f"{folder}/*.parquet")
+    accumulator.add(frame.select([*MIXED]), frame["outcome"])
+
+
+def feed_batches(accumulator, folder):
+    import pyarrow.dataset as ds
+
+    for batch in ds.dataset(folder).to_batches(batch_size=65_536):
+        accumulator.add(batch.select([*MIXED]), batch["outcome"])
+
+
+def feed_parquet(accumulator, folder):
+    accumulator.add_parquet(folder, "outcome")
+
+
+FEEDS = {
+    "pandas": feed_pandas,
+    "polars": feed_polars,
+    "batches": feed_batches,
+    "parquet": feed_parquet,
+}
+
+
+def feed(options, name):
+    import pandas
+    import polars
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    libraries = (pandas, polars, pyarrow)  # whose start is none of the feeding
+    encoder = TabularEncoder(MIXED)
+    source = DPStatisticsSource(1.0, encoder=encoder, classes=["ill", "well"], model="linear")
+    accumulator, total = source.accumulator(), Processor()
+    with tempfile.TemporaryDirectory() as folder:
+        # By another process, whose memory is not counted.
+        subprocess.run(
+            [sys.executable, __file__, f"--case=write:{folder}", f"--rows={options.rows}"],
+            check=True,
+        )
+        with PeakMemory() as memory, Timer() as timer, total:
+            FEEDS[name](accumulator, folder)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+    return {
+        "rows": options.rows,
+        "columns": len(MIXED),
+        "terms": accumulator.plan.grid.n_basis,
+        "seconds": total.seconds,
+        "wall_seconds": timer.seconds,
+        "peak_above_start_mib": memory.mib,
+        "file_mib": size / 2**20,
+        "versions": {each.__name__: each.__version__ for each in libraries},
+        "sums": digest(accumulator),
+    }
+
+
+def state_of_worker(dask_worker):
+    """Return processor seconds, peak memory in MiB, and bytes sent to other processes."""
+    status = Path("/proc/self/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
+    return time.process_time(), peak, dask_worker.transfer_outgoing_bytes_total
+
+
 def on_workers(options, workers):
     import dask
     import dask.array as da
@@ -155,16 +292,31 @@ def on_workers(options, workers):
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear")
     accumulator = source.accumulator(COLUMNS)
     settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    with LocalCluster(**settings) as cluster, Client(cluster), Timer() as timer:
-        accumulator.add_dask(X, y)
+    with LocalCluster(**settings) as cluster, Client(cluster) as client:
+        client.run(digest_of_nothing)  # imports what a worker needs
+        before = client.run(state_of_worker)
+        with Timer() as timer:
+            accumulator.add_dask(X, y)
+        after = client.run(state_of_worker)
+    sums = accumulator.unprotected_sums().sums
     return {
         "workers": workers,
         "rows": n * CHUNK,
+        "chunks": n,
         "columns": COLUMNS,
-        "wall_seconds_with_start": timer.seconds,
+        "wall_seconds": timer.seconds,
+        "worker_seconds": sum(after[w][0] - before[w][0] for w in after),
+        "peak_mib": max(peak for _, peak, _ in after.values()),
+        "start_mib": max(peak for _, peak, _ in before.values()),
+        "sent_mib": sum(after[w][2] - before[w][2] for w in after) / 2**20,
+        "sums_mib": sum(a.nbytes for a in (sums.counts, sums.sums, sums.second)) / 2**20,
         "cores": os.cpu_count(),
         "sums": digest(accumulator),
     }
+
+
+def digest_of_nothing():
+    return digest(DPStatisticsSource(classes=[0, 1]).accumulator(1))
 
 
 CASES = {
@@ -172,30 +324,45 @@ CASES = {
     "sums": sum_digits,
     "stream": lambda options: stream(options, by_person=False),
     "persons": lambda options: stream(options, by_person=True),
+    "file": from_files,
     "dask-0": lambda options: stream(options, by_person=False),
     **{f"dask-{n}": lambda options, n=n: on_workers(options, n) for n in WORKERS},
+    **{f"feed-{name}": lambda options, name=name: feed(options, name) for name in FEEDS},
 }
+# Rows of cases that are not as long as the others.
+SHORTER = {"persons": "dask_rows", "dask": "dask_rows", "file": "file_rows", "feed": "feed_rows"}
 
 
 def main():
-    options = parse(__doc__, model="auto", rows=10_000_000, dask_rows=2_000_000, case="")
+    options = parse(
+        __doc__,
+        model="auto",
+        rows=10_000_000,
+        dask_rows=2_000_000,
+        file_rows=1_000_000,
+        feed_rows=1_000_000,
+        case="",
+    )
     if options.model not in {"auto", *MODELS}:
         sys.exit(f"There is no model {options.model!r}; there are {', '.join(MODELS)}.")
     warnings.simplefilter("ignore")
+    if options.case.startswith("write:"):
+        write_mixed(options.case.removeprefix("write:"), options.rows)
+        return
     if options.case:
         print(json.dumps(CASES[options.case](options)))
         return
     rows = []
     for case in CASES:
-        n = options.dask_rows if case in {"persons", "dask-0"} else options.rows
+        n = vars(options)[SHORTER.get(case.split("-")[0], "rows")]
         command = [sys.executable, __file__, f"--case={case}", f"--model={options.model}"]
-        command += [f"--rows={n}", f"--dask-rows={options.dask_rows}"]
+        command += [f"--rows={n}", f"--dask-rows={n}", f"--file-rows={n}"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         rows.append({"case": case, **json.loads(done.stdout.splitlines()[-1])})
         print(rows[-1], flush=True)
-    same = {row["sums"] for row in rows if row["case"].startswith("dask")}
-    if len(same) != 1:
-        sys.exit("Clusters of different sizes gave different sums.")
+    for kind in ("dask", "feed"):
+        if len({row["sums"] for row in rows if row["case"].startswith(kind)}) != 1:
+            sys.exit(f"The cases of {kind} gave different sums.")
     settings = {name: value for name, value in vars(options).items() if name != "case"}
     save("statistics_scale", settings, rows)
 

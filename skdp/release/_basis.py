@@ -197,30 +197,43 @@ class BasisFunctions(Part):
         return Z
 
     def encode_blocks(self, X):
-        """Yield slices of rows, and the functions of these, that stay in the cache of a core."""
+        """Yield slices of rows, and the functions of these, that stay in the cache of a core.
+
+        Each block is written over the one before: workers of Dask give freed memory back to the
+        system at once, and new memory for each block would nearly double their time.
+        """
         orders = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
         places = [(order, as_slice(at), as_slice(self.column[at])) for order, at in orders]
         n = max(_BLOCK_ELEMENTS // max(len(self.column), 1), 1)
+        Z, x = np.empty((2, min(n, len(X)), len(self.column)))
+        steps = np.empty(Z.size, dtype=np.int64)
         for start in range(0, len(X), n):
-            rows = slice(start, start + n)
-            yield rows, self._encode(X[rows], places)
+            rows = slice(start, min(start + n, len(X)))
+            block = Z[: rows.stop - start]
+            self._encode(X[rows], places, block, x.ravel(), steps)
+            yield rows, block
 
-    def _encode(self, X, places):
-        """Return functions of a few rows; ``places`` has their numbers and columns by order."""
-        Z = np.empty((len(X), len(self.column)))
+    def _encode(self, X, places, Z, numbers, whole):
+        """Write functions of a few rows to Z; ``places`` has their numbers and columns by order.
+
+        ``numbers`` and ``whole`` are memory for as many elements as Z has.
+        """
         for order, here, columns in places:
             low, high = self.low[here], self.high[here]
-            x = np.maximum(X[:, columns], low, dtype=np.float64)
+            shape = len(X), len(low)
+            x = numbers[: shape[0] * shape[1]].reshape(shape)
+            np.maximum(X[:, columns], low, out=x, dtype=np.float64)
             np.minimum(x, high, out=x)
             if order > 1:
                 x -= low
                 x /= high - low
                 x *= _STEPS
-                steps = np.rint(x, out=x).astype(np.int64)
+                steps = whole[: x.size].reshape(shape)
+                np.rint(x, out=x)
+                np.copyto(steps, x, casting="unsafe")
                 steps *= order
                 steps &= _PERIOD - 1  # the remainder, as the period is a power of two
-                x = _MINUS_COSINES[steps]
+                np.take(_MINUS_COSINES, steps, out=x, mode="clip")
             x -= self.centre[here]
             x *= self.scale[here]
             Z[:, here] = x
-        return Z

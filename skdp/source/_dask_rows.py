@@ -107,9 +107,12 @@ def _computed(dask, node):
 
 def _blocks(collection):
     """Return the chunks of rows, in order."""
-    if hasattr(collection, "rechunk") and collection.ndim == 2:
+    is_array = hasattr(collection, "rechunk")
+    if is_array and collection.ndim == 2:
         collection = collection.rechunk({1: -1})
-    return list(np.ravel(collection.to_delayed()))
+    # Frames are optimized, each to read only its own columns of files; arrays are not, or what X
+    # and y are both made of would become part of both, and be computed twice.
+    return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
 
 
 def _chunk_sums(plan, X, y, groups=None):

@@ -74,6 +74,23 @@ def test_frames_give_the_release_of_all_rows(encoded, rng, tmp_path):
     assert fitted.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
 
 
+def test_what_rows_and_labels_are_made_of_is_computed_once(rows):
+    X, y, _ = rows
+    made = []
+
+    def read(k):
+        made.append(k)
+        return X[100 * k : 100 * (k + 1)], y[100 * k : 100 * (k + 1)]
+
+    chunks = [dask.delayed(read, nout=2, pure=False)(k) for k in range(5)]
+    collections = [
+        da.concatenate([da.from_delayed(c[i], (100, *a.shape[1:]), a.dtype) for c in chunks])
+        for i, a in enumerate((X, y))
+    ]
+    seeded().fit(*collections)
+    assert sorted(made) == [0, 1, 2, 3, 4]
+
+
 def test_columns_without_names_are_known_by_position(rows, tmp_path):
     X, y, _ = rows
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
