@@ -214,34 +214,3 @@ def _area(values):
     mean = mean_of(values)
     sd = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
     return f"{mean:.3f} ± {sd:.3f}" if len(values) > 1 else f"{mean:.3f}"
-
-
-# What the cases of the scale of exact sums are.
-SCALE = {
-    "digits": "fit of 60,000 digits",
-    "sums": "sums of their 784 pixels",
-    "stream": "stream, 100 columns",
-    "persons": "the same, by persons",
-    "dask-0": "the same, one process",
-}
-
-
-def statistics_scale():
-    """Seconds, ratio to a plain product of the same rows, and memory."""
-    body = []
-    for row in load("statistics_scale")["rows"]:
-        what = SCALE.get(row["case"], f"Dask, workers: {row.get('workers')}")
-        seconds = row.get("seconds", row.get("wall_seconds_with_start"))
-        ratio = f"{row['ratio']:.1f}" if "ratio" in row else "–"
-        memory = row.get("peak_mib", row.get("peak_above_rows_mib"))
-        peak = "–" if memory is None else f"{memory:.0f} MiB"
-        file = f"{row['file_mib']:.1f} MiB" if "file_mib" in row else "–"
-        body.append([what, f"{row['rows']:,}", f"{seconds:.1f}", ratio, peak, file])
-    return (
-        "Processor seconds of one thread, and their ratio to X.T @ X in float64 of the same "
-        "chunks; a column of a stream is three terms, so that nine times that product is needed. "
-        "Wall-clock seconds on Dask clusters, starting them included; all gave the same sums. "
-        "Peak memory is that of the process where rows are streamed, and what comes on top of "
-        "the rows where they are in memory.\n\n"
-        + table(["", "rows", "seconds", "ratio", "peak", "file"], body)
-    )

@@ -7,7 +7,8 @@ sums: what one pass over these digits takes where the columns themselves are sum
 stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
 of them, of persons with five rows each. file: rows of the same columns, random float64 numbers,
 from a folder of Parquet files. dask: rows as in stream on local clusters of 1, 2 and 4 workers of
-one thread each, which must give the sums of one process (dask-0). feed: a folder of Parquet files
+one thread each, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows
+and two columns on two workers, which is what scheduling takes. feed: a folder of Parquet files
 of 20 columns of numbers, 10 of text, 5 of truth values and 5 of whole numbers with missing ones,
 read and summed in four ways, which must give the same sums: by pandas and by polars in one piece,
 by a loop over pyarrow's batches, and by add_parquet. Each case runs in a process of its own, with
@@ -39,6 +40,7 @@ from skdp.source import MODELS, PrivateRows, RowGrid
 
 CHUNK, COLUMNS, PERSON = 50_000, 100, 5
 WORKERS = (1, 2, 4)
+MANY_CHUNKS, FEW_ROWS, FEW_COLUMNS = 1000, 20, 2
 
 
 class Processor:
@@ -53,11 +55,11 @@ class Processor:
         self.seconds += time.process_time() - self.start
 
 
-def chunk_of_rows(number):
+def chunk_of_rows(number, rows=CHUNK, columns=COLUMNS):
     """Return rows, labels and persons of one chunk, the same each time."""
     rng = np.random.default_rng(number)
-    X = rng.random((CHUNK, COLUMNS))
-    persons = number * CHUNK + np.arange(CHUNK) // PERSON
+    X = rng.random((rows, columns))
+    persons = number * rows + np.arange(rows) // PERSON
     return X, (X[:, 0] + X[:, 1] > 1).astype(int), persons
 
 
@@ -280,17 +282,18 @@ def state_of_worker(dask_worker):
     return time.process_time(), peak, dask_worker.transfer_outgoing_bytes_total
 
 
-def on_workers(options, workers):
+def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
+    """Sum n chunks of rows."""
     import dask
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    n = options.dask_rows // CHUNK
-    chunks = [dask.delayed(chunk_of_rows, nout=3, pure=False)(k) for k in range(n)]
-    X = da.concatenate([da.from_delayed(c[0], (CHUNK, COLUMNS), float) for c in chunks])
-    y = da.concatenate([da.from_delayed(c[1], (CHUNK,), int) for c in chunks])
+    make = dask.delayed(chunk_of_rows, nout=3, pure=False)
+    chunks = [make(k, rows, columns) for k in range(n)]
+    X = da.concatenate([da.from_delayed(c[0], (rows, columns), float) for c in chunks])
+    y = da.concatenate([da.from_delayed(c[1], (rows,), int) for c in chunks])
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear")
-    accumulator = source.accumulator(COLUMNS)
+    accumulator = source.accumulator(columns)
     settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
         client.run(digest_of_nothing)  # imports what a worker needs
@@ -301,9 +304,9 @@ def on_workers(options, workers):
     sums = accumulator.unprotected_sums().sums
     return {
         "workers": workers,
-        "rows": n * CHUNK,
+        "rows": n * rows,
         "chunks": n,
-        "columns": COLUMNS,
+        "columns": columns,
         "wall_seconds": timer.seconds,
         "worker_seconds": sum(after[w][0] - before[w][0] for w in after),
         "peak_mib": max(peak for _, peak, _ in after.values()),
@@ -326,7 +329,11 @@ CASES = {
     "persons": lambda options: stream(options, by_person=True),
     "file": from_files,
     "dask-0": lambda options: stream(options, by_person=False),
-    **{f"dask-{n}": lambda options, n=n: on_workers(options, n) for n in WORKERS},
+    **{
+        f"dask-{n}": lambda options, n=n: on_workers(options.dask_rows // CHUNK, n)
+        for n in WORKERS
+    },
+    "many": lambda options: on_workers(MANY_CHUNKS, 2, FEW_ROWS, FEW_COLUMNS),
     **{f"feed-{name}": lambda options, name=name: feed(options, name) for name in FEEDS},
 }
 # Rows of cases that are not as long as the others.

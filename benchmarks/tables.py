@@ -18,6 +18,7 @@ import _scale_tables as scale
 import _secure_tables as secure
 import _shift_tables as shift
 import _statistics_tables as statistics
+import _sums_tables as sums
 import _transfer_tables as transfers
 import _variant_tables as variants
 from _store import HERE
@@ -186,7 +187,9 @@ SECTIONS = [
     ("Wide autoencoders against bare products, MNIST", "limits", scale.limits),
     ("Wide autoencoders of growing data", "growth", scale.growth),
     ("MNIST by skdp and by other models, one core", "digits_models", scale.digits_models),
-    ("Sums over many rows", "statistics_scale", statistics.statistics_scale),
+    ("Sums over many rows", "statistics_scale", sums.statistics_scale),
+    ("From Parquet files to sums", "statistics_scale", sums.feeds),
+    ("The way to 10⁹ rows, on paper", "statistics_scale", sums.billion),
 ]
 
 

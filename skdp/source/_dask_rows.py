@@ -4,6 +4,7 @@ import sys
 from dataclasses import fields
 from functools import reduce
 from operator import add
+from uuid import uuid4
 
 import numpy as np
 
@@ -81,14 +82,32 @@ def sum_dask(plan, X, y, groups):
             "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
             "them alike."
         )
-    # One node of the graph, which all chunks refer to.
-    plan = dask.delayed(plan, traverse=False, pure=False)
-    chunk = dask.delayed(_chunk_sums, pure=False)
-    sums = [chunk(plan, *blocks) for blocks in zip(*parts, strict=True)]
-    join = dask.delayed(_add, pure=False)
-    while len(sums) > 1:
-        sums = [join(sums[i : i + 2]) for i in range(0, len(sums), 2)]
-    return ExactSums(*_computed(dask, sums[0]))
+    return ExactSums(*_computed(dask, _sum_of_chunks(plan, parts)))
+
+
+def _sum_of_chunks(plan, parts):
+    """Return the one node of Dask on which the sums of all chunks depend, as a tree.
+
+    A single graph for all of it: delayed objects would merge theirs for each chunk, which takes
+    time with the square of their number.
+    """
+    from dask.delayed import Delayed
+    from dask.utils import ensure_dict
+
+    name, graph = uuid4().hex, {}
+    for blocks in parts:
+        graph |= ensure_dict(blocks[0].dask)  # that of all of them
+    graph[f"plan-{name}"] = plan
+    keys = []
+    for k, blocks in enumerate(zip(*parts, strict=True)):
+        keys.append((f"sums-{name}", 0, k))
+        graph[keys[-1]] = (_chunk_sums, f"plan-{name}", *(block.key for block in blocks))
+    level = 0
+    while len(keys) > 1:
+        level, pairs = level + 1, [keys[i : i + 2] for i in range(0, len(keys), 2)]
+        keys = [(f"sums-{name}", level, k) for k in range(len(pairs))]
+        graph |= {key: (_add, pair) for key, pair in zip(keys, pairs, strict=True)}
+    return Delayed(keys[0], graph)
 
 
 def _computed(dask, node):
