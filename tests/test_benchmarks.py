@@ -705,3 +705,27 @@ def test_result_files_name_commits_and_have_each_row_once(load, path):
 
 def test_readme_is_what_the_results_say(load):
     assert (BENCHMARKS / "README.md").read_text() == load("tables").text()
+
+
+def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load, monkeypatch):
+    scale = load("_scale_tables")
+    cluster = {"rows": 10**6, "chunks": 10, "sums_mib": 0.5, "peak_mib": 300.0, "start_mib": 200.0}
+    rows = [
+        {"case": "stream", "rows": 10**6, "seconds": 6.4},
+        {"case": "file", "rows": 10**6, "seconds": 12.8, "file_mib": 1024.0},
+        {"case": "dask-0", "rows": 10**6, "peak_mib": 100.0},
+        {"case": "persons", "rows": 5 * 2**20, "peak_mib": 110.0},
+        {"case": "dask-1", "worker_seconds": 9.0, **cluster},
+        {"case": "dask-4", "worker_seconds": 9.0, "sent_mib": 20.0, **cluster},
+        {"case": "many", "chunks": 1000, "wall_seconds": 5.0},
+    ]
+    monkeypatch.setattr(scale, "load", lambda name: {"rows": rows})
+    text = scale.billion()
+    # 6,400 s of a core are 100 s on each of 64; files of 1000 GiB are read in 200 s.
+    assert "| 6.4 s of a core for 10⁶ rows | 1.8 hours of a core: 1.7 minutes, 0.09 $" in text
+    assert "3.6 hours of a core: 3.3 minutes, 0.18 $" in text
+    assert "0.98 TiB of files, 5.0 GiB/s from storage" in text
+    assert "2.00 MiB for each chunk of 100,000 rows, on 4 workers | 19.5 GiB in all" in text
+    assert "| 200 a second | 10,000 chunks of 100,000 rows: 0.8 minutes" in text
+    assert "| 300 MiB, of which 200 at the start | 300 MiB: it does not grow" in text
+    assert "| 10 bytes a person | 2 GiB in one process" in text
