@@ -81,9 +81,10 @@ def billion():
     ]
     return (
         "Extrapolated in proportion from the cases above and a cluster of two workers that summed "
-        f"{rows['many']['chunks']:,} chunks of hardly any rows, on cores that scheduler and other work shared. Rows in files are random "
-        "float64 numbers, which no compression makes smaller: the worst case. Not included: "
-        "starting the workers, and a storage that is slower than that. One accumulator "
+        f"{rows['many']['chunks']:,} chunks of hardly any rows, on cores that the scheduler and "
+        "other work shared. Rows in files are random float64 numbers, which no compression makes "
+        "smaller: the worst case. Not included: starting the workers, and a storage that is "
+        "slower than that. One accumulator "
         "holds no more than 2³⁰ rows, 1.07·10⁹.\n\n" + table(header, body)
     )
 
