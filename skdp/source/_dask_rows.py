@@ -94,7 +94,8 @@ def _sum_of_chunks(plan, parts):
     from dask.delayed import Delayed
     from dask.utils import ensure_dict
 
-    name, graph = uuid4().hex, {}
+    name = uuid4().hex
+    graph: dict = {}
     for blocks in parts:
         graph |= ensure_dict(blocks[0].dask)  # that of all of them
     graph[f"plan-{name}"] = plan
