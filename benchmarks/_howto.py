@@ -42,6 +42,7 @@ NEEDS = {
     "bench_audit_power.py": "–",
     "bench_release_audit.py": "–",
     "bench_predict_memory.py": "–",
+    "bench_startup.py": "–",
     "bench_limits.py": "MNIST",
     "bench_memory.py": "MNIST",
     "bench_growth.py": "MNIST",
@@ -62,7 +63,7 @@ OTHERS = (
     "records_columns", "shift", "merging",
     "calibration", "secure", "neural", "federation", "federation_noise",
     "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
-    "limits", "growth", "digits_models", "memory",
+    "limits", "growth", "digits_models", "memory", "startup",
 )  # fmt: skip
 
 TEXT = """\

@@ -90,3 +90,24 @@ def memory():
     ]
     header = ["", "setting", "data", "step", "held before", "peak above the data"]
     return table([*header, "relative to the data"], rows)
+
+
+def startup():
+    imports, first, encoded = [], [], []
+    for r in load("startup")["rows"]:
+        if r["what"] == "import":
+            ratios = [f"{r[key]:.2f}" for key in r if key.startswith("ratio_to")]
+            imports.append([r["case"], f"{r['seconds']:.2f} s", *ratios])
+        elif r["what"] == "first":
+            steps = [f"{1000 * r[key]:.0f} ms" for key in ("load", "first", "again")]
+            first.append([r["case"], *steps])
+        else:
+            encoded.append([r["case"], f"{r['million_values_a_second']:.1f}"])
+    names = [row[0] for row in imports]
+    return "\n\n".join(
+        [
+            table(["import", "seconds", *(f"relative to {name}" for name in names)], imports),
+            table(["release", "load", "predict 1,000 rows", "once more"], first),
+            table(["columns", "million values encoded a second"], encoded),
+        ]
+    )

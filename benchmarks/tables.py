@@ -183,6 +183,7 @@ SECTIONS = [
     ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
     ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
     ("Memory of a prediction", "predict_memory", models.predict_memory),
+    ("Start-up and first prediction of tables", "startup", scale.startup),
     ("Memory of fits, 60,000 MNIST digits in single precision", "memory", scale.memory),
     ("Wide autoencoders against bare products, MNIST", "limits", scale.limits),
     ("Wide autoencoders of growing data", "growth", scale.growth),

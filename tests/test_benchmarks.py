@@ -708,7 +708,7 @@ def test_readme_is_what_the_results_say(load):
 
 
 def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load, monkeypatch):
-    scale = load("_scale_tables")
+    scale = load("_sums_tables")
     cluster = {"rows": 10**6, "chunks": 10, "sums_mib": 0.5, "peak_mib": 300.0, "start_mib": 200.0}
     rows = [
         {"case": "stream", "rows": 10**6, "seconds": 6.4},
