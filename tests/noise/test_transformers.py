@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -157,6 +157,12 @@ def test_the_input_is_never_written(rng):
 def test_gaussian_refuses_delta_zero(rng):
     with pytest.raises(ValueError, match=r"'delta'.*got 0.*OptimalDPNoise\(delta=0\)"):
         GaussianDPNoise(delta=0.0).fit(rng.rand(5, 2))
+
+
+def test_classical_noise_has_the_size_of_its_formula():
+    noise = GaussianDPNoise(0.5, 1e-5, calibration="classical").fit(np.zeros((1, 3)))
+    sigma = np.sqrt(2 * np.log(1.25 / 1e-5)) / 0.5
+    assert_allclose(noise.expected_magnitude_, sigma * np.sqrt(2 / np.pi), rtol=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
