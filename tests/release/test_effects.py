@@ -1,5 +1,7 @@
 """Effects of columns are what scores change by."""
 
+from types import SimpleNamespace
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -36,6 +38,13 @@ def release(request):
     return (
         DPStatisticsSource(8.0, encoder=SCHEMA, model=request.param).fit(*patients(5000)).release_
     )
+
+
+@pytest.mark.parametrize("release", ["additive"], indirect=True)
+def test_shapes_correct_linear_scores_and_need_them(release):
+    alone = SimpleNamespace(linear=None, n_features=release.n_features)
+    with pytest.raises(ValueError, match="must stand beside linear scores"):
+        release.shapes.check("shapes", alone)
 
 
 def test_differences_are_those_of_the_scores(release):

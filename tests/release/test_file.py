@@ -1,5 +1,6 @@
 """The file of a release: what comes back, and what is refused."""
 
+import io
 import pickle
 from dataclasses import fields, replace
 
@@ -126,7 +127,9 @@ def test_damaged_and_foreign_files_are_refused(small, tmp_path):
     blob = path.read_bytes()
     altered = bytearray(blob)
     altered[len(blob) // 2] ^= 1
-    for damaged in (blob[: len(blob) // 2], bytes(altered), pickle.dumps({"a": 1}), b""):
+    np.savez(archive := io.BytesIO(), x=np.zeros(3))  # without a header
+    foreign = (archive.getvalue(), pickle.dumps({"a": 1}), b"")
+    for damaged in (blob[: len(blob) // 2], bytes(altered), *foreign):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="not an intact skdp file"):
             Release.load(path)

@@ -232,7 +232,7 @@ def texts(error):
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(11))
 def test_hostile_inputs_show_nothing_and_cost_nothing(seed):
     rng, refused = np.random.RandomState(seed), 0
     for _ in range(100):
