@@ -63,7 +63,7 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
 
     n_jobs : int or None, default=None
         As in joblib; another backend can be chosen with :func:`joblib.parallel_config`. Tasks
-        of Dask's workers bring their arguments, and are done again where a worker dies.
+        of Dask's workers bring their arguments, so that they can be done again elsewhere.
 
     verbose : int, default=0
         Above 0, print progress as results arrive.
