@@ -1,6 +1,6 @@
 """Wide autoencoders of MNIST: seconds beside those of the bare BLAS and LAPACK calls they rest on.
 
-    python benchmarks/bench_limits.py [--rows 60000] [--repeats 3]
+    python benchmarks/bench_limits.py [--rows 60000] [--repeats 3] [--layers 1,5]
 
 fit: the limit are the same k-means, products, factorizations and eigenvectors of the same
 matrices, and nothing else: no kernels, no checks. predict: the limit is the chain of matrix
@@ -31,7 +31,7 @@ from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows, run_tasks
 
 COMPONENTS, SUBSET = 20, 1000
-LAYERS, JOBS, DIRECTIONS = (1, 5), (1, 2), (32, 64, 128)
+JOBS, DIRECTIONS = (1, 2), (32, 64, 128)
 
 
 class Subset:
@@ -191,13 +191,13 @@ class Counter:
 
 
 def main():
-    options = parse(__doc__, rows=60_000, queries=10_000, repeats=3)
+    options = parse(__doc__, rows=60_000, queries=10_000, repeats=3, layers="1,5")
     X, y = fetch_mnist(subset="train", return_X_y=True)
     X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
     train = X[: options.rows], y[: options.rows]
     test = X_test[: options.queries], y_test[: options.queries]
     rows = []
-    for n_layers in LAYERS:
+    for n_layers in map(int, options.layers.split(",")):
         for n_jobs in JOBS:
             setting = {"n_layers": n_layers, "n_jobs": n_jobs}
             model, fit = fits(train, n_layers, n_jobs, options.repeats)
