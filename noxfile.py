@@ -33,7 +33,7 @@ def lint(session):
 @nox.session
 def oldest(session):
     """scikit-learn's common checks against the oldest supported versions."""
-    session.install("pytest>=8", "pytest-xdist>=3.5", *OLDEST)
+    session.install("pytest>=9", "pytest-xdist>=3.5", *OLDEST)
     session.install("--no-deps", ".")
     session.run("pytest", "-q", "-n", "2", "tests/test_common.py", env={"OMP_NUM_THREADS": "1"})
 
@@ -86,7 +86,7 @@ def doc(session):
 def secure(session):
     """The combination under encryption; not by default: it takes minutes and has old pins."""
     try:
-        session.install("-e", ".[secure]", "pytest>=8")
+        session.install("-e", ".[secure]", "pytest>=9")
     except nox.command.CommandFailed:
         session.skip("concrete-python 2.11 cannot be installed here")
     session.run("pytest", "-q", "tests/secure", env={"OMP_NUM_THREADS": "1"})
@@ -108,7 +108,7 @@ def neural(session):
 def federation(session, framework, package):
     """Install one framework, and run what needs it: its tests, and a federation of processes."""
     try:
-        session.install("-e", f".[{framework}]", "pytest>=8")
+        session.install("-e", f".[{framework}]", "pytest>=9")
     except nox.command.CommandFailed:
         session.skip(f"{package} cannot be installed here")
     one = {"OMP_NUM_THREADS": "1"}
