@@ -206,7 +206,9 @@ def test_a_worker_that_dies_loses_no_row_and_counts_none_twice(unit, mortal_clus
     assert found.counts.sum() / 2**30 == (n_persons if by_person else N_CHUNKS * ROWS)
 
 
-def test_workers_that_always_die_add_nothing_and_spend_nothing(mortal_cluster, tmp_path, monkeypatch):
+def test_workers_that_always_die_add_nothing_and_spend_nothing(
+    mortal_cluster, tmp_path, monkeypatch
+):
     monkeypatch.setattr(mortal_cluster.scheduler, "allowed_failures", 0)
     X, y, _ = collections(str(tmp_path / "died"), always=True)
     ledger = PrivacyLedger(epsilon=1.0)
