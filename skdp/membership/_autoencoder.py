@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
-from skdp.utils._linalg import as_slice, squared_distances
+from skdp.utils._linalg import as_slice, row_blocks, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
 from skdp.utils._validation import validate_queries
@@ -213,8 +213,7 @@ def kmeans_partition(Y, n_subsets, random_state):
     kmeans = KMeans(n_subsets, n_init=1, random_state=random_state).fit(sample)
     labels = kmeans.labels_
     if sample is not Y:
-        blocks = (Y[i : i + _CLUSTERED_ROWS] for i in range(0, len(Y), _CLUSTERED_ROWS))
-        labels = np.concatenate([kmeans.predict(block) for block in blocks])
+        labels = np.concatenate([kmeans.predict(Y[rows]) for rows in row_blocks(len(Y))])
     subsets = [np.flatnonzero(labels == s) for s in range(n_subsets)]
     return [rows for rows in subsets if rows.size]
 

@@ -35,6 +35,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
     }
+    n_probe = None  # all subsets compete, if there are several
 
     def layer_outputs(self, X):
         """Return the output of every layer; of several subsets, of that which wins the row.
@@ -77,7 +78,7 @@ class _DeepAutoencoder(BaseAutoencoder):
     def _winners(self, Y):
         """Return the least error of each row, and which subset and layer has it."""
         search = self._search([self._subsets()])
-        errors, winners = search.winners_of_block(Y, n_probe=getattr(self, "n_probe", None))
+        errors, winners = search.winners_of_block(Y, n_probe=self.n_probe)
         return errors[:, 0], winners[:, 0]
 
     def _rows_won(self, winners):

@@ -123,10 +123,9 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
         """
-        check_is_fitted(self)
-        if self.error_scale == "shared":
-            return self.classes_[self._nearest_class(X)]
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        shared = self.error_scale == "shared"
+        best = self._nearest_class(X) if shared else self._scores(X).argmax(axis=1)
+        return self.classes_[best]  # after what refuses what is not fitted
 
     def _nearest_class(self, X):
         """Return the position of the class that reconstructs each row best."""

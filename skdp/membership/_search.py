@@ -98,7 +98,10 @@ class _Race:
         self.known |= wanted
 
     def compute_promising(self, groups):
-        """Compute the errors with the least bound, one for each row and group."""
+        """Compute the error with the least bound for each row and group, or all without bounds."""
+        if not self.bounds.any():
+            self.compute(~self.known)
+            return
         wanted = np.zeros_like(self.known)
         for group in groups:
             entrants, depths = _least(self.bounds[:, group])
