@@ -285,7 +285,7 @@ class Mixtures(Part):
         noise : ndarray of shape (n_directions,)
             Variances of their noise.
         """
-        denoised = np.zeros(Z.shape)
+        denoised = np.empty_like(Z)
         for c in np.unique(labels):
             here, members = self.select([c]), labels == c
             rows = Z[members]

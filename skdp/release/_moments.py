@@ -95,8 +95,9 @@ class Moments(Part):
             Variance of the noise.
         """
         upper = np.triu_indices(rows.shape[1])
-        class_counts, effective_sizes, means, covariances = [], [], [], []
-        for w in weights.T:
+        class_counts, effective_sizes, means = [], [], []
+        covariances = np.empty((weights.shape[1], len(upper[0])), dtype=np.float32)
+        for c, w in enumerate(weights.T):
             members = np.flatnonzero(w)
             w = w[members, np.newaxis]
             count = max(w.sum(), 1.0)
@@ -113,7 +114,7 @@ class Moments(Part):
             class_counts.append(count)
             effective_sizes.append(size)
             means.append(mean)
-            covariances.append((scatter - np.diag(noise))[upper].astype(np.float32))
+            covariances[c] = (scatter - np.diag(noise))[upper]
         fields = (class_counts, effective_sizes, means, covariances, noise)
         return cls(*map(np.array, fields))
 

@@ -327,7 +327,11 @@ class Release:
         """
         names, schema = getattr(X, "columns", None), self.encoder
         if names is not None and schema is not None and not schema.is_encoded(names):
-            rows = check_array(fitted_encoder(schema).transform(X))
+            # Finite by construction. scikit-learn's check would first look for libraries of
+            # tables among all installed packages, which takes longer than to encode 1,000 rows.
+            rows = np.asarray(fitted_encoder(schema).transform(X))
+            if not len(rows):
+                raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
             warn_of_unread(schema, X)
             warn_of_units(numeric_columns(schema, X))
             return rows

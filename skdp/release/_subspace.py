@@ -170,7 +170,7 @@ class Alignment(Part):
         for c in range(n_classes):
             # One class at a time: the codes of all rows would need as much memory as the rows.
             members = np.flatnonzero(labels == c)
-            codes = np.empty((len(members), len(components)))
+            codes = np.empty((len(members), len(components)), dtype=rows.dtype)
             for some in row_blocks(len(members)):
                 codes[some] = rows[members[some]] @ components.T
             medians[c] = np.median(codes, axis=0, overwrite_input=True)

@@ -568,7 +568,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels
     if mixtures is None:
         # From the moments of all features, whose noise is known without correlations.
         mixtures = Mixtures.of_moments(moments, subspace)
-    return subspace, mixtures, mixtures.denoise(codes, labels, noise).astype(noisy.dtype)
+    return subspace, mixtures, mixtures.denoise(codes, labels, noise)
 
 
 def _likely_mixtures(codes, labels, noise, variances, random_state):
@@ -577,11 +577,12 @@ def _likely_mixtures(codes, labels, noise, variances, random_state):
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
         return None
-    kept, rows = ~held, np.arange(held.sum())
-    moments = Moments.measure(codes[kept], np.eye(labels.max() + 1)[labels[kept]], noise)
+    rest, known = codes[~held], labels[~held]
+    moments = Moments.measure(rest, np.eye(labels.max() + 1)[known], noise)
     model = ClassModel.of_moments(moments, np.eye(len(noise)), variances)
     normals = Mixtures.single(model.means + moments.mean, model.covariances)
-    mixtures = Mixtures.fit(codes[kept], labels[kept], noise, random_state)
+    mixtures = Mixtures.fit(rest, known, noise, random_state)
+    rows = np.arange(held.sum())
     likelihoods = [
         model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)
         for model in (normals, mixtures)

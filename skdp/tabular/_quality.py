@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import check_random_state
@@ -226,7 +225,7 @@ def _told_apart(real, synthetic, seed):
     """Return how well rows of as many of each are told apart that boosting has not seen."""
     n = min(len(real), len(synthetic))
     rows, source = np.vstack([real[:n], synthetic[:n]]), np.repeat([0, 1], n)
-    model = HistGradientBoostingClassifier(random_state=seed)
+    model = _boosting(seed)
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     scores = cross_val_predict(model, rows, source, cv=folds, method="predict_proba")
     return float(roc_auc_score(source, scores[:, 1]))
@@ -245,9 +244,16 @@ def _utility(encoded, labels, seed):
         )
     found = []
     for E, c in ((encoded[1][:n], codes[1][:n]), (encoded[0][:n], codes[0][:n])):
-        model = HistGradientBoostingClassifier(random_state=seed).fit(E[c >= 0], c[c >= 0])
+        model = _boosting(seed).fit(E[c >= 0], c[c >= 0])
         found.append(_area(model, encoded[0][half:], codes[0][half:]))
     return tuple(found)
+
+
+def _boosting(seed):
+    # Nothing else needs scikit-learn's ensembles, and who imports skdp need not wait for them.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=seed)
 
 
 def _area(model, X, codes):

@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.linalg import eigh
 
-# Rows that are cast to double precision at once. A rule of thumb: 25 MiB of 784 features.
-_ROWS_AT_ONCE = 4096
+# Rows that are cast to double precision at once: 3 MiB of 784 features. Blocks of 4,096 are no
+# faster, and raise the peak of DPSource by a quarter of its rows (benchmarks/bench_memory.py).
+_ROWS_AT_ONCE = 512
 
 
 def row_blocks(n_rows):

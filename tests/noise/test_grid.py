@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
-from skdp.noise._grid import check_bounds, grid_step
+from skdp.noise import RandomBits, _grid
+from skdp.noise._grid import add_noise, check_bounds, grid_step
 from skdp.privacy import gaussian_delta
 
 NOISES = [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise]
@@ -61,6 +62,36 @@ def test_the_step_is_counted_in_the_sensitivity(cls):
     distribution = noise._make_distribution(3.0 + noise._step)
     assert noise.expected_magnitude_ == distribution.expected_magnitude
     assert noise.expected_magnitude_ > noise._make_distribution(3.0).expected_magnitude
+
+
+@pytest.mark.parametrize("cls", NOISES)
+def test_blocks_of_rows_go_on_with_the_random_bits_of_those_before(cls, monkeypatch):
+    monkeypatch.setattr(_grid, "_BLOCK", 70)
+    X = np.zeros((100, 7))
+    noise = cls(1.0).fit(X)
+
+    def draw(rows, bits):
+        return add_noise(rows, noise._noise, noise._step, bits)
+
+    whole, bits = draw(X, RandomBits(key=bytes(32))), RandomBits(key=bytes(32))
+    parts = [draw(X[first : first + 10], bits) for first in range(0, 100, 10)]
+    assert_array_equal(whole, np.vstack(parts))
+    # Of 2^24 steps of one sensitivity hardly two values are the same; repeated bits repeat 70.
+    assert len(np.unique(whole)) > whole.size - 5
+    again = RandomBits(key=bytes(32))
+    assert_array_equal(draw(X[:10], again), parts[0])  # whereas the same bits are the same noise
+
+
+@pytest.mark.parametrize("cls", NOISES)
+def test_the_size_of_blocks_does_not_change_the_distribution(cls, monkeypatch):
+    X, found = np.zeros((100_000, 1)), []
+    noise = cls(1.0).fit(X)
+    for block in (100, 10**6):
+        monkeypatch.setattr(_grid, "_BLOCK", block)
+        found.append(add_noise(X, noise._noise, noise._step, RandomBits(key=bytes(32))).ravel())
+    assert (found[0] != found[1]).mean() > 0.9  # bits are taken in another order
+    assert stats.ks_2samp(*found).pvalue > 1e-3
+    assert stats.ks_2samp(found[0], 1.1 * found[1]).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("cls", NOISES)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 
 from skdp import DPStatisticsSource, TabularEncoder
 
@@ -50,6 +51,23 @@ def test_tables_and_encoded_rows_are_read_alike(release):
         release.encode(X[["age", "dose"]])
     with pytest.raises(ValueError, match="X has 3 features, but Release is expecting 6"):
         release.encode(expected[:, :3])
+
+
+def test_a_table_is_read_as_an_array_whatever_output_is_configured(release):
+    X = table(20, seed=1)
+    with config_context(transform_output="pandas"):
+        rows = release.encode(X)
+    assert type(rows) is np.ndarray
+    assert_array_equal(rows, release.encode(X))
+    single = X[["age", "dose"]].astype(np.float32).assign(ward=X["ward"])
+    assert release.encode(single).dtype == np.float64  # categories are as they are
+
+
+def test_a_table_without_rows_is_refused(release, plain):
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        release.predict(table(0))
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        plain.predict(np.empty((0, 2)))
 
 
 def test_arrays_keep_their_precision(plain):

@@ -42,7 +42,8 @@ def release(request):
 
 @pytest.mark.parametrize("release", ["additive"], indirect=True)
 def test_shapes_correct_linear_scores_and_need_them(release):
-    alone = SimpleNamespace(linear=None, n_features=release.n_features)
+    nothing = {"statistics": None, "linear": None}
+    alone = SimpleNamespace(**nothing, n_features=release.n_features)
     with pytest.raises(ValueError, match="must stand beside linear scores"):
         release.shapes.check("shapes", alone)
 

@@ -153,6 +153,18 @@ def test_golden_files_of_statistics_say_what_they_said(name):
     assert (release.linear is not None, release.mixtures is None) == (name != "mixtures",) * 2
 
 
+@pytest.mark.parametrize("name", ["sums", "additive"])
+def test_loading_estimates_nothing(name, monkeypatch):
+    def estimate(*_):
+        raise AssertionError("estimated")
+
+    monkeypatch.setattr("skdp.release._statistics.linear_scores", estimate)
+    monkeypatch.setattr("skdp.release._statistics.measure_moments", estimate)
+    release = Release.load(DATA / f"version1_{name}.skdp")
+    with pytest.raises(AssertionError, match="estimated"):
+        release.linear  # noqa: B018
+
+
 if __name__ == "__main__":
     for name in WRITTEN:
         make_release(name).save(DATA / f"version1_{name}.skdp")
