@@ -100,7 +100,7 @@ def neural(session):
     except nox.command.CommandFailed:
         session.skip("PyTorch 2.13.0 or Opacus cannot be installed here")
     one = {"OMP_NUM_THREADS": "1"}
-    session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/neural.rst", env=one)
+    session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/howto/neural.rst", env=one)
     names = "AdaptiveLaplace or PrivateCDBN or networks"
     session.run("pytest", "-q", "tests/test_common.py", "-k", names, env=one)
 

@@ -189,7 +189,7 @@ class CategoryColumn:
 
     Values are compared one by one, in a form that does not depend on the type that a program
     gives their column: 7, 7.0, "7" and "007" are the same category, and so are 1, True and
-    "TRUE"; see the guide, :doc:`/tables`. Text that is no number is compared as it is.
+    "TRUE"; see the guide, :doc:`/howto/tables`. Text that is no number is compared as it is.
     Three or more categories become one indicator each; two become one binary column; ordered ones
     become one column, rank/(number of categories − 1).
 
