@@ -10,7 +10,8 @@ PROJECTS = {
         "https://scikit-learn.org/stable/",
         "modules/generated/{0}.html#{0}",
         {
-            "py:class": """sklearn.compose.TransformedTargetRegressor sklearn.frozen.FrozenEstimator
+            "py:class": """
+            sklearn.compose.TransformedTargetRegressor sklearn.frozen.FrozenEstimator
             sklearn.linear_model.LogisticRegression sklearn.model_selection.GridSearchCV
             sklearn.model_selection.GroupKFold sklearn.model_selection.HalvingGridSearchCV
             sklearn.neighbors.NearestCentroid sklearn.pipeline.FeatureUnion
