@@ -1,16 +1,16 @@
-"""Plot how cost grows, for the documentation, from the stored results.
+"""Draw plots of the documentation from the stored results.
 
-python benchmarks/scale_figures.py
+python benchmarks/figures.py
 """
 
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-from _table import load
+import numpy as np
+from _table import load, mean_of, pick
 
 IMAGES = Path(__file__).parents[1] / "doc" / "images"
-# Okabe and Ito's colors, which most color-blind readers tell apart.
 # Where names of models stand that would cover each other.
 BESIDE = {
     "WideCDMMAClassifier, 1 layer": ((0, -13), "left"),
@@ -18,7 +18,10 @@ BESIDE = {
     "SVC": ((-6, 4), "right"),
     "statistics of gradients": ((-6, -3), "right"),
 }
-BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#E69F00", "#009E73", "#666666"
+# Okabe and Ito's colors, which most color-blind readers tell apart.
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PINK = "#CC79A7"
+TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 
 
 def growth():
@@ -74,7 +77,40 @@ def digits_models():
     figure.savefig(IMAGES / "digits_models.png", dpi=120)
 
 
+def peers():
+    """Mean area under the ROC curve of six tables over epsilon, by package."""
+    rows = load("tables_peers")["rows"]
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+
+    def point(model, **level):
+        """Mean over the tables, and its standard error over seeds."""
+        areas = [pick(rows, "auc", case=table, model=model, **level) for table in TABLES]
+        errors = [np.var(a, ddof=1) / len(a) for a in areas]
+        return mean_of([mean_of(a) for a in areas]), np.sqrt(np.sum(errors)) / len(TABLES)
+
+    for model, label, style in (
+        ("DPStatisticsSource", "skdp, DPStatisticsSource", {"color": BLUE, "marker": "o"}),
+        ("DP-SGD, linear in skdp's terms", "DP-SGD on skdp's features", {"color": GREEN}),
+        ("DP-SGD, linear", "DP-SGD, linear (Opacus)", {"color": ORANGE, "marker": "s"}),
+        ("DP-EBM", "DP-EBM (interpret)", {"color": PINK, "marker": "D"}),
+        ("diffprivlib", "logistic regression (diffprivlib)", {"color": GRAY, "marker": "v"}),
+    ):
+        found = [point(model, level=f"record {level}") for level in ("0.5", "1", "4")]
+        mean, error = np.transpose(found)
+        style = {"marker": "^", "capsize": 3, **style}
+        axes.errorbar([0.5, 1, 4], mean, error, label=label, **style)
+    best, _ = point("logistic regression, source")
+    axes.axhline(best, color="black", ls=":", label="logistic regression, not private")
+    axes.set(xscale="log", xlabel="ε for a whole record, more private on the left")
+    axes.set_xticks([0.5, 1, 4], ["0.5", "1", "4"], minor=False)
+    axes.minorticks_off()
+    axes.set_ylabel("mean AUC over six tables")
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(IMAGES / "peers.png", dpi=150)
+
+
 if __name__ == "__main__":
     mpl.use("agg")
+    peers()
     growth()
     digits_models()
