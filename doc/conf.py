@@ -44,7 +44,7 @@ html_show_sourcelink = False
 sitemap_url_scheme = "{link}"
 html_theme_options = {
     "logo": {"text": "skdp", "alt_text": "skdp: front page"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "navigation_with_keys": True,
     "show_nav_level": 1,
     "show_toc_level": 2,
