@@ -71,14 +71,14 @@ def package(session):
 def new_environment(session, folder, *packages):
     """Install packages into a new environment, and return the folder of its programs."""
     session.run("python", "-m", "venv", str(folder))
-    install = ["-m", "pip", "install", "-q", *map(str, packages)]
+    install = ["-m", "pip", "install", "-q", "--no-compile", *map(str, packages)]
     session.run(str(folder / "bin" / "python"), *install, external=True)
     return folder / "bin"
 
 
 def test_wheel(session, programs, root):
     """Try what a user who has nothing but the wheel tries first, then a few tests."""
-    one = {"OMP_NUM_THREADS": "1"}
+    one = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     quickstart = (root / "README.md").read_text().split("```python\n")[1].split("```")[0]
     session.run(str(programs / "python"), "-c", quickstart, external=True, env=one)
     session.run(str(programs / "skdp"), "--version", external=True, env=one)
@@ -92,7 +92,7 @@ def test_wheel(session, programs, root):
 
 def test_sdist(session, programs):
     """Collect all tests, and run what reads files beside the package, or everything."""
-    one = {"OMP_NUM_THREADS": "1"}
+    one = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     pytest = [str(programs / "pytest"), "-q"]
     if "all" in session.posargs:
         session.run(*pytest, "-n", "2", external=True, env=one)
