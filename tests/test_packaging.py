@@ -82,6 +82,11 @@ def test_addresses_are_those_of_the_project():
     assert about["repository"] == citation["repository-code"] == urls["Source"]
     assert urls["Issues"].startswith(urls["Source"])
     assert urls["Changelog"].startswith(urls["Source"])
+    for path in (*ROOT.glob("*.md"), *(ROOT / "doc").rglob("*.rst")):
+        for address in re.findall(
+            r"https://[^\s/]*skdp[^\s/]*|https://github.com/skdp", path.read_text()
+        ):
+            assert urls["Homepage"].startswith(address) or urls["Source"].startswith(address), path
 
 
 def test_oldest_versions_are_the_lower_bounds():
