@@ -11,7 +11,7 @@ import pytest
 
 import skdp
 
-yaml = pytest.importorskip("yaml", reason="PyYAML reads the files of other tools")
+yaml = pytest.importorskip("yaml", reason="PyYAML, which Dask brings, is not installed")
 
 ROOT = Path(__file__).parents[1]
 VERSION = skdp.__version__.removesuffix(".dev0")
