@@ -71,6 +71,8 @@ class StatisticsAccumulator:
         self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
         # Apart from the sums, as these are replaced with every chunk, and persons may be many.
         self._persons = set()
+        # By whoever runs it, with rows or none: this tells nothing of the rows.
+        self._was_added_to = False
         # Chunks may be added by several threads: none may be lost, and no person come twice.
         self._lock = Lock()
 
@@ -211,6 +213,16 @@ class StatisticsAccumulator:
             refuse_shared_persons(self._persons, sums.persons)
             self._sums = self._sums + replace(sums, persons=frozenset())
             self._persons |= sums.persons
+            self._was_added_to = True
+
+    def _refuse_untouched(self):
+        """Raise ValueError where nothing was added, as after a call that failed."""
+        if not self._was_added_to:
+            raise ValueError(
+                "Nothing was added to the 'accumulator' parameter, and a release of it would be "
+                "noise alone. Add rows by its add, add_parquet or add_dask, and see that they "
+                "do not fail."
+            )
 
     def __getstate__(self):
         self.__reduce__()

@@ -110,11 +110,15 @@ class ReleasePlan:
                 f"{n_rows:,} rows"
             )
             lines += [
-                f"  epsilon {line.epsilon:<6g} AUC {line.auc:.2f} +- {line.auc_sd:.2f}; means to "
-                f"{100 * line.mean_error:.1f} % of the range, shares to "
+                f"  epsilon {line.epsilon:<6g} AUC {line.auc:.2f} +- {line.auc_sd:.2f}; means +- "
+                f"{100 * line.mean_error:.1f} % of the range, shares +- "
                 f"{100 * line.share_error:.1f} %"
                 for line in part.itertuples()
             ]
+        lines += [
+            "AUC +- its standard deviation over simulated tables and noise; means and shares by",
+            "class +- half of a 95 % interval (50 %: the release says nothing of them)",
+        ]
         return "\n".join(lines)
 
     def plot(self, ax=None):

@@ -339,7 +339,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            When it was made by a source of other parameters.
+            When it was made by a source of other parameters, or nothing was added to it.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
@@ -348,6 +348,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self._validate_params()
         with default_settings():
             plan = self._plan_of(accumulator)
+            accumulator._refuse_untouched()
             return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
 
     def _plan_of(self, accumulator):

@@ -330,7 +330,9 @@ def _clipped_finding(column, values, outside):
     name, low, high = column.name, column.low, column.high
     n, count, kind, share = len(values), len(outside), "clipped", MANY
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
-    if ways := conversions(name, outside, low, high):
+    # A few values just beyond a bound are extreme, not in other units.
+    stops = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
+    if stops and (ways := conversions(name, outside, low, high)):
         text += f" They would lie inside if they were {', or '.join(ways)}."
         kind = "units" if count > MOST * n else kind
     elif mostly_far_outside(values, low, high):

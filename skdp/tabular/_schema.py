@@ -29,6 +29,7 @@ from skdp.tabular._columns import (
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
+from skdp.utils._warnings import warn
 
 # Of the JSON form, raised when a reader of the older one would misread the newer.
 _VERSION = 1
@@ -528,6 +529,12 @@ def schema_from(frame, *, public, label=None):
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
     columns = tuple(_drafted(name, frame[name]) for name in names)
+    single = [c.name for c in columns if isinstance(c, NumericColumn) and _has_one(frame[c.name])]
+    if single:
+        warn(
+            f"The columns {single!r:.300} have one value only in these rows, which says nothing "
+            "of their bounds. Write these by hand, or leave the columns out."
+        )
     return Schema(columns, None if label is None else _classes(frame[label]))
 
 
@@ -610,6 +617,11 @@ def _different(values):
         spelled.setdefault(canonical(value), value)
     spelled.pop(None, None)
     return list(spelled.values())
+
+
+def _has_one(values):
+    """Tell whether all numbers of a column are the same."""
+    return values.dropna().nunique() == 1
 
 
 def _drafted(name, values):

@@ -442,7 +442,7 @@ def check_columns(estimator, matching, X, labels):
         Class indices, −1 where unlabelled.
     """
     labelled = len(np.unique(labels[labels >= 0])) > 1
-    for release in matching.releases:
+    for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if shared.shape[1] != release.n_features:
             _check_alignment(release, shared.shape[1], labelled)
@@ -454,7 +454,8 @@ def check_columns(estimator, matching, X, labels):
         if not matching.is_raw:  # else it was encoded, with a warning
             release.encode(shared)
         if release.moments is not None:
-            _warn_of_far_columns(release, shared)
+            which = "the source" if len(matching.releases) == 1 else f"source {k}"
+            _warn_of_far_columns(release, shared, which)
 
 
 def _check_alignment(release, n_columns, labelled):
@@ -482,13 +483,13 @@ def _check_names(release, names):
         )
 
 
-def _warn_of_far_columns(release, X):
-    """Warn of columns in which the target lies where the source has hardly any rows."""
+def _warn_of_far_columns(release, X, which):
+    """Warn of columns in which the target lies where a source has hardly any rows."""
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
     if far.any():
-        left_out = f" What the source says of {_named(release, unseen)!r:.300} is left out."
+        left_out = f" What {which} says of {_named(release, unseen)!r:.300} is left out."
         warn(
-            f"The columns {_named(release, far)!r:.300} of X lie where the source has hardly any "
+            f"The columns {_named(release, far)!r:.300} of X lie where {which} has hardly any "
             "rows. If they are in other units, or scaled in another way, bring them to those of "
             "the source. If not, these are records of another kind than the source's."
             f"{left_out if unseen.any() else ''}",
