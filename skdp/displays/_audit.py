@@ -1,6 +1,9 @@
 """What an audit found, against what is claimed."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import roc_curve
 
 from skdp.displays._base import (
@@ -75,9 +78,19 @@ class AuditDisplay(Display):
     ['loss']
     """
 
+    lines_: dict[str, Any]
+    claim_: Any
+
     _instead = "the report, which prints"
 
-    def __init__(self, curves, guarantee=None, bound=None, least=_LEAST, title=None):
+    def __init__(
+        self,
+        curves: dict[str, tuple[np.ndarray, np.ndarray]],
+        guarantee: Any = None,
+        bound: tuple[float, float] | None = None,
+        least: float = _LEAST,
+        title: str | None = None,
+    ):
         self.curves = curves
         self.guarantee = guarantee
         self.bound = bound
@@ -85,7 +98,7 @@ class AuditDisplay(Display):
         self.title = title
 
     @classmethod
-    def from_report(cls, report):
+    def from_report(cls, report: Any) -> Self:
         """Return the display of an audit.
 
         Parameters
@@ -112,7 +125,14 @@ class AuditDisplay(Display):
         return cls({}, report.guarantee, (found.epsilon_lower, found.delta), least)
 
     @classmethod
-    def from_predictions(cls, is_member, scores, *, guarantee=None, name="attack"):
+    def from_predictions(
+        cls,
+        is_member: ArrayLike,
+        scores: ArrayLike,
+        *,
+        guarantee: Any = None,
+        name: str = "attack",
+    ) -> Self:
         """Return the display of an attack.
 
         Parameters
@@ -139,22 +159,22 @@ class AuditDisplay(Display):
             When lengths differ, or there are no members or no others.
         """
         owner = "AuditDisplay.from_predictions"
-        members, scores = np.asarray(is_member).astype(bool), np.asarray(scores, dtype=float)
-        if members.ndim != 1 or members.shape != scores.shape:
+        members, values = np.asarray(is_member).astype(bool), np.asarray(scores, dtype=float)
+        if members.ndim != 1 or members.shape != values.shape:
             raise ValueError(
                 f"The 'is_member' and 'scores' parameters of {owner} must be lists of one length, "
-                f"got the shapes {members.shape} and {scores.shape}."
+                f"got the shapes {members.shape} and {values.shape}."
             )
         if members.all() or not members.any():
             raise ValueError(
                 f"The 'is_member' parameter of {owner} must mark some records as members and "
                 "others not."
             )
-        fpr, tpr, _ = roc_curve(members, scores)
+        fpr, tpr, _ = roc_curve(members, values)
         least = 0.5 / np.count_nonzero(~members)
         return cls({name: (fpr, tpr)}, guarantee, least=least)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters

@@ -1,5 +1,7 @@
 """What all displays share: colors, axes, the claimed trade-off, and refusals of wrong input."""
 
+from typing import Any
+
 import numpy as np
 
 # Colors that people with any color vision tell apart, of Okabe and Ito (2008); yellow is left out,
@@ -26,6 +28,10 @@ class Display:
     figure_ : matplotlib.figure.Figure
         What they belong to.
     """
+
+    ax_: Any
+    axes_: np.ndarray
+    figure_: Any
 
     # What can be read in place of the drawing.
     _instead = "its attributes"

@@ -1,9 +1,11 @@
 """What privacy costs: scores against epsilon, and a ledger over time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -62,14 +64,16 @@ class PrivacyUtilityDisplay(Display):
     1  score      4.0   0.85  0.071
     """
 
+    lines_: list[Any]
+
     _instead = "its attribute 'table'"
 
-    def __init__(self, table, score_name="score"):
+    def __init__(self, table: pd.DataFrame, score_name: str = "score"):
         self.table = table
         self.score_name = score_name
 
     @classmethod
-    def from_scores(cls, scores, *, score_name="score"):
+    def from_scores(cls, scores: pd.DataFrame, *, score_name: str = "score") -> Self:
         """Return the display of scores, such as those of several seeds or folds.
 
         Parameters
@@ -117,7 +121,7 @@ class PrivacyUtilityDisplay(Display):
         return cls(table.reset_index(drop=True), score_name)
 
     @classmethod
-    def from_plan(cls, plan):
+    def from_plan(cls, plan: Any) -> Self:
         """Return the display of a plan, with the expected AUC of each size and effect.
 
         Parameters
@@ -150,16 +154,16 @@ class PrivacyUtilityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y,
+        estimator: Any,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
         *,
-        epsilon=(0.1, 0.3, 1.0, 3.0, 10.0),
-        param_name="epsilon",
-        cv=None,
-        scoring=None,
-        score_name="score",
-    ):
+        epsilon: Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
+        param_name: str = "epsilon",
+        cv: Any = None,
+        scoring: Any = None,
+        score_name: str = "score",
+    ) -> Self:
         """Return the display of estimators that are fitted with several ε, by cross-validation.
 
         Parameters
@@ -228,7 +232,7 @@ class PrivacyUtilityDisplay(Display):
         scores = pd.DataFrame(lines, columns=["model", "epsilon", "score"])
         return cls.from_scores(scores, score_name=score_name)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters
@@ -335,15 +339,17 @@ class LedgerDisplay(Display):
     (0.8, 0.2)
     """
 
+    line_: Any
+
     _instead = "PrivacyLedger.to_frame()"
 
-    def __init__(self, entries, epsilon=None, dates=None):
+    def __init__(self, entries: pd.DataFrame, epsilon: float | None = None, dates: Any = None):
         self.entries = entries
         self.epsilon = epsilon
         self.dates = dates
 
     @classmethod
-    def from_ledger(cls, ledger, *, dates=None):
+    def from_ledger(cls, ledger: Any, *, dates: Any = None) -> Self:
         """Return the display of a ledger.
 
         Parameters
@@ -381,16 +387,16 @@ class LedgerDisplay(Display):
         return cls(entries, ledger.epsilon, dates)
 
     @property
-    def spent(self):
+    def spent(self) -> float:
         """The total ε of all entries."""
         return float(self.entries["total_epsilon"].iloc[-1])
 
     @property
-    def left(self):
+    def left(self) -> float:
         """ε up to the limit; infinite without one."""
         return np.inf if self.epsilon is None else max(self.epsilon - self.spent, 0.0)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters

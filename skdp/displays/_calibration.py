@@ -1,7 +1,10 @@
 """Reliability of probabilities, on rows at hand or by a private evaluation."""
 
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
@@ -65,15 +68,26 @@ class CalibrationDisplay(Display):
     'frequency of the class'
     """
 
+    errorbar_: Any
+
     _instead = "its attribute 'curve'"
 
-    def __init__(self, curve, name=None, positive=None):
+    def __init__(self, curve: pd.DataFrame, name: str | None = None, positive: Any = None):
         self.curve = curve
         self.name = name
         self.positive = positive
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, positive=None, name=None, **settings):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
+        *,
+        positive: Any = None,
+        name: str | None = None,
+        **settings: Any,
+    ) -> Self:
         """Return the curve of a classifier, or a release, on rows with known classes.
 
         Parameters
@@ -129,15 +143,15 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y_true,
-        y_prob,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
         *,
-        n_bins=10,
-        strategy="quantile",
-        confidence=0.95,
-        name=None,
-        positive=None,
-    ):
+        n_bins: int = 10,
+        strategy: str = "quantile",
+        confidence: float = 0.95,
+        name: str | None = None,
+        positive: Any = None,
+    ) -> Self:
         """Return the curve of probabilities.
 
         Parameters
@@ -190,7 +204,9 @@ class CalibrationDisplay(Display):
         return cls(pd.DataFrame(lines, columns=names), name, positive)
 
     @classmethod
-    def from_evaluation(cls, evaluation, *, n_groups=10, class_index=-1, name=None):
+    def from_evaluation(
+        cls, evaluation: Any, *, n_groups: int = 10, class_index: int = -1, name: str | None = None
+    ) -> Self:
         """Return the curve of a private evaluation, which has its guarantee.
 
         Parameters
@@ -221,7 +237,7 @@ class CalibrationDisplay(Display):
         curve = evaluation.calibration_curve(n_groups, class_index)
         return cls(curve, name, evaluation.classes[class_index])
 
-    def plot(self, ax=None, *, color=None):
+    def plot(self, ax: Any = None, *, color: Any = None) -> Self:
         """Draw the display.
 
         Parameters
@@ -311,14 +327,16 @@ class EvaluationDisplay(Display):
     (1, 2)
     """
 
+    line_: Any
+
     _instead = "roc_curve() and calibration_curve()"
 
-    def __init__(self, roc, calibration):
+    def __init__(self, roc: pd.DataFrame, calibration: CalibrationDisplay):
         self.roc = roc
         self.calibration = calibration
 
     @classmethod
-    def from_evaluation(cls, evaluation, *, class_index=-1):
+    def from_evaluation(cls, evaluation: Any, *, class_index: int = -1) -> Self:
         """Return the display of a private evaluation.
 
         Parameters
@@ -343,7 +361,7 @@ class EvaluationDisplay(Display):
         calibration = CalibrationDisplay.from_evaluation(evaluation, class_index=class_index)
         return cls(evaluation.roc_curve(class_index), calibration)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters

@@ -1,7 +1,10 @@
 """What columns contribute to one prediction, and to many."""
 
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
 
@@ -65,15 +68,18 @@ class ExplanationDisplay(Display):
     'alive, with probability 0.80'
     """
 
+    bars_: Any
+    dots_: list[Any]
+
     _instead = "the table of explain(x).to_frame()"
 
-    def __init__(self, effects, about, title=None):
+    def __init__(self, effects: pd.DataFrame, about: str, title: str | None = None):
         self.effects = effects
         self.about = about
         self.title = title
 
     @classmethod
-    def from_explanation(cls, explanation, *, positive=None):
+    def from_explanation(cls, explanation: Any, *, positive: Any = None) -> Self:
         """Return the display of one explanation, or of several.
 
         Parameters
@@ -117,7 +123,9 @@ class ExplanationDisplay(Display):
         return cls(pd.DataFrame(lines, columns=names), about, title)
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, positive=None):
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike | pd.DataFrame, *, positive: Any = None
+    ) -> Self:
         """Return the display of the predictions of rows.
 
         Parameters
@@ -144,17 +152,18 @@ class ExplanationDisplay(Display):
         owner = "ExplanationDisplay.from_estimator"
         wanted = "a fitted classifier with explain, such as DPTransferClassifier"
         require_kind(owner, "estimator", estimator, ("explain",), wanted)
-        rows = X.iloc if hasattr(X, "iloc") else np.asarray(X)
-        found = [estimator.explain(rows[[k]]) for k in range(len(X))]
+        table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+        rows = table.iloc if isinstance(table, pd.DataFrame) else table
+        found = [estimator.explain(rows[[k]]) for k in range(len(table))]
         return cls.from_explanation(found[0] if len(found) == 1 else found, positive=positive)
 
     @property
-    def importances(self):
+    def importances(self) -> pd.Series:
         """Mean absolute effect by column, in descending order."""
         means = self.effects["effect"].abs().groupby(self.effects["column"], sort=False).mean()
         return means.sort_values(ascending=False, kind="stable")
 
-    def plot(self, ax=None, *, max_columns=12):
+    def plot(self, ax: Any = None, *, max_columns: int = 12) -> Self:
         """Draw the display.
 
         Parameters

@@ -1,5 +1,8 @@
 """What a release holds: its report, and the shapes of its scores."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
 
@@ -30,7 +33,7 @@ class ReleaseDisplay(Display):
 
     Parameters
     ----------
-    counts : DataFrame
+    counts : DataFrame or None
         A line for each class, with ``value``, ``low`` and ``high``: rows, with an interval of 95 %
         for the noise where it is known.
 
@@ -82,7 +85,14 @@ class ReleaseDisplay(Display):
 
     _instead = "Release.summary()"
 
-    def __init__(self, counts, areas, trade_off, places, guarantee):
+    def __init__(
+        self,
+        counts: pd.DataFrame | None,
+        areas: pd.DataFrame | None,
+        trade_off: pd.DataFrame,
+        places: pd.DataFrame | None,
+        guarantee: Any,
+    ):
         self.counts = counts
         self.areas = areas
         self.trade_off = trade_off
@@ -90,7 +100,7 @@ class ReleaseDisplay(Display):
         self.guarantee = guarantee
 
     @classmethod
-    def from_release(cls, release, *, max_columns=14):
+    def from_release(cls, release: Any, *, max_columns: int = 14) -> Self:
         """Return the display of a release.
 
         Parameters
@@ -127,7 +137,7 @@ class ReleaseDisplay(Display):
             places = _placed(release, table, max_columns)
         return cls(counts, _areas(release), trade_off, places, release.guarantee)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters
@@ -145,41 +155,27 @@ class ReleaseDisplay(Display):
         ImportError
             When matplotlib is not installed (extra ``plot``).
         """
-        panels = [self._draw_trade_off]
-        if self.counts is not None:
-            panels.insert(0, self._draw_counts)
-        if self.areas is not None:
-            panels.append(self._draw_areas)
-        if self.places is not None:
-            panels.append(self._draw_places)
+        panels = [
+            (draw, table)
+            for draw, table in (
+                (_draw_counts, self.counts),
+                (self._draw_trade_off, self.trade_off),
+                (_draw_areas, self.areas),
+                (_draw_places, self.places),
+            )
+            if table is not None
+        ]
         n = len(panels)
         shape = (1, n) if n < 3 else (2, 2)
         size = (4.8 * shape[1], 4.0 * shape[0])
         axes = self._take_axes(ax, n, shape, figsize=size)
-        for draw, each in zip(panels, axes, strict=True):
-            draw(each)
+        for (draw, table), each in zip(panels, axes, strict=True):
+            draw(each, table)
             each.spines[["top", "right"]].set_visible(False)
         return self
 
-    def _draw_counts(self, ax):
-        _draw_intervals(ax, self.counts["class"].map(_text).tolist(), self.counts, OKABE_ITO[0])
-        ax.set_xlim(left=0)
-        known = self.counts["low"].notna().any()
-        xlabel = "rows (95 % interval of the noise)" if known else "rows"
-        ax.set(title="Rows of each class", xlabel=xlabel)
-
-    def _draw_areas(self, ax):
-        areas = self.areas.nsmallest(_MOST_PAIRS, "value")
-        left_out = len(self.areas) - len(areas)
-        _draw_intervals(ax, areas["classes"].tolist(), areas, OKABE_ITO[2])
-        ax.axvline(0.5, color=GREY, ls=":", lw=1)
-        ax.set_xlim(0.48, 1.01)
-        title = "How well it tells classes apart"
-        title += f" ({len(areas)} lowest of {len(self.areas)} pairs)" if left_out else ""
-        ax.set(title=title, xlabel="expected AUC (80 % interval; 0.5: a guess)")
-
-    def _draw_trade_off(self, ax):
-        rates, most = self.trade_off["false_positives"], self.trade_off["true_positives"]
+    def _draw_trade_off(self, ax, trade_off):
+        rates, most = trade_off["false_positives"], trade_off["true_positives"]
         ax.plot(rates, most, color=OKABE_ITO[1], label="most that is allowed")
         ax.fill_between(rates, rates, most, color=OKABE_ITO[1], alpha=0.15, lw=0)
         ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1, label="guessing")
@@ -194,32 +190,6 @@ class ReleaseDisplay(Display):
             ylim=(0, 1.01),
         )
         ax.legend(frameon=False, loc="lower right", fontsize="small")
-
-    def _draw_places(self, ax):
-        names = self.places["column"].drop_duplicates().tolist()
-        classes = self.places["class"].drop_duplicates().tolist()
-        step = 0.6 / max(len(classes) - 1, 1) if len(classes) > 1 else 0.0
-        for k, label in enumerate(classes):
-            part = self.places[self.places["class"] == label]
-            y = part["column"].map(names.index) + (k - (len(classes) - 1) / 2) * step
-            reach = _reach(part)
-            color = OKABE_ITO[k % len(OKABE_ITO)]
-            ax.errorbar(
-                *(part["value"], y),
-                xerr=reach,
-                fmt="o" if k < len(OKABE_ITO) else "s",
-                ms=4,
-                lw=1.2,
-                color=color,
-                label=_text(label),
-            )
-        ax.set_yticks(range(len(names)), names, fontsize="small")
-        ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.03, 1.03))
-        ax.set(
-            title="Means and shares by class",
-            xlabel="place between the public bounds, or share (95 %)",
-        )
-        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 _UNITS = {
@@ -278,12 +248,14 @@ class ShapeFunctionsDisplay(Display):
 
     _instead = "Release.effects()"
 
-    def __init__(self, effects, columns=None):
+    def __init__(self, effects: pd.DataFrame, columns: Sequence[str] | None = None):
         self.effects = effects
-        self.columns = columns
+        self.columns = _widest(effects) if columns is None else list(columns)
 
     @classmethod
-    def from_release(cls, release, *, columns=None, positive=None):
+    def from_release(
+        cls, release: Any, *, columns: Sequence[str] | None = None, positive: Any = None
+    ) -> Self:
         """Return the display of a release.
 
         Parameters
@@ -309,18 +281,16 @@ class ShapeFunctionsDisplay(Display):
         owner = "ShapeFunctionsDisplay.from_release"
         require_kind(owner, "release", release, ("effects",), "a Release, such as source.release_")
         effects = release.effects(positive)
-        widths = effects.groupby("column", sort=False)["effect"].agg(np.ptp)
-        if columns is None:
-            columns = widths.sort_values(ascending=False, kind="stable").index[:_MOST].tolist()
-        unknown = [name for name in columns if name not in widths.index]
-        if unknown or not len(columns):
+        known = effects["column"].unique().tolist()
+        unknown = [name for name in columns or [] if name not in known]
+        if unknown or (columns is not None and not len(columns)):
             raise ValueError(
                 f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
-                f"does not have. It has {widths.index.tolist()!r:.500}."
+                f"does not have. It has {known!r:.500}."
             )
-        return cls(effects, list(columns))
+        return cls(effects, columns)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters
@@ -348,6 +318,56 @@ class ShapeFunctionsDisplay(Display):
         for each in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
             each.set_ylabel("adds to log-odds")
         return self
+
+
+def _draw_counts(ax, counts):
+    _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
+    ax.set_xlim(left=0)
+    known = counts["low"].notna().any()
+    xlabel = "rows (95 % interval of the noise)" if known else "rows"
+    ax.set(title="Rows of each class", xlabel=xlabel)
+
+
+def _draw_areas(ax, areas):
+    shown = areas.nsmallest(_MOST_PAIRS, "value")
+    _draw_intervals(ax, shown["classes"].tolist(), shown, OKABE_ITO[2])
+    ax.axvline(0.5, color=GREY, ls=":", lw=1)
+    ax.set_xlim(0.48, 1.01)
+    title = "How well it tells classes apart"
+    if len(shown) < len(areas):
+        title += f" ({len(shown)} lowest of {len(areas)} pairs)"
+    ax.set(title=title, xlabel="expected AUC (80 % interval; 0.5: a guess)")
+
+
+def _draw_places(ax, places):
+    names = places["column"].drop_duplicates().tolist()
+    classes = places["class"].drop_duplicates().tolist()
+    step = 0.6 / max(len(classes) - 1, 1)
+    for k, label in enumerate(classes):
+        part = places[places["class"] == label]
+        y = part["column"].map(names.index) + (k - (len(classes) - 1) / 2) * step
+        ax.errorbar(
+            *(part["value"], y),
+            xerr=_reach(part),
+            fmt="o" if k < len(OKABE_ITO) else "s",
+            ms=4,
+            lw=1.2,
+            color=OKABE_ITO[k % len(OKABE_ITO)],
+            label=_text(label),
+        )
+    ax.set_yticks(range(len(names)), names, fontsize="small")
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.03, 1.03))
+    ax.set(
+        title="Means and shares by class",
+        xlabel="place between the public bounds, or share (95 %)",
+    )
+    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _widest(effects):
+    """Return the names of the columns of the widest effects."""
+    widths = effects.groupby("column", sort=False)["effect"].agg(np.ptp)
+    return widths.sort_values(ascending=False, kind="stable").index[:_MOST].tolist()
 
 
 def _draw_shape(ax, part, name):

@@ -1,6 +1,9 @@
 """What each part of a transferred model counts for."""
 
+from typing import Any, Self
+
 import numpy as np
+import pandas as pd
 
 from skdp.displays._base import OKABE_ITO, Display, require_kind
 
@@ -58,13 +61,15 @@ class TransferReportDisplay(Display):
     [0.8, 0.2]
     """
 
+    bars_: Any
+
     _instead = "the table of report()"
 
-    def __init__(self, report):
+    def __init__(self, report: pd.DataFrame):
         self.report = report
 
     @classmethod
-    def from_estimator(cls, estimator):
+    def from_estimator(cls, estimator: Any) -> Self:
         """Return the display of a fitted classifier.
 
         Parameters
@@ -85,7 +90,7 @@ class TransferReportDisplay(Display):
         require_kind(owner, "estimator", estimator, ("report",), "a fitted DPTransferClassifier")
         return cls(estimator.report())
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters
