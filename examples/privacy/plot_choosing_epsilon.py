@@ -113,5 +113,6 @@ print(table.round(3).to_string(index=False))
 
 # %%
 # The plan is close enough to choose by. Where a release is hardly worth anything, as that of 500
-# people at ε = 0.1, both vary much from draw to draw. Do not repeat a plan with other guesses
-# until it says what you hoped for, and take no guess from the private rows.
+# people at ε = 0.1, releases vary much from draw to draw, and the plan may be well above what is
+# reached. Do not repeat a plan with other guesses until it says what you hoped for, and take no
+# guess from the private rows.

@@ -246,6 +246,8 @@ class ShapeFunctionsDisplay(Display):
     ['age', 'cp']
     """
 
+    columns: list[str]
+
     _instead = "Release.effects()"
 
     def __init__(self, effects: pd.DataFrame, columns: Sequence[str] | None = None):
