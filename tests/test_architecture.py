@@ -23,7 +23,7 @@ ORDER = [
         "membership",
         "tabular",
     ),
-    *("features", "neural", "secure", "noise", "privacy", "datasets", "utils"),
+    *("features", "neural", "secure", "noise", "privacy", "datasets", "displays", "utils"),
 ]
 # Which packages may see private rows, and which only what has crossed the wall.
 OWNERS, BEYOND = {"source"}, {"transfer", "release"}

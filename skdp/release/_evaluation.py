@@ -12,12 +12,12 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from skdp.displays import EvaluationDisplay
 from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._score_posterior import posterior_draws
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
-from skdp.utils._validation import new_axes
 
 # Public bins of log-odds; those at the ends hold all that lies beyond. Log loss and Brier score
 # take the log-odds of a row for those in the middle of its bin, which is at most an eighth off.
@@ -367,24 +367,13 @@ class PrivateEvaluation:
         ------
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.EvaluationDisplay : Draws it.
         """
-        if axes is None:
-            instead = "roc_curve() and calibration_curve()"
-            axes = new_axes("PrivateEvaluation.plot", instead, 1, 2, figsize=(9, 4.2))
-        left, right = axes
-        roc, calibration = self.roc_curve(class_index), self.calibration_curve(10, class_index)
-        left.plot(roc["false_positives"], roc["true_positives"])
-        left.fill_between(roc["false_positives"], roc["low"], roc["high"], alpha=0.2, lw=0)
-        left.set(xlabel="share of false positives", ylabel="share of true positives", aspect=1)
-        distances = np.abs(
-            calibration[["low", "high"]].to_numpy().T - calibration["frequency"].to_numpy()
-        )
-        right.errorbar(calibration["probability"], calibration["frequency"], distances, fmt="o-")
-        label = self.classes[class_index]
-        right.set(xlabel=f"probability of {label!s:.30}", ylabel="frequency", aspect=1)
-        for ax in axes:
-            ax.plot([0, 1], [0, 1], color="grey", ls=":", lw=1)
-        return axes
+        display = EvaluationDisplay.from_evaluation(self, class_index=class_index)
+        return display.plot(axes).axes_.ravel()
 
     @classmethod
     def merge(cls, evaluations, *, disjoint):

@@ -18,6 +18,7 @@ from sklearn.utils import (
     check_random_state,
 )
 
+from skdp.displays import ShapeFunctionsDisplay
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
@@ -28,7 +29,7 @@ from skdp.release._columns import (
     warn_of_units,
     warn_of_unread,
 )
-from skdp.release._effects import column_effects, plot_effects
+from skdp.release._effects import column_effects
 from skdp.release._file import KIND, pack, unpack
 from skdp.release._guarantees import (
     FEATURE_UNITS,
@@ -546,10 +547,10 @@ class Release:
         Returns
         -------
         table : DataFrame
-            A line for each ``column`` and ``value`` (of a number, 33 between its bounds; None: a
-            missing one), with ``effect``, less its mean over these lines, and ``noise``, the
-            standard deviation of the noise in the shape function there, at most; 0 where there is
-            none, as linear scores do not tell theirs.
+            A line for each ``column`` and ``value`` (of a number, 33 between its bounds, or fewer
+            where its steps are fewer; None: a missing one), with ``effect``, less its mean over
+            these lines, and ``noise``, the standard deviation of the noise in the shape function
+            there, at most; 0 where there is none, as linear scores do not tell theirs.
 
         Raises
         ------
@@ -590,8 +591,13 @@ class Release:
 
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.ShapeFunctionsDisplay : Draws it, also on given axes.
         """
-        return plot_effects(self, columns, positive)
+        display = ShapeFunctionsDisplay.from_release(self, columns=columns, positive=positive)
+        return display.plot().axes_
 
     def describe_columns(self, confidence=0.95):
         """Return what the release tells of each column by class, in the units of the schema.

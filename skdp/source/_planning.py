@@ -13,11 +13,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from skdp.displays import PrivacyUtilityDisplay
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import NumericColumn, TabularEncoder, as_schema
 from skdp.utils._html import grid
-from skdp.utils._validation import new_axes
 
 # Areas under the ROC curve of what many rows would let learn without noise, by name.
 EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
@@ -136,24 +136,12 @@ class ReleasePlan:
         ------
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.PrivacyUtilityDisplay : Draws it.
         """
-        if ax is None:
-            ax = new_axes("ReleasePlan.plot", "its table")
-        for number, (key, part) in enumerate(
-            self.table.groupby(["effects", "n_rows"], sort=False)
-        ):
-            colour = f"C{number % 10}"
-            ax.plot(part["epsilon"], part["auc"], "o-", color=colour, label=_legend(*key))
-            ends = part["auc"] - part["auc_sd"], part["auc"] + part["auc_sd"]
-            ax.fill_between(part["epsilon"], *ends, color=colour, alpha=0.15, lw=0)
-            ax.axhline(part["auc_without_noise"].iloc[0], color=colour, ls=":", lw=1)
-        ax.set(
-            xscale="log",
-            xlabel="ε of the release (larger is less private)",
-            ylabel="expected AUC (dotted: without noise)",
-        )
-        ax.legend(frameon=False)
-        return ax
+        return PrivacyUtilityDisplay.from_plan(self).plot(ax).ax_
 
     def __str__(self):
         return self.summary()
@@ -161,10 +149,6 @@ class ReleasePlan:
     def _repr_html_(self):
         rounded = self.table.round(3)
         return grid(list(rounded.columns), rounded.astype(object).to_numpy().tolist())
-
-
-def _legend(effects, n_rows):
-    return f"{effects}, {n_rows:,} rows"
 
 
 def _crossing(amounts, areas, wanted):

@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.displays import TransferReportDisplay
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import explain_prediction
 from skdp.transfer._inspection import (
-    draw_report,
     encoded_row,
     readable_columns,
     report_frame,
@@ -607,8 +607,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ------
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.TransferReportDisplay : Draws it.
         """
-        return draw_report(self.report(), ax)
+        return TransferReportDisplay.from_estimator(self).plot(ax).ax_
 
     def explain(self, x, *, n_columns=5):
         """Say which columns decided the prediction of one row, and in which ranges it stays.

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
 
+from skdp.displays import AuditDisplay
 from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._attacks import (
     METRICS,
@@ -38,8 +39,6 @@ _ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
 # Fewest members, and others, of a class that has a row of its own: two of each choose thresholds,
 # two of each test them.
 _FEWEST = 4
-# Greatest ε of a claim whose bound is drawn: a larger one is above all curves (rule of thumb).
-_GREATEST_DRAWN = 50
 
 
 @dataclass(frozen=True)
@@ -148,26 +147,17 @@ class MembershipReport(AuditReport):
         Returns
         -------
         ax : matplotlib.axes.Axes
-        """
-        import matplotlib.pyplot as plt
 
-        if ax is None:
-            _, ax = plt.subplots()
-        least = 0.5 / self.table["n_others"].max()
-        # Each thinner than the one before, so that equal curves hide none.
-        widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))
-        for (attack, (fpr, tpr)), width in zip(self.curves.items(), widths, strict=True):
-            points = np.maximum(fpr, least), np.maximum(tpr, least)
-            ax.plot(*points, label=attack, linewidth=width)
-        rates = np.geomspace(least, 1, 200)
-        ax.plot(rates, rates, "k:", label="guessing")
-        if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
-            bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
-            ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
-        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
-        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
-        ax.legend()
-        return ax
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.AuditDisplay : Draws it.
+        """
+        return AuditDisplay.from_report(self).plot(ax).ax_
 
 
 @validate_params(
