@@ -1,6 +1,6 @@
 """
-The officer's page
-==================
+What does a data-protection officer have to know of a release?
+==============================================================
 
 Before a release leaves a hospital, its data-protection officer has to know what it is and what it
 guarantees. One page says so: the guarantee in plain words and in numbers, the columns and their
