@@ -71,7 +71,9 @@ for row, (name, values) in enumerate(losses.items()):
     print(f"{' '.join(name.split()):<24} log loss {mean:.3f} ± {deviation:.3f}")
     axes.errorbar(mean, row, xerr=deviation, fmt="o", color="#0072B2", capsize=4)
 axes.set_yticks(range(len(losses)), list(losses))
-axes.set(ylim=(2.5, -0.5), xlabel="log loss of the clinic's other patients, in nats (less is better)")
+axes.set(
+    ylim=(2.5, -0.5), xlabel="log loss of the clinic's other patients, in nats (less is better)"
+)
 axes.set_title("Mean and standard deviation of ten repetitions")
 figure.set_label(
     "Three points with error bars, the log loss of the release alone, of 30 diagnoses alone, and "

@@ -53,11 +53,11 @@ def release_of(hospital):
 
 
 # %%
-# The target's side. It learns from half of its patients, in a random order; the first of them have a
-# diagnosis. A random sample tells how diagnoses depend on the columns, and how frequent they are;
-# ``label_sampling="random"`` says that it is one. The three releases have noisy sums of the same
-# columns, which are added. Without any diagnosis the hospital may still know how many of its
-# patients are ill: ``class_prior`` takes that.
+# The target's side. It learns from half of its patients, in a random order; the first of them
+# have a diagnosis. A random sample tells how diagnoses depend on the columns, and how frequent
+# they are; ``label_sampling="random"`` says that it is one. The three releases have noisy sums
+# of the same columns, which are added. Without any diagnosis the hospital may still know how
+# many of its patients are ill: ``class_prior`` takes that.
 #
 # The baselines are the mean of the three releases' probabilities, and logistic regression on the
 # fourth hospital's own diagnoses, its strength chosen by cross-validation.
@@ -144,10 +144,10 @@ for measure, title in enumerate(("log loss", "AUC")):
 # %%
 # On the left, log loss: where fewer are ill than at the other hospitals, or more, their releases
 # rank patients well, but their probabilities are too large, or too small. Knowing the frequency
-# corrects that without a single diagnosis (the star). Otherwise labels do. On the right, the area
-# under the ROC curve (AUC), which depends on the ranking alone: the releases are ahead of what ten
-# labels can learn, and the transfer keeps that. Bars are the standard deviation over three divisions
-# of the patients and as many noises.
+# corrects that without a single diagnosis (the star). Otherwise labels do. On the right, the
+# area under the ROC curve (AUC), which depends on the ranking alone: the releases are ahead of
+# what ten labels can learn, and the transfer keeps that. Bars are the standard deviation over
+# three divisions of the patients and as many noises.
 
 styles = {
     "releases alone": {"color": "0.4", "linestyle": "--"},
@@ -174,8 +174,9 @@ for panel in panels[-1]:
 handles, names = panels[0, 0].get_legend_handles_labels()
 figure.legend(handles, names, loc="outside lower center", ncols=2)
 figure.set_label(
-    "Log loss and AUC over the number of diagnoses, for each of four hospitals: with ten diagnoses "
-    "transfer has less loss than these alone at three of them, and a larger AUC at all four."
+    "Log loss and AUC over the number of diagnoses, for each of four hospitals: with ten "
+    "diagnoses transfer has less loss than these alone at three of them, and a larger AUC at "
+    "all four."
 )
 figure.savefig("four_hospitals.png", dpi=120)
 print("\nwrote four_hospitals.png")

@@ -26,8 +26,8 @@ parser.add_argument("--draws", type=int, default=5, help="releases for each ε")
 options = parser.parse_args()
 
 # %%
-# 899 digits of 8 × 8 pixels are private; 898 others are for testing. The baseline without privacy is
-# a support-vector machine of the pixels, tuned by cross-validation.
+# 899 digits of 8 × 8 pixels are private; 898 others are for testing. The baseline without
+# privacy is a support-vector machine of the pixels, tuned by cross-validation.
 
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = X[::2] / 16, X[1::2] / 16, y[::2], y[1::2]
@@ -36,8 +36,8 @@ not_private = tuned.score(X_test, y_test)
 print(f"support vectors, not private: {not_private:.1%}")
 
 # %%
-# A release of features belongs in a pipeline behind them. Gradients are computed from one image at a
-# time, so they cost no privacy. The gradients of a query are computed in the same way.
+# A release of features belongs in a pipeline behind them. Gradients are computed from one image
+# at a time, so they cost no privacy. The gradients of a query are computed in the same way.
 
 gradients, pixels = OrientedGradients(image_shape=(8, 8)), FunctionTransformer()
 kinds = {
@@ -75,11 +75,13 @@ for (name, found), (color, marker) in zip(accuracy.items(), styles, strict=True)
     axes.errorbar(epsilons, mean, deviation, color=color, marker=marker, capsize=4, label=name)
 axes.set_xscale("log", base=2)
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-axes.set(xlabel="ε of a whole image (log scale)", ylabel="accuracy on test digits, %", ylim=(0, 102))
+axes.set(
+    xlabel="ε of a whole image (log scale)", ylabel="accuracy on test digits, %", ylim=(0, 102)
+)
 axes.set_title(f"899 images; mean and std of {options.draws} releases")
 axes.legend(loc="lower right")
 figure.set_label(
-    "Accuracy over ε of three kinds of releases of 899 digits. A regression of pixels is best up to "
-    "ε = 2, mixtures at ε = 16; all stay below support vectors without privacy."
+    "Accuracy over ε of three kinds of releases of 899 digits. A regression of pixels is best "
+    "up to ε = 2, mixtures at ε = 16; all stay below support vectors without privacy."
 )
 plt.show()

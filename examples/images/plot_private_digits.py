@@ -5,10 +5,10 @@ How much accuracy does noise on every pixel cost?
 The owner of digits that nobody may see trains a classifier on a noisy copy. How accurate is it on
 digits without noise, for three noises of the package and several ε?
 
-ε is *per pixel*: two data sets that differ in one pixel by at most 1, the whole range of gray, give
-noisy copies that are hard to tell apart. Labels are not protected. A whole image is covered only
-by the sum over its pixels, 64 times ε, which the fitted ``guarantee_`` states; for whole images see
-:ref:`sphx_glr_auto_examples_images_plot_image_release.py`.
+ε is *per pixel*: two data sets that differ in one pixel by at most 1, the whole range of gray,
+give noisy copies that are hard to tell apart. Labels are not protected. A whole image is covered
+only by the sum over its pixels, 64 times ε, which the fitted ``guarantee_`` states; for whole
+images see :ref:`sphx_glr_auto_examples_images_plot_image_release.py`.
 """
 
 import argparse
@@ -43,8 +43,8 @@ print(f"not private: {same:.1%}; support vectors, not private: {best:.1%}")
 
 # %%
 # Noise goes in front of the classifier in a pipeline, with ``perturb="fit"``: training rows are
-# perturbed, queries are not. The noise has no seed, because a seed that others can guess would undo
-# the guarantee, so results vary from run to run.
+# perturbed, queries are not. The noise has no seed, because a seed that others can guess would
+# undo the guarantee, so results vary from run to run.
 
 epsilons = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 noises = {

@@ -73,7 +73,7 @@ axes.set_xticks([0.5, 1, 2, 4, 8, 16], ["0.5", "1", "2", "4", "8", "16"])
 axes.minorticks_off()
 figure.legend(loc="outside lower center", ncols=3)
 figure.set_label(
-    "The ε that an audit found for three noises: below the claim of 1 for skdp's, far above it for "
-    "floating-point noise and for one that forgets a column."
+    "The ε that an audit found for three noises: below the claim of 1 for skdp's, far above "
+    "it for floating-point noise and for one that forgets a column."
 )
 plt.show()

@@ -33,8 +33,8 @@ def noises(epsilon):
 
 # %%
 # The staircase is the smallest noise at each ε and says most: about a uniform value two to five
-# times as much as Laplace noise, which the optimal noise is at δ = 0. Gaussian noise needs δ > 0; it
-# is the largest and says least, because it needs a large σ for a small δ.
+# times as much as Laplace noise, which the optimal noise is at δ = 0. Gaussian noise needs δ >
+# 0; it is the largest and says least, because it needs a large σ for a small δ.
 
 print(f"{'ε':>4}  {'noise':<19}{'E|v|':>8}{'bits, uniform':>15}{'bits, two points':>18}")
 for epsilon in (0.5, 1.0, 4.0):
@@ -52,7 +52,9 @@ for epsilon in epsilons:
     for name, noise in noises(epsilon).items():
         said = [noise_information(noise, prior) / np.log(2) for prior in PRIORS]
         curves.setdefault(name, []).append([noise.expected_magnitude_, *said])
-bound = [noises(epsilon)["optimal, δ = 0"].guarantee_.information_bound().bits for epsilon in epsilons]
+bound = [
+    noises(epsilon)["optimal, δ = 0"].guarantee_.information_bound().bits for epsilon in epsilons
+]
 
 figure, axes = plt.subplots(3, 1, figsize=(6, 8.5), layout="constrained", sharex=True)
 styles = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."))  # colors of Okabe and Ito

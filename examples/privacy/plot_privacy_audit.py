@@ -10,6 +10,7 @@ anything: per record of 64 pixels it is 64 times ε, and no sample of this size 
 An attack that fails proves nothing; the guarantee does.
 """
 
+import argparse
 import warnings
 
 import matplotlib.pyplot as plt
@@ -21,9 +22,14 @@ from sklearn.tree import DecisionTreeClassifier
 from skdp import OptimalDPNoise, PrivacyLeakWarning
 from skdp.privacy.audit import audit_membership
 
+parser = argparse.ArgumentParser()
+parser.add_argument("--draws", type=int, default=3, help="noises of each ε")
+options = parser.parse_args()
+
 # %%
-# Digits, half of which have a random label: only a model that memorizes gets these right. One third
-# of the rows are members of the training, one third are not, and the attacker owns the last third.
+# Digits, half of which have a random label: only a model that memorizes gets these right. One
+# third of the rows are members of the training, one third are not, and the attacker owns the
+# last third.
 
 X, y = load_digits(return_X_y=True)
 X, rng = X / 16, np.random.RandomState(0)
@@ -38,7 +44,7 @@ warnings.simplefilter("ignore", PrivacyLeakWarning)  # ε = ∞ is the baseline 
 epsilons = [1.0, 8.0, 64.0, np.inf]
 found: dict = {}
 for epsilon in epsilons:
-    for _ in range(3):
+    for _ in range(options.draws):
         tree = DecisionTreeClassifier(random_state=0)
         model = make_pipeline(OptimalDPNoise(epsilon, perturb="fit"), tree).fit(*members)
         report = audit_membership(
@@ -59,7 +65,8 @@ for epsilon, values in found.items():
     area, _, audited, record = np.mean(values, axis=0)
     spread = np.std([value[:3] for value in values], axis=0)
     print(
-        f"{epsilon:12g} {record:12g} {area:8.3f} ± {spread[0]:.3f} {audited:12.2f} ± {spread[2]:.2f}"
+        f"{epsilon:12g} {record:12g} {area:8.3f} ± {spread[0]:.3f}"
+        f"{audited:13.2f} ± {spread[2]:.2f}"
     )
 
 # %%
@@ -76,10 +83,15 @@ axes.errorbar(
     **{"fmt": "o-", "color": "#0072B2", "capsize": 4, "label": "the best of five attacks"},
 )
 axes.set_xticks(positions, ["1", "8", "64", "∞"])
-axes.set(xlabel="ε of one pixel (log scale; ∞ is no noise)", ylabel="AUC of membership inference", ylim=(0.45, 1.02))
-axes.set_title("Mean and standard deviation of 3 noises")
+axes.set(
+    xlabel="ε of one pixel (log scale; ∞ is no noise)",
+    ylabel="AUC of membership inference",
+    ylim=(0.45, 1.02),
+)
+axes.set_title("Mean and standard deviation over noises")
 axes.legend()
 figure.set_label(
-    "AUC of the best attack over ε: near 0.5, a guess, for ε = 1, rising to almost 1 without noise."
+    "AUC of the best attack over ε: near 0.5, a guess, for ε = 1, rising to almost 1 without "
+    "noise."
 )
 plt.show()

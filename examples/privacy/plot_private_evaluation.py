@@ -8,6 +8,8 @@ curve or an accuracy that is computed from private rows tells about single patie
 calibration and ROC curves follow from these, with intervals for noise and sampling.
 """
 
+import argparse
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -15,6 +17,10 @@ from sklearn.metrics import roc_auc_score
 from skdp import DPStatisticsSource, evaluate_privately
 from skdp.datasets import load_adult
 from skdp.privacy import PrivacyLedger
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--draws", type=int, default=10, help="evaluations at each ε")
+options = parser.parse_args()
 
 # %%
 # One organization publishes a release. Another, with 1,000 private rows that the release has not
@@ -27,8 +33,8 @@ release = source.fit(X.iloc[census.source[:4000]], y[census.source[:4000]]).rele
 mine = census.learning[:1000]
 
 # %%
-# The evaluation spends from the budget of these rows, once; everything that it can tell is computed
-# from the same noisy histograms.
+# The evaluation spends from the budget of these rows, once; everything that it can tell is
+# computed from the same noisy histograms.
 
 ledger = PrivacyLedger(epsilon=2.0, delta=1e-5)
 evaluation = evaluate_privately(release, X.iloc[mine], y[mine], epsilon=1.0, ledger=ledger)
@@ -47,7 +53,10 @@ print(f"{'ε':>4}{'AUC':>16}{'mean interval':>18}   (exact: {exact:.3f})")
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for epsilon in epsilons:
     found = np.array(
-        [evaluate_privately(release, X.iloc[mine], y[mine], epsilon).auc() for _ in range(10)]
+        [
+            evaluate_privately(release, X.iloc[mine], y[mine], epsilon).auc()
+            for _ in range(options.draws)
+        ]
     )
     value, low, high = found.mean(axis=0)
     print(f"{epsilon:>4g}{value:9.3f} ± {found[:, 0].std():.3f}{low:11.3f} to {high:.3f}")
@@ -56,7 +65,7 @@ for epsilon in epsilons:
     axes.plot(
         *(beside, found[:, 0], "."),
         color="#D55E00",
-        label="ten private evaluations" if first else None,
+        label="private evaluations" if first else None,
     )
     axes.errorbar(
         *(epsilon, value),

@@ -51,8 +51,8 @@ def at_once(n_rows):
 
 
 # %%
-# Both make the same release. To see it, the noise has to be the same: a seed is for this comparison
-# alone, since whoever knows it can take the noise away.
+# Both make the same release. To see it, the noise has to be the same: a seed is for this
+# comparison alone, since whoever knows it can take the noise away.
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -62,7 +62,8 @@ with warnings.catch_warnings():
 source.set_params(random_state=None)
 
 # %%
-# **From Parquet** (``pip install 'skdp[parquet]'``). Files and folders of them are read in batches.
+# **From Parquet** (``pip install 'skdp[parquet]'``). Files and folders of them are read in
+# batches.
 
 if find_spec("pyarrow"):
     folder = Path(mkdtemp())
@@ -75,8 +76,7 @@ if find_spec("pyarrow"):
 
 # %%
 # **Memory**, measured by :mod:`tracemalloc`: the peak of all arrays while the rows are there and
-# the release is made. It does not repeat itself to the byte; three runs each show how much it
-# varies.
+# the release is made. Two runs each show how much it varies.
 
 
 def peak(make, n_rows):
@@ -87,9 +87,9 @@ def peak(make, n_rows):
     return bytes_at_most / 2**20
 
 
-sizes = [10_000, 40_000, 160_000]
+sizes = [10_000, 30_000, 90_000]
 peaks = {
-    name: [[peak(make, n_rows) for _ in range(3)] for n_rows in sizes]
+    name: [[peak(make, n_rows) for _ in range(2)] for n_rows in sizes]
     for name, make in {"all rows at once": at_once, "in chunks of 5,000": accumulated}.items()
 }
 print(f"{'rows':>8}" + "".join(f"{name:>22}" for name in peaks) + "  MiB at most")

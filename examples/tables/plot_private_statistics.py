@@ -91,8 +91,8 @@ print(f"small hospital: 200 patients, {(y == 'died').mean():.0%} of them died")
 
 # %%
 # Two baselines show what there is to lose and to gain. The risk bends, so both are logistic
-# regressions of splines of the columns, their strength and knots chosen by cross-validation: one of
-# all records of the large hospital, without privacy, and one of 50 outcomes of the small one.
+# regressions of splines of the columns, their strength and knots chosen by cross-validation: one
+# of all records of the large hospital, without privacy, and one of 50 outcomes of the small one.
 # The area under the ROC curve (AUC) is that of 3,000 other patients of the small hospital.
 
 parser = argparse.ArgumentParser(description="Noisy statistics or noisy rows.")

@@ -78,13 +78,13 @@ print(check_table(wrong.assign(income=income[private]), schema, label="income"))
 # %%
 # **What would a release of such rows predict?** It is made all the same, and its guarantee holds.
 # The area under the ROC curve (AUC) on 10,561 other people, whose table is in order, says what is
-# lost. Each release is made ten times, with new noise.
+# lost. Each release is made six times, with new noise.
 
 source = DPStatisticsSource(epsilon=1.0, encoder=schema, model="linear")
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for row, (name, columns) in enumerate(mistakes.items()):
     areas = []
-    for _ in range(10):
+    for _ in range(6):
         release = source.fit(rows.assign(**columns), income[private]).release_
         rich = release.predict_proba(X.iloc[others])[:, 1]
         areas.append(roc_auc_score(income[others] == ">50K", rich))
@@ -92,7 +92,7 @@ for row, (name, columns) in enumerate(mistakes.items()):
     axes.errorbar(np.mean(areas), row, xerr=np.std(areas), fmt="o", color="#0072B2", capsize=4)
 axes.set_yticks(range(len(mistakes)), list(mistakes))
 axes.set(ylim=(4.5, -0.5), xlabel="AUC on other people, ε = 1 for a record")
-axes.set_title("What a mistake costs: mean and std of 10 releases")
+axes.set_title("What a mistake costs: mean and std of 6 releases")
 figure.set_label(
     "Five points with error bars: the AUC of releases of rows without a mistake, with one of "
     "three mistakes, and with all of them, which is the lowest."

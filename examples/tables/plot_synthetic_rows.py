@@ -9,6 +9,8 @@ correlations within classes. Two questions should be asked of them: how good is 
 trained on them, and which of their properties are untrue?
 """
 
+import argparse
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -17,6 +19,10 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import load_adult
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--draws", type=int, default=4, help="releases and samples of real rows")
+options = parser.parse_args()
 
 census = load_adult(random_state=0)
 private, others = census.source[:4000], census.test
@@ -56,7 +62,7 @@ def shares(table):
     )
 
 
-for seed in range(4):
+for seed in range(options.draws):
     release = source.fit(X, y).release_
     drawn, drawn_labels = release.sample(len(X), random_state=seed, as_frame=True)
     again = np.random.RandomState(seed).randint(len(X), size=len(X))
@@ -81,8 +87,10 @@ for name, values in areas.items():
 # zero, as a capital gain, is drawn from a smooth distribution.
 
 for (name, values), true in zip(untrue.items(), shares(X), strict=True):
-    print(f"{name:<24} {np.mean(values):6.1%} ± {np.std(values):.1%} of the synthetic rows, "
-          f"{true:.1%} of the real ones")
+    print(
+        f"{name:<24} {np.mean(values):6.1%} ± {np.std(values):.1%} of the synthetic rows, "
+        f"{true:.1%} of the real ones"
+    )
 
 BLUE, ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(6, 5.6), layout="constrained")
@@ -91,7 +99,7 @@ for row, values in enumerate(areas.values()):
     deviation = np.std(values)
     upper.errorbar(np.mean(values), row, xerr=deviation, fmt=marker, color=color, capsize=4)
 upper.set_yticks(range(len(areas)), list(areas))
-upper.set(ylim=(4.5, -0.5), xlabel="AUC on other people (mean and std of 4)")
+upper.set(ylim=(4.5, -0.5), xlabel="AUC on other people (mean and std)")
 positions = np.arange(len(untrue))
 lower.barh(positions - 0.2, [100 * share for share in shares(X)], 0.35, color=BLUE, label="real")
 means, deviations = np.mean(list(untrue.values()), axis=1), np.std(list(untrue.values()), axis=1)

@@ -12,6 +12,7 @@ thirty. Are the estimates right about the patients who come later?
 # Embedded records of four hospitals. Budapest is the clinic: half of its patients are at hand, the
 # others come later.
 
+import argparse
 import warnings
 
 import matplotlib.pyplot as plt
@@ -20,6 +21,10 @@ import numpy as np
 from skdp import DPStatisticsSource
 from skdp.datasets import load_heart_disease
 from skdp.information import transferability
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--draws", type=int, default=3, help="releases of each hospital and ε")
+options = parser.parse_args()
 
 patients = load_heart_disease()
 clinic = np.flatnonzero(patients.hospital == "Budapest")
@@ -43,7 +48,7 @@ found: dict = {}
 for hospital in ("Cleveland", "Zurich-Basel", "Long Beach"):
     for epsilon in (1.0, 4.0, 16.0):
         source = DPStatisticsSource(epsilon, encoder=patients.schema)
-        for _ in range(3):
+        for _ in range(options.draws):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that a release may be worth nothing: seen below
                 release = source.fit(*rows(np.flatnonzero(patients.hospital == hospital))).release_
@@ -87,9 +92,9 @@ for place, (axis, how) in enumerate(zip(axes, ("without labels", "with 30 labels
         )
     axis.set(ylabel="about later patients, nats", title=f"Estimated {how}")
 axes[0].legend()
-axes[1].set_xlabel("estimate, nats (mean and std of 3 releases)")
+axes[1].set_xlabel("estimate, nats (mean and std of releases)")
 figure.set_label(
-    "Two scatter plots of what releases say of later patients over what was estimated, without labels and "
-    "with 30. Releases of Zurich and Basel say least."
+    "Two scatter plots of what releases say of later patients over what was estimated, "
+    "without labels and with 30. Releases of Zurich and Basel say least."
 )
 plt.show()

@@ -8,6 +8,8 @@ together count as much as one record, however many they are. What does each prom
 does each predict?
 """
 
+import argparse
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -16,6 +18,10 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--draws", type=int, default=10, help="releases of each kind")
+options = parser.parse_args()
 
 # %%
 # A synthetic clinic: people with 1 to 10 visits each, and whether each visit ended in hospital.
@@ -83,7 +89,7 @@ sources = {
 }
 areas = {}
 for name, (source, groups) in sources.items():
-    releases = [source.fit(X, y, groups=groups).release_ for _ in range(10)]
+    releases = [source.fit(X, y, groups=groups).release_ for _ in range(options.draws)]
     areas[name] = [
         roc_auc_score(y_test == "hospital", release.predict_proba(X_test)[:, 1])
         for release in releases
@@ -107,7 +113,7 @@ for row, ((_, values), _, color, marker) in enumerate(rows):
     right.errorbar(np.mean(values), row, xerr=deviation, fmt=marker, color=color, capsize=4)
 labels = [f"{name}:\n{promise} for ten" for name, promise in zip(areas, promises, strict=True)]
 right.set_yticks(range(3), labels)
-right.set(ylim=(2.5, -0.5), xlabel="AUC on visits of other people (mean and std of 10 releases)")
+right.set(ylim=(2.5, -0.5), xlabel="AUC on visits of other people (mean and std of releases)")
 figure.set_label(
     "Above: the ε of a person grows with the number of visits where visits are protected, and "
     "stays 1 where people are. Below: the AUC of three kinds of releases, with error bars."
