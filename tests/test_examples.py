@@ -244,7 +244,7 @@ def test_private_evaluations(tmp_path):
 
 
 def test_noise_on_every_pixel(tmp_path):
-    lines = run_example(tmp_path, "images/plot_private_digits.py", "--draws", "1")
+    lines = run_example(tmp_path, "image_data/plot_private_digits.py", "--draws", "1")
     same, best = found_by([lines[0].replace("; support vectors, not private", "")], "not private")
     assert 96 < same < best
     for epsilon in (0.5, 1, 2, 4, 8, 16):
@@ -256,7 +256,7 @@ def test_noise_on_every_pixel(tmp_path):
 
 
 def test_releases_of_whole_images(tmp_path):
-    lines = run_example(tmp_path, "images/plot_image_release.py", "--draws", "1")
+    lines = run_example(tmp_path, "image_data/plot_image_release.py", "--draws", "1")
     [best] = found_by(lines, "support vectors, not private")
     names = ("pixels, regression", "gradients, regression", "pixels, mixtures")
     for accuracy in (
@@ -267,7 +267,7 @@ def test_releases_of_whole_images(tmp_path):
 
 
 def test_stored_results_of_transfer(tmp_path):
-    lines = run_example(tmp_path, "images/plot_private_transfer.py")
+    lines = run_example(tmp_path, "image_data/plot_private_transfer.py")
     table = {
         tuple(line.split("|")[k].strip() for k in (0, 1)): line.split("|")[2].split()
         for line in lines
@@ -279,7 +279,7 @@ def test_stored_results_of_transfer(tmp_path):
 
 def test_results_of_transfer(tmp_path):
     command = ("--compute", "--draws", "1", "--epsilons", "inf")
-    lines = run_example(tmp_path, "images/plot_private_transfer.py", *command)
+    lines = run_example(tmp_path, "image_data/plot_private_transfer.py", *command)
     table = [
         [float(cell) for cell in line.split("|")[2].split()[::2]]
         for line in lines

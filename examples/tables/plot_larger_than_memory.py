@@ -75,7 +75,7 @@ if find_spec("pyarrow"):
     print(source.fit_accumulated(accumulator).release_)
 
 # %%
-# **Memory**, measured by :mod:`tracemalloc`: the peak of all arrays while the rows are there and
+# **Memory**, measured by ``tracemalloc``: the peak of all arrays while the rows are there and
 # the release is made. Two runs each show how much it varies.
 
 

@@ -8,7 +8,7 @@ digits without noise, for three noises of the package and several ε?
 ε is *per pixel*: two data sets that differ in one pixel by at most 1, the whole range of gray,
 give noisy copies that are hard to tell apart. Labels are not protected. A whole image is covered
 only by the sum over its pixels, 64 times ε, which the fitted ``guarantee_`` states; for whole
-images see :ref:`sphx_glr_auto_examples_images_plot_image_release.py`.
+images see :ref:`sphx_glr_auto_examples_image_data_plot_image_release.py`.
 """
 
 import argparse
