@@ -138,7 +138,7 @@ shown = options.epsilons if options.compute else levels
 
 # %%
 # The parameter ε is not what a row has: with noise for each batch a row has no guarantee at all,
-# and with noise for each row its ε is a hundred times the parameter, over all steps of the
+# and with noise for each row its ε is about 100 times the parameter, over all steps of the
 # training. A person has many windows besides: what is spent on one of them counts for each.
 
 figure, axes = plt.subplots(figsize=(6, 4.2), layout="constrained")

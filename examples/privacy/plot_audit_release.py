@@ -7,7 +7,7 @@ program from outside: it makes many releases with and without one more record, t
 two kinds apart, and so bounds ε from below. If the bound exceeds the claim, the claim is refuted.
 If not, nothing is proven: a report must therefore say what the audit *could* have found.
 
-The example takes about ten seconds; ``--trials`` sets the number of releases of each kind.
+The example takes about 12 seconds; ``--trials`` sets the number of releases of each kind.
 """
 
 import argparse

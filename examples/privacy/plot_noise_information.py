@@ -44,7 +44,7 @@ for epsilon in (0.5, 1.0, 4.0):
         print(f"{epsilon:4g}  {name:<19}{magnitude:8.3f}{uniform:15.4f}{two:18.4f}")
 
 # %%
-# The dashed line is the most that any ε-private mechanism says, whatever is known of the value
+# The dotted line is the most that any ε-private mechanism says, whatever is known of the value
 # beforehand (:meth:`~skdp.privacy.PrivacyGuarantee.information_bound`).
 
 curves: dict = {}
