@@ -1,21 +1,17 @@
 """
-How much of a sensitive column is left
-======================================
+How much of a sensitive column is left in what I release?
+=========================================================
 
 Patients' ages are sensitive. How much of them is left in noisy rows, in the codes that an
 autoencoder makes of these rows, and in the risk that a model predicts from them? The owner, who
 has the ages, can estimate it: decoders learn to tell the age from what was released, and how well
-they do on other patients bounds the mutual information from below. The example prints a table and
-writes the figure ``leakage.png``.
+they do on other patients bounds the mutual information from below. ``--epsilons`` takes other
+privacy levels.
 """
 
 # %%
 # Embedded records of 920 patients of four hospitals. After encoding all columns lie in [0, 1]; ε
 # is for one entry of the table.
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 
@@ -79,13 +75,23 @@ print(information_leakage(age, data["predicted risk"], n_permutations=3, random_
 # A code or a prediction never says more than the rows that it was made of. To leave out the column
 # itself helps, as far as the other columns do not tell of it.
 
-figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
-for name, found in estimates.items():
+figure, axis = plt.subplots(figsize=(6, 4.4), layout="constrained")
+styles = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "D"), ("#CC79A7", "v"))  # Okabe and Ito
+for place, ((name, found), (color, marker)) in enumerate(
+    zip(estimates.items(), styles, strict=True)
+):
     bits = np.array([f.bits for f in found])
     errors = np.array([2 * f.standard_error for f in found]) / np.log(2)
-    axis.errorbar(epsilons, bits, errors, marker="o", capsize=3, label=name)
-axis.plot(epsilons, exact, "k--", linewidth=1, label="one uniform value, exactly")
-axis.set(xscale="log", xlabel="ε of one entry", ylabel="bits about the age", ylim=(-0.05, 3.5))
+    beside = np.array(epsilons) * 1.06 ** (place - 1.5)  # so that no mark hides another
+    axis.errorbar(beside, bits, errors, color=color, marker=marker, capsize=3, label=name)
+axis.plot(epsilons, exact, "--", color="0.3", linewidth=1, label="one uniform value, exactly")
+axis.set(xscale="log", xlabel="ε of one entry (log scale)", ylim=(-0.2, None))
+axis.set_ylabel("bits about the age (± 2 standard errors)")
 axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+axis.minorticks_off()
 axis.legend()
-figure.savefig("leakage.png", dpi=120)
+figure.set_label(
+    "Bits about the age over ε: next to none at ε = 1; at ε = 64 most in noisy rows, less in rows "
+    "without the age, in codes, and in a predicted risk."
+)
+plt.show()
