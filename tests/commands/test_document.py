@@ -12,7 +12,7 @@ import pandas as pd
 
 from skdp.commands import main
 
-DOCUMENT = Path(__file__).parents[2] / "doc" / "command_line.rst"
+DOCUMENT = Path(__file__).parents[2] / "doc" / "howto" / "command_line.rst"
 README = Path(__file__).parents[2] / "README.md"
 
 
