@@ -1,4 +1,4 @@
-"""Labelled rows among others: folds and scores of them, and scores that refuse the others."""
+"""Cross-validation and scores of partially labelled data."""
 
 from numbers import Integral
 
@@ -40,7 +40,7 @@ class LabeledScoreMixin(ClassifierMixin):
         Raises
         ------
         ValueError
-            When a row is marked as unlabelled: no score can be right or wrong about it.
+            If a row is marked as unlabelled, as its prediction can be neither right nor wrong.
         """
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
@@ -50,13 +50,13 @@ class LabeledScoreMixin(ClassifierMixin):
 
 
 class LabeledSplit:
-    """Split the labelled rows into folds; unlabelled rows are always trained on.
+    """Split the labelled rows into folds; unlabelled rows are in every training set.
 
-    For ``cv=`` of :class:`~sklearn.model_selection.GridSearchCV` and the like: a test fold
-    never holds a row without a label, which no score could tell to be right or wrong, and a
-    training fold holds every unlabelled row, which is what semi-supervised learning lives on.
-    Its first fold also divides the labels into those to fit a model to and those to calibrate it,
-    or its threshold, on: estimators that do so take labelled rows only.
+    To be passed as ``cv=`` to :class:`~sklearn.model_selection.GridSearchCV` and the like. A test
+    set never contains an unlabelled row, which cannot be scored; a training set contains all
+    unlabelled rows, from which semi-supervised estimators learn. For estimators that calibrate a
+    model or its threshold, and accept labelled rows only, the first fold divides the labels into
+    those for fitting and those for calibration.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class LabeledSplit:
 
     unlabeled : "auto" or label, default="auto"
         The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless fewer than
-        two classes would be left; where −1 is a class besides others, set it to None.
+        two classes would remain; if −1 is one of several classes, set this to None.
 
     See Also
     --------
@@ -97,8 +97,7 @@ class LabeledSplit:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked. Numbers in an array of objects warn: metrics of
-            scikit-learn refuse them, so that scores would be NaN.
+            Labels, with unlabelled rows marked.
 
         groups : array-like of shape (n_samples,), default=None
             Passed to the splitter of the labelled rows.
@@ -114,8 +113,22 @@ class LabeledSplit:
         Raises
         ------
         ValueError
-            When no row is labelled, when the labelled rows cannot be split, or when ``cv`` is
+            If no row is labelled, if the labelled rows cannot be split, or if ``cv`` is
             neither a number nor a splitter.
+
+        Warns
+        -----
+        UserWarning
+            If the labels are numbers in an array of objects: scikit-learn's metrics refuse these,
+            so that scores would be NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import LabeledSplit
+        >>> X, y = np.zeros((5, 1)), np.array([0, 0, 1, 1, -1])
+        >>> [test.tolist() for _, test in LabeledSplit(cv=2).split(X, y)]
+        [[0, 2], [1, 3]]
         """
         labelled, unlabelled, labels, groups = self._labelled_rows(y, groups)
         if not len(labelled):
@@ -137,7 +150,7 @@ class LabeledSplit:
             Ignored, present for API consistency.
 
         y : array-like of shape (n_samples,), default=None
-            Labels with marks; needed where the number depends on them.
+            Labels with marks; needed by splitters whose number of folds depends on the data.
 
         groups : array-like of shape (n_samples,), default=None
             Passed to the splitter of the labelled rows.
@@ -145,6 +158,12 @@ class LabeledSplit:
         Returns
         -------
         n_splits : int
+
+        Examples
+        --------
+        >>> from skdp import LabeledSplit
+        >>> LabeledSplit(cv=3).get_n_splits()
+        3
         """
         if y is None:
             return self._splitter().get_n_splits(X, y, groups)
@@ -152,13 +171,13 @@ class LabeledSplit:
         return self._splitter().get_n_splits(labels, labels, groups)
 
     def get_metadata_routing(self):
-        """Return the metadata that the splitter of the labelled rows asks for.
+        """Return the metadata that the splitter of the labelled rows requests.
 
         Returns
         -------
         routing : MetadataRequest
-            ``groups`` where it asks for them: :class:`~sklearn.model_selection.GroupKFold` and
-            the like, with ``sklearn.set_config(enable_metadata_routing=True)``.
+            ``groups`` for splitters such as :class:`~sklearn.model_selection.GroupKFold`, with
+            ``sklearn.set_config(enable_metadata_routing=True)``.
         """
         return get_routing_for_object(self._splitter())
 
@@ -188,18 +207,19 @@ class LabeledSplit:
 
 
 class LabeledScorer:
-    """Score the labelled rows among those that are given.
+    """Score only the labelled rows.
 
-    For ``scoring=`` where rows without a label are scored besides: training rows
-    (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
+    To be passed as ``scoring=`` to tools that also score unlabelled rows, which occur among
+    training rows (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
     :func:`~sklearn.model_selection.validation_curve`,
-    :class:`~sklearn.model_selection.HalvingGridSearchCV`). Test rows of :class:`LabeledSplit` are
-    labelled, and need it only where labels that are numbers are in an array of objects.
+    :class:`~sklearn.model_selection.HalvingGridSearchCV`). The test sets of :class:`LabeledSplit`
+    contain labelled rows only, and need this scorer only if labels are numbers in an array of
+    objects.
 
     Parameters
     ----------
     scoring : str or callable, default="accuracy"
-        What to score them by, as ``scoring=`` of scikit-learn's tools takes it.
+        The score, as for ``scoring=`` in scikit-learn.
 
     unlabeled : "auto" or label, default="auto"
         The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
@@ -244,7 +264,7 @@ class LabeledScorer:
         Raises
         ------
         ValueError
-            When no row is labelled.
+            If no row is labelled.
         """
         y = column_or_1d(y)
         classes = list(map(canonical, estimator.classes_.tolist()))
@@ -266,8 +286,7 @@ def _warn_of_numbers(labels):
     """Warn of labels that are numbers, but were given as objects."""
     if labels.dtype.kind in "biuf":
         warn(
-            "The labels in y are numbers in an array of objects. An estimator's own score takes "
-            "them; with scoring=, metrics refuse them, and scores are NaN. Mark unlabelled rows "
-            "in an array of numbers, by NaN, or by -1 if that is no class; or give "
-            "scoring=LabeledScorer(scoring), which takes them.",
+            "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
+            "refuse: with scoring=, scores are NaN. Mark unlabelled rows in an array of numbers, "
+            "by NaN, or by -1 if that is not a class; or use scoring=LabeledScorer(scoring).",
         )

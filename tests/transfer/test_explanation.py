@@ -153,7 +153,7 @@ def test_only_one_row_of_the_columns_that_were_fitted_is_taken(fitted):
         fitted.explain(X[:1].drop(columns="age"))
 
 
-@pytest.mark.filterwarnings("ignore:The columns .* of X are not the source's")
+@pytest.mark.filterwarnings("ignore:The columns .* of X are not among the source's")
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
 @pytest.mark.filterwarnings("ignore:The labelled rows favour")
 def test_columns_that_one_side_alone_has(release):
@@ -174,7 +174,7 @@ def test_columns_that_one_side_alone_has(release):
     assert model.predict(changed)[0] == "well"
 
 
-@pytest.mark.filterwarnings("ignore:The columns .* of X are not the source's")
+@pytest.mark.filterwarnings("ignore:The columns .* of X are not among the source's")
 @pytest.mark.filterwarnings("ignore:The labelled rows favour")
 @pytest.mark.parametrize("encoded", [False, True])
 def test_numbers_that_only_the_target_has(rng, release, encoded):
