@@ -50,6 +50,19 @@ class CollectedReleases:
 
         report_path : str, path-like or None, default=None
             For ``n_bytes`` and ``refused``, as JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.federated import CollectedReleases
+        >>> collected = CollectedReleases(None, {}, {"Zurich": "no answer in time"})
+        >>> with TemporaryDirectory() as folder:
+        ...     report = Path(folder, "report.json")
+        ...     collected.save(Path(folder, "merged.skdp"), report)
+        ...     json.loads(report.read_text())["refused"]
+        {'Zurich': 'no answer in time'}
         """
         if report_path is not None:
             with write_whole(report_path) as file:

@@ -151,6 +151,15 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> autoencoder.components_.shape, autoencoder.centers_.shape
+        ((5, 64), (20, 5))
         """
         X = validate_training_data(self, X)
         V = principal_directions(X, self.n_components, centre=False)
@@ -229,6 +238,15 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         membership : ndarray of shape (n_samples,)
             Between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> bool(autoencoder.membership(X).mean() > autoencoder.membership(1 - X).mean())
+        True
         """
         return error_membership(self.reconstruction_error(X), self.n_features_in_)
 
@@ -244,6 +262,17 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         X_decoded : ndarray of shape (n_samples, n_features)
             Rows in the space of the training data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> codes = autoencoder.transform(X)
+        >>> bool(np.allclose(autoencoder.inverse_transform(codes), autoencoder.reconstruct(X)))
+        True
         """
         check_is_fitted(self)
         return propagate(self._layers, self.components_, check_codes(self, X))[0]

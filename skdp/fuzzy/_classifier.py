@@ -254,6 +254,18 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         self : object
             The fitted classifier.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> wards = np.repeat(["ward 1", "ward 2"], 180)
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y, groups=wards)
+        >>> model.participants_, len(model.rules_)
+        (['ward 1', 'ward 2'], 4)
         """
         # A participant may have rows of a single class.
         private = self.noise is not None
@@ -325,6 +337,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X; the mean over the ``n_voters`` strongest rules.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> bool((model.reconstruction_errors(X).argmin(axis=1) == y).mean() > 0.97)
+        True
         """
 
         def reduce(errors):
@@ -353,6 +375,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         memberships : ndarray of shape (n_samples, n_rules)
             Between 0 and 1; columns are in the order of ``rules_``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> model.memberships(X).shape
+        (360, 2)
         """
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
@@ -480,6 +512,20 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             When there are no models, when they differ in their features or in the type of
             their labels, when two of them name the same participant, or when one has
             ``error_scale="own"``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> models = [
+        ...     DeepFuzzyClassifier(5, 20, random_state=0).fit(X[rows], y[rows])
+        ...     for rows in (slice(0, 180), slice(180, 360))
+        ... ]
+        >>> merged = DeepFuzzyClassifier.merge(models)
+        >>> merged.participants_, bool(merged.score(X, y) > 0.97)
+        ([0, 1], True)
         """
         models = list(models)
         _check_mergeable(models)
@@ -514,6 +560,22 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         ValueError
             When ``membership_function`` is a callable, which is code, or ``error_scale`` is
             "own", for which the file has no place.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ward.skdp")
+        ...     model.save(path)
+        ...     loaded = DeepFuzzyClassifier.load(path)
+        >>> bool((loaded.predict(X) == model.predict(X)).all())
+        True
         """
         check_is_fitted(self)
         check_shared_scales(self, "a saved model")

@@ -83,6 +83,16 @@ class FuzzyExplanation(Explanation):
         For each of ``columns``, how much more squared error it has when the runner-up
         reconstructs the row than when the predicted class does. They add up to the difference of
         the classes' errors, which decides with ``error_scale="shared"``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import DeepFuzzyClassifier
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+    >>> explanation = model.explain(X[0] / 16)
+    >>> explanation.label, explanation.rules[0].rule.label
+    (0, 0)
     """
 
     rules: tuple
@@ -95,6 +105,15 @@ class FuzzyExplanation(Explanation):
         -------
         frame : DataFrame of shape (n_columns, 8)
             As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+        >>> model.explain(X[0] / 16).to_frame().shape
+        (64, 8)
         """
         return super().to_frame().assign(error_difference=self.error_differences)
 

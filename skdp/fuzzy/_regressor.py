@@ -152,6 +152,15 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self : object
             The fitted regressor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DeepFuzzyRegressor
+        >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
+        >>> model = DeepFuzzyRegressor(n_inducing=10, random_state=0).fit(X, np.sin(3 * X.ravel()))
+        >>> model.centers_.shape
+        (10, 1)
         """
         X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = y.reshape(len(y), -1).astype(np.float64)
@@ -197,6 +206,16 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         std : ndarray of the shape of y
             Returned when ``return_std`` is true. The same for each output of a row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DeepFuzzyRegressor
+        >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
+        >>> model = DeepFuzzyRegressor(n_inducing=10, random_state=0).fit(X, np.sin(3 * X.ravel()))
+        >>> y, std = model.predict(X, return_std=True)
+        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.1), std.shape
+        (True, (100,))
         """
         X = validate_queries(self, X)
         n_rules, n_outputs = self._layers[-1].coef.shape

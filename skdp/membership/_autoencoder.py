@@ -119,6 +119,15 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         X_reconstructed : ndarray of shape (n_samples, n_features)
             In the floating dtype of the training data.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.reconstruct(X).shape
+        (178, 64)
         """
         return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
 
@@ -155,6 +164,16 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         error : ndarray of shape (n_samples,)
             In squared units of X, summed over features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> error = autoencoder.reconstruction_error(X)
+        >>> bool(error.mean() < (X**2).sum(axis=1).mean() / 5)
+        True
         """
         return self._map_rows(lambda Y: self._nearest(Y)[0], X)
 
@@ -170,6 +189,15 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         code : ndarray of shape (n_samples, `n_components_`)
             Principal coordinates, those that the layer does not read being zero.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.transform(X).shape
+        (178, 5)
         """
 
         def keep(code, output):

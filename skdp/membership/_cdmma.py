@@ -49,6 +49,15 @@ class _DeepAutoencoder(BaseAutoencoder):
         -------
         outputs : ndarray of shape (n_layers, n_samples, n_features)
             From the least abstract layer to the most.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.layer_outputs(X[:3]).shape
+        (2, 3, 64)
         """
 
         def compute(Y):
@@ -244,6 +253,15 @@ class CDMMA(_DeepAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.components_.shape, autoencoder.n_inducing_.tolist()
+        ((5, 64), [89, 89])
         """
         X = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
@@ -302,6 +320,17 @@ class CDMMA(_DeepAutoencoder):
         -------
         X_decoded : ndarray of shape (n_samples, n_features)
             Rows in the space of the training data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> codes = autoencoder.transform(X)
+        >>> bool(np.allclose(autoencoder.inverse_transform(codes), autoencoder.reconstruct(X)))
+        True
         """
         check_is_fitted(self)
         codes = check_codes(self, X)
@@ -488,6 +517,15 @@ class WideCDMMA(_DeepAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMA
+        >>> X = load_digits(n_class=2).data / 16
+        >>> autoencoder = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0).fit(X)
+        >>> len(X), len(autoencoder.autoencoders_)
+        (360, 4)
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
@@ -512,6 +550,15 @@ class WideCDMMA(_DeepAutoencoder):
         -------
         self : object
             The autoencoder, fitted to all rows so far.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMA
+        >>> X = load_digits(n_class=2).data / 16
+        >>> autoencoder = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0).fit(X[:200])
+        >>> len(autoencoder.autoencoders_), len(autoencoder.partial_fit(X[200:]).autoencoders_)
+        (2, 4)
         """
         if not hasattr(self, "autoencoders_"):
             return self.fit(X)

@@ -105,6 +105,16 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
             Minus the squared reconstruction error of each class, or with ``error_scale="own"``
             its log-probability up to a constant. With two classes, the score of
             ``classes_[1]`` less that of ``classes_[0]``, as scikit-learn has it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> scores = classifier.decision_function(X[200:] / 16)
+        >>> bool(((scores > 0) == y[200:]).mean() > 0.97)
+        True
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -122,6 +132,15 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
             the most probable one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> bool((classifier.predict(X[200:] / 16) == y[200:]).mean() > 0.97)
+        True
         """
         shared = self.error_scale == "shared"
         best = self._nearest_class(X) if shared else self._scores(X).argmax(axis=1)
@@ -150,6 +169,16 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> probabilities = classifier.predict_proba(X[200:] / 16)
+        >>> bool(abs(probabilities.sum(axis=1) - 1).max() < 1e-9)
+        True
         """
         weights = np.exp(self.log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
@@ -167,6 +196,15 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         log_odds : ndarray of shape (n_samples, n_classes)
             Logarithms of ratios of probabilities, at most 0; finite also where
             :meth:`predict_proba` is zero by rounding.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> float(classifier.log_odds(X[200:] / 16).max())
+        0.0
         """
         scores = self._scores(X).astype(np.float64)
         scores -= scores.max(axis=1, keepdims=True)
@@ -324,6 +362,15 @@ class CDMMAClassifier(ReconstructionClassifier):
         -------
         self : object
             The fitted classifier.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> classifier.classes_, len(classifier.autoencoders_)
+        (array([0, 1]), 2)
         """
         X, class_indices = validate_training(self, X, y)
         return self._fit(X, class_indices)
@@ -354,6 +401,15 @@ class CDMMAClassifier(ReconstructionClassifier):
         -------
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X, summed over features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> classifier.reconstruction_errors(X[200:] / 16).shape
+        (160, 2)
         """
         X = validate_queries(self, X)
         search = self._search(self.autoencoders_by_class())
@@ -539,6 +595,17 @@ class WideCDMMAClassifier(CDMMAClassifier):
         ValueError
             With ``error_scale="own"``, which is learned from all rows together; when the new
             classes are text and the known ones numbers, or the other way round.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMAClassifier
+        >>> X, y = load_digits(n_class=3, return_X_y=True)
+        >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0)
+        >>> for label in (0, 1, 2):  # a class at a time
+        ...     classifier = classifier.partial_fit(X[y == label] / 16, y[y == label])
+        >>> classifier.classes_
+        array([0, 1, 2])
         """
         if self.error_scale == "own":
             raise ValueError(

@@ -255,6 +255,15 @@ class ErrorScales:
         Returns
         -------
         scales : ErrorScales
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.membership import ErrorScales
+        >>> errors = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 1.0], [6.0, 2.0]])
+        >>> scales = ErrorScales.from_errors(errors, np.array([0, 0, 1, 1]))
+        >>> bool((scales.powers > 0).all())
+        True
         """
         errors = errors.astype(np.float64)
         least = max(_LEAST_ERROR * errors.mean(), np.finfo(np.float64).tiny)
@@ -275,6 +284,14 @@ class ErrorScales:
         -------
         scores : ndarray of shape (n_samples, n_classes)
             In double precision.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.membership import ErrorScales
+        >>> scales = ErrorScales(np.array([1.0, 1.0]), np.zeros(2), 1.0, 1e-12)
+        >>> scales.scores(np.array([[1.0, 2.0]])).argmax(axis=1)
+        array([0])
         """
         errors = np.maximum(errors.astype(np.float64), self.least_error)
         return self.offsets - self.powers * (np.log(errors) - np.log(self.typical_error))

@@ -159,6 +159,15 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self : object
             The fitted regressor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import MembershipMapping
+        >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
+        >>> mapping = MembershipMapping(n_inducing=10, random_state=0).fit(X, np.sin(3 * X))
+        >>> mapping.dual_coef_.shape, bool(mapping.precision_ > 1)
+        ((10, 1), True)
         """
         X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         if self.inference == "empirical" and np.isinf(self.nu):
@@ -205,6 +214,16 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mapping's output, in the floating dtype of the training inputs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import MembershipMapping
+        >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
+        >>> mapping = MembershipMapping(n_inducing=10, input_variance=1e-4, random_state=0)
+        >>> y = mapping.fit(X, np.sin(3 * X.ravel())).predict(X)
+        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.2)
+        True
         """
         X = validate_queries(self, X)
         y = map_rows(

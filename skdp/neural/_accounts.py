@@ -81,6 +81,13 @@ class PrivacyAccount:
         Returns
         -------
         guarantee : PrivacyGuarantee
+
+        Examples
+        --------
+        >>> from skdp.neural import PrivacyAccount
+        >>> account = PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "one draw")
+        >>> account.guarantee(n_features=3, mechanism="Laplace noise on each row").epsilon
+        4.0
         """
         return PrivacyGuarantee(
             mechanism=mechanism,

@@ -109,6 +109,22 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ValueError
             When rows, labels, bounds or layers do not fit together, or a network that goes on has
             other layers.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.guarantee_.unit
+        'labelled record'
         """
         resumed = self.warm_start and hasattr(self, "network_")
         if resumed:
@@ -302,6 +318,22 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.predict_proba(X).shape
+        (360, 2)
         """
         return self._probabilities(self._scores(X)).numpy()
 
@@ -316,6 +348,22 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.predict(X).shape
+        (360,)
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -328,6 +376,22 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         accounts : DataFrame
             With columns counting, protects, epsilon, delta, holds, reason; one block of rows for
             each call of :meth:`fit` with ``warm_start``.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.accounts().columns.tolist()
+        ['counting', 'protects', 'epsilon', 'delta', 'holds', 'reason']
         """
         check_is_fitted(self, "accounts_")
         columns = [field.name for field in fields(PrivacyAccount)]
@@ -340,6 +404,27 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ----------
         path : str or path-like
             Where to.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     network.save(Path(folder, "network.skdp"))
+        ...     same = PrivateCDBNClassifier.load(Path(folder, "network.skdp"))
+        >>> bool((same.predict(X) == network.predict(X)).all())
+        True
         """
         check_is_fitted(self, "network_")
         parameters = self._fitted_with.items()  # whatever was set since

@@ -85,6 +85,12 @@ class OptimalDistribution:
         -------
         density : ndarray
             Same shape as ``v``; 0 where there is no noise.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> float(OptimalDistribution(scale=2.0).pdf(0.0).round(4))
+        0.25
         """
         v = np.asarray(v, dtype=np.float64)
         if not self.scale:
@@ -103,6 +109,12 @@ class OptimalDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> float(OptimalDistribution(scale=2.0).cdf(1.0).round(4))
+        0.6967
         """
         v = np.asarray(v, dtype=np.float64)
         distance = np.abs(v) / self.scale if self.scale else np.where(v == 0, 0.0, np.inf)
@@ -121,6 +133,12 @@ class OptimalDistribution:
         -------
         noise : IntegerNoise
             In units of the step.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> OptimalDistribution(scale=2.0).on_grid(2.0**-20).atom
+        0.0
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, _LAPLACE_CELLS)
@@ -171,6 +189,12 @@ class GaussianDistribution:
         -------
         density : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> float(GaussianDistribution(scale=2.0).pdf(0.0).round(4))
+        0.1995
         """
         steps = np.asarray(v, dtype=np.float64) / self.scale
         return np.exp(-0.5 * steps * steps) / (self.scale * sqrt(2 * pi))
@@ -187,6 +211,12 @@ class GaussianDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> float(GaussianDistribution(scale=2.0).cdf(1.0).round(4))
+        0.6915
         """
         return ndtr(np.asarray(v, dtype=np.float64) / self.scale)
 
@@ -203,6 +233,12 @@ class GaussianDistribution:
         noise : IntegerNoise
             In units of the step. Its tables end at 32σ or later, beyond which there is a
             probability of less than 2^-730.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> GaussianDistribution(scale=2.0).on_grid(2.0**-20).atom
+        0.0
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, _GAUSSIAN_CELLS)
@@ -285,6 +321,12 @@ class StaircaseDistribution:
         -------
         density : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> float(StaircaseDistribution(epsilon=1.0, sensitivity=1.0).pdf(0.0).round(4))
+        0.5211
         """
         steps = np.abs(np.asarray(v, dtype=np.float64)) / self.sensitivity
         k = np.floor(steps)
@@ -303,6 +345,12 @@ class StaircaseDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> float(StaircaseDistribution(epsilon=1.0, sensitivity=1.0).cdf(1.0).round(4))
+        0.8161
         """
         v = np.asarray(v, dtype=np.float64)
         steps = np.abs(v) / self.sensitivity
@@ -327,6 +375,12 @@ class StaircaseDistribution:
         -------
         noise : IntegerNoise
             In units of the step.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> StaircaseDistribution(epsilon=1.0, sensitivity=1.0).on_grid(2.0**-20).atom
+        0.0
         """
         period = int(np.ceil(self.sensitivity / step))
         upper = max(1, round(self.gamma * period))

@@ -109,6 +109,13 @@ class RandomizedResponse(PrivateRandomness):
         ------
         ValueError
             When there are fewer than two classes, or y has others than ``classes``.
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> response = RandomizedResponse(epsilon=1.0, classes=["no", "yes"]).fit(["no", "yes"])
+        >>> response.guarantee_.epsilon, response.guarantee_.unit
+        (1.0, 'label')
         """
         self._calibrate(y)
         warn_of_seeds(self, self.random_state)
@@ -161,6 +168,12 @@ class RandomizedResponse(PrivateRandomness):
         -------
         guarantee : PrivacyGuarantee
             What ``guarantee_`` is after :meth:`fit`.
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> RandomizedResponse(epsilon=1.0, classes=[0, 1]).guarantee_for([0, 1, 1]).epsilon
+        1.0
         """
         return clone(self).fit(y).guarantee_
 
@@ -175,6 +188,15 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         y_noisy : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> y = np.repeat([0, 1], 500)
+        >>> noisy = RandomizedResponse(epsilon=1.0, classes=[0, 1]).fit(y).transform(y)
+        >>> bool(0.6 < (noisy == y).mean() < 0.85)  # 0.731 are kept on average
+        True
         """
         check_is_fitted(self)
         y = _as_labels(y)
@@ -205,6 +227,12 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         y_noisy : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> RandomizedResponse(epsilon=1.0, classes=[0, 1]).fit_transform([0, 1, 1]).shape
+        (3,)
         """
         self._calibrate(y)
         return self.transform(y)

@@ -91,6 +91,13 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         self : object
             The fitted transformer.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> noise = OptimalDPNoise(epsilon=2.0).fit([[0.2, 0.8], [0.5, 0.1]])
+        >>> noise.guarantee_.epsilon, round(noise.expected_magnitude_, 4)
+        (2.0, 0.5)
         """
         self._calibrate(X)
         warn_of_seeds(self, self.random_state)
@@ -116,6 +123,15 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         X_noisy : ndarray of shape (n_samples, n_features)
             X plus independent noise, in the dtype of X.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import StaircaseDPNoise
+        >>> X = np.linspace(0, 1, 6).reshape(3, 2)
+        >>> noisy = StaircaseDPNoise(epsilon=2.0).fit_transform(X)
+        >>> noisy.shape, bool((noisy == X).any())
+        ((3, 2), False)
         """
         return self._perturb(self._calibrate(X))
 
@@ -138,6 +154,15 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         X_out : ndarray of shape (n_samples, n_features)
             In the dtype of X.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import GaussianDPNoise
+        >>> X = np.linspace(0, 1, 6).reshape(3, 2)
+        >>> noise = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit(X)
+        >>> bool((noise.transform(X) == noise.transform(X)).any())  # new noise in each call
+        False
         """
         check_is_fitted(self)
         rows = validate_private_data(self, X, reset=False)
@@ -161,6 +186,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         guarantee : PrivacyGuarantee
             What ``guarantee_`` is after :meth:`fit`.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> OptimalDPNoise(epsilon=0.5).guarantee_for([[0.2, 0.8]]).epsilon
+        0.5
         """
         return clone(self).fit(X).guarantee_
 

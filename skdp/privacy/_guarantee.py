@@ -61,6 +61,16 @@ class PrivacyLeakWarning(UserWarning):
     Raised as a warning when noise could be recomputed and removed by somebody else (a
     guessable integer seed), when no noise is added at all (an infinite ε), or when bounds
     are learned from the private data.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skdp import OptimalDPNoise
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     noise = OptimalDPNoise(random_state=0).fit([[0.2, 0.8]])
+    >>> found[0].category.__name__
+    'PrivacyLeakWarning'
     """
 
 
@@ -234,6 +244,13 @@ class PrivacyGuarantee:
         ValueError
             When ``n_features`` is out of range, or the unit is a value of a table, of which it is
             not known how many elements a record has.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> guarantee = OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8, 0.5]]).guarantee_
+        >>> guarantee.to_record().epsilon, guarantee.to_record(n_features=2).epsilon
+        (1.5, 1.0)
         """
         if self.unit == "value":
             raise ValueError(
@@ -338,6 +355,15 @@ class PrivacyGuarantee:
         Returns
         -------
         guarantee : PrivacyGuarantee
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise, OptimalDPNoise
+        >>> OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8]]).guarantee_.compose(4).epsilon
+        2.0
+        >>> gaussian = GaussianDPNoise(epsilon=0.5, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> round(gaussian.compose(4).epsilon, 2)  # Gaussian noise composes to less
+        1.07
         """
         return self._repeat(k, "k")
 
@@ -406,6 +432,13 @@ class PrivacyGuarantee:
         ValueError
             When the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> round(guarantee.epsilon_at(1e-5), 3), round(guarantee.epsilon_at(1e-9), 3)
+        (1.0, 1.502)
         """
         if not _is_number(delta) or not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
@@ -433,6 +466,13 @@ class PrivacyGuarantee:
         ValueError
             When the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> f"{guarantee.delta_at(1.0):.1e}, {guarantee.delta_at(0.5):.1e}"
+        '1.0e-05, 4.1e-03'
         """
         if not _is_number(epsilon) or not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")

@@ -27,7 +27,21 @@ _PAUSE = 0.01
 
 
 class BudgetExceededError(RuntimeError):
-    """A release that would cost more than the owner set aside; nothing was released."""
+    """A release that would cost more than the owner set aside; nothing was released.
+
+    Examples
+    --------
+    >>> from skdp import OptimalDPNoise
+    >>> from skdp.privacy import BudgetExceededError, PrivacyLedger
+    >>> ledger = PrivacyLedger(epsilon=1.0)
+    >>> try:
+    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0), [[0.2, 0.8]])
+    ... except BudgetExceededError as error:
+    ...     print(error)
+    This release would bring epsilon to 2, above the 1 of the ledger. Release less, or with ...
+    >>> ledger.entries
+    []
+    """
 
 
 class PrivacyLedger:
@@ -137,6 +151,18 @@ class PrivacyLedger:
         -----
         UserWarning
             When the file has no limits, so that nothing is refused.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.privacy import PrivacyLedger
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ward.ledger")
+        ...     ledger = PrivacyLedger(epsilon=2.0, delta=1e-5, path=path)
+        ...     same = PrivacyLedger.open(path)
+        >>> same.epsilon, same.delta
+        (2.0, 1e-05)
         """
         ledger = cls()
         ledger._file = file = _LedgerFile(path)
@@ -227,6 +253,16 @@ class PrivacyLedger:
 
         RuntimeError
             When the ledger has no file, and was made by another process.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger(epsilon=1.0)
+        >>> noise = OptimalDPNoise(epsilon=0.4).fit([[0.2, 0.8]])
+        >>> total = ledger.spend(noise.guarantee_, name="spring survey")
+        >>> ledger.spend(noise.guarantee_, name="summer survey").epsilon
+        0.8
         """
         if not isinstance(guarantee, PrivacyGuarantee):
             raise ValueError(
@@ -292,6 +328,18 @@ class PrivacyLedger:
         ValueError
             When the estimator cannot say what it costs, has a ledger of its own, or as for
             :meth:`spend`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger(epsilon=1.0)
+        >>> labels = np.array(["no", "yes", "no"])
+        >>> response = RandomizedResponse(epsilon=0.5, classes=["no", "yes"])
+        >>> noisy = ledger.release(response, labels, name="poll")
+        >>> noisy.shape, ledger.total.epsilon
+        ((3,), 0.5)
         """
         state = getattr(estimator, "guarantee_for", None)
         if state is None:
@@ -324,6 +372,18 @@ class PrivacyLedger:
         -------
         frame : pandas.DataFrame
             One row for each entry.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger()
+        >>> for name in ("spring", "summer"):
+        ...     noisy = ledger.release(OptimalDPNoise(epsilon=0.5), [[0.2, 0.8]], name=name)
+        >>> ledger.to_frame()[["name", "epsilon", "total_epsilon"]]
+             name  epsilon  total_epsilon
+        0  spring      0.5            0.5
+        1  summer      0.5            1.0
         """
         rows = []
         entries = self.entries

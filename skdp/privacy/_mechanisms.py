@@ -186,20 +186,43 @@ class Mechanism:
         return any_of(self.count, self.delta)
 
     def repeat(self, k):
-        """Return k uses of it."""
+        """Return k uses of it.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> Mechanism("laplace", 0.5).repeat(3).total_epsilon
+        1.5
+        """
         if self.kind != "gaussian":
             return replace(self, count=k * self.count)
         squared = k * self.parameter * self.parameter
         return _gaussian(self.epsilon, self.delta, squared, k * self.slack, k * self.cut)
 
     def double(self):
-        """Return Gaussian noise whose sensitivity is twice as large."""
+        """Return Gaussian noise whose sensitivity is twice as large.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> gaussian = Mechanism("gaussian", 1.0, 1e-5)
+        >>> round(gaussian.double().parameter / gaussian.parameter, 12)
+        2.0
+        """
         # The ratio of two probabilities is one of two ratios, each with its own slack.
         squared = 4 * self.squared_distance
         return _gaussian(self.epsilon, self.delta, squared, 2 * self.slack, self.cut)
 
     def merge(self, other):
-        """Return the one Gaussian mechanism that two of them are together, exactly."""
+        """Return the one Gaussian mechanism that two of them are together, exactly.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> gaussian = Mechanism("gaussian", 1.0, 1e-5)
+        >>> round(gaussian.merge(gaussian).squared_distance / gaussian.squared_distance, 12)
+        2.0
+        """
         # At the larger δ, one of them alone may need less than it states at its own.
         return _gaussian(
             max(self.epsilon, other.epsilon),

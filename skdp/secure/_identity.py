@@ -79,6 +79,13 @@ class PublicIdentity:
         Returns
         -------
         valid : bool
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> ward = Identity.generate("ward 1")
+        >>> ward.public.verifies(ward.sign(b"content"), b"other content")
+        False
         """
         try:
             key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.key))
@@ -153,6 +160,12 @@ class Identity:
         Returns
         -------
         identity : Identity
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> Identity.generate("ward 1").name
+        'ward 1'
         """
         key = Ed25519PrivateKey.generate()
         return cls(name, _raw_private(key))
@@ -168,6 +181,12 @@ class Identity:
         -------
         signature : bytes
             64 of them.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> len(Identity.generate("ward 1").sign(b"content"))
+        64
         """
         return self._key.sign(content)
 
@@ -178,6 +197,18 @@ class Identity:
         ----------
         path : str or path-like
             A file that does not exist yet.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity
+        >>> ward = Identity.generate("ward 1")
+        >>> with TemporaryDirectory() as folder:
+        ...     ward.save(Path(folder, "ward.id"))
+        ...     again = Identity.load(Path(folder, "ward.id"))
+        >>> again.public == ward.public
+        True
         """
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
             file.write(_MAGIC + _raw_private(self._key) + self.name.encode())

@@ -91,6 +91,19 @@ class KeyHolder(_Role):
 
         evaluation_keys : bytes
             Signed; for the server. They allow to compute and not to decrypt.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> type(evaluation_keys)
+        <class 'bytes'>
         """
         backend = make_backend(self.session.backend)
         secret, evaluation = backend.generate(self.session.circuit)
@@ -110,6 +123,21 @@ class KeyHolder(_Role):
 
         secret_key : bytes
             From :meth:`generate_keys`.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> with TemporaryDirectory() as folder:
+        ...     key_holder.save_secret_key(Path(folder, "secret.key"), secret_key)
         """
         read_message(secret_key, "secret key", self.session)
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
@@ -139,6 +167,26 @@ class KeyHolder(_Role):
         ValueError
             When the bytes are not the server's answer to these queries in this session, with
             these keys.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> server = Server(session, cloud, evaluation_keys)
+        >>> participants = [Participant(session, ward, secret_key) for ward in wards]
+        >>> messages = [
+        ...     participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["query 1"])
+        ...     for participant in participants
+        ... ]
+        >>> result = server.combine(messages)
+        >>> key_holder.decrypt(result, secret_key, ["query 1"]).tolist()
+        ['yes']
         """
         query_ids = _check_ids(query_ids)
         client, key_id = _client(self.session, secret_key)
@@ -219,6 +267,21 @@ class Participant(_Role):
         ------
         ValueError
             When the classes differ, or the numbers of queries do.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> participant = Participant(session, wards[0], secret_key)
+        >>> message = participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["7"])
+        >>> type(message)
+        <class 'bytes'>
         """
         query_ids = _check_ids(query_ids)
         found = np.asarray(classes).tolist()
@@ -305,6 +368,26 @@ class Server(_Role):
         ValueError
             When a message is not what a participant made for this session with the server's keys,
             one is missing or there twice, or they are on different queries.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> server = Server(session, cloud, evaluation_keys)
+        >>> participants = [Participant(session, ward, secret_key) for ward in wards]
+        >>> messages = [
+        ...     participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["query 1"])
+        ...     for participant in participants
+        ... ]
+        >>> result = server.combine(messages)
+        >>> type(result)
+        <class 'bytes'>
         """
         names = [party.name for party in self.session.participants]
         received, ids = {}, []
@@ -489,6 +572,16 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             When estimators are not fitted, or their classes differ.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skdp.secure import SecureCombination
+        >>> X, y = load_iris(return_X_y=True)
+        >>> wards = [LogisticRegression(max_iter=500).fit(X[i::3], y[i::3]) for i in range(3)]
+        >>> SecureCombination(wards).fit().classes_
+        array([0, 1, 2])
         """
         estimators = list(self.estimators)
         if len(estimators) < 2:
@@ -538,6 +631,16 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_queries,)
             Class labels.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skdp.secure import SecureCombination
+        >>> X, y = load_iris(return_X_y=True)
+        >>> wards = [LogisticRegression(max_iter=500).fit(X[i::3], y[i::3]) for i in range(3)]
+        >>> bool((SecureCombination(wards).fit().predict(X) == y).mean() > 0.9)
+        True
         """
         check_is_fitted(self)
         messages, ids = [], []

@@ -79,6 +79,12 @@ class ScoreScale:
         ------
         ValueError
             When the scores are not a finite matrix.
+
+        Examples
+        --------
+        >>> from skdp.secure import ScoreScale
+        >>> ScoreScale(-1.0, 1.0).dissimilarities([[1.0, -1.0], [0.0, 0.5]]).tolist()
+        [[0, 255], [128, 64]]
         """
         scores = _finite_matrix(scores)
         clipped = np.clip(scores, self.low, self.high)

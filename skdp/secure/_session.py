@@ -131,6 +131,16 @@ class Session:
         ------
         ImportError
             When the backend's library is missing.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> session.classes, session.backend
+        ([0, 1], 'plain')
         """
         classes, participants = np.asarray(classes).tolist(), list(participants)
         _check_classes(classes)
@@ -153,6 +163,16 @@ class Session:
         Returns
         -------
         parties : list of PublicIdentity
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> [party.name for party in session.parties("participant")]
+        ['ward 1', 'ward 2']
         """
         return {
             "key holder": [self.key_holder],
@@ -190,6 +210,16 @@ class Session:
         ------
         ValueError
             When it is truncated, altered so that it does not fit together, or another file.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> Session.from_bytes(session.to_bytes()).digest == session.digest
+        True
         """
         foreign = (
             "The bytes are no session of skdp.secure: they are truncated, altered, or another "
@@ -241,6 +271,21 @@ class Session:
         ------
         ValueError
             When it is no session, or another one.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> with TemporaryDirectory() as folder:
+        ...     session.save(Path(folder, "session.json"))
+        ...     same = Session.load(Path(folder, "session.json"), session.digest)
+        >>> same == session
+        True
         """
         with open(path, "rb") as file:
             session = cls.from_bytes(file.read(_MOST_BYTES + 1))

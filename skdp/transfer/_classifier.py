@@ -743,7 +743,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
         >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
         >>> explanation = model.explain([0.1, 0.5])
-        >>> print(explanation)  # doctest: +ELLIPSIS
+        >>> print(explanation)
         if x0 is below 0..., then 0 (probability 1.00, ... times that of 1)
         with the other columns as they are, this holds for 100% of the rows that meet it
         none of these alone could change it: x1

@@ -426,6 +426,16 @@ class ShadowAttack(_ShadowTraining):
         Returns
         -------
         self : object
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from skdp.privacy.audit import ShadowAttack
+        >>> X, y = load_digits(return_X_y=True)
+        >>> attack = ShadowAttack(DecisionTreeClassifier(), n_shadows=2, random_state=0)
+        >>> list(attack.fit(X[:300], y[:300]).attack_classifiers_)
+        [None]
         """
         y = np.asarray(y)
         shadows, seen = self._train(X, y)
@@ -561,6 +571,15 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Returns
         -------
         self : object
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from skdp.privacy.audit import LikelihoodRatioAttack
+        >>> X, y = load_digits(return_X_y=True)
+        >>> attack = LikelihoodRatioAttack(DecisionTreeClassifier(), n_shadows=4, random_state=0)
+        >>> attack = attack.fit(X[:300], y[:300])
         """
         y = np.asarray(y)
         shadows, seen = self._train(X, y)

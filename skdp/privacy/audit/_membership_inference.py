@@ -103,6 +103,18 @@ class MembershipReport(AuditReport):
         Returns
         -------
         frame : pandas.DataFrame
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from skdp.privacy.audit import audit_membership
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KNeighborsClassifier(1).fit(X[::2], y[::2])
+        >>> seen, others = (X[::2], y[::2]), (X[1::2], y[1::2])
+        >>> report = audit_membership(model, seen, others, attacks=["loss"])
+        >>> report.to_frame()["class"].tolist()  # one attack, all classes together and each
+        ['all', 0, 1, 2]
         """
         return self.table.copy()
 
@@ -273,8 +285,9 @@ def audit_membership(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skdp.privacy.audit import audit_membership
     >>> X, y = load_digits(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:900], y[:900])
-    >>> report = audit_membership(tree, (X[:900], y[:900]), (X[900:], y[900:]), random_state=0)
+    >>> members, others = (X[:500], y[:500]), (X[500:1000], y[500:1000])
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(*members)
+    >>> report = audit_membership(tree, members, others, attacks=["loss"], random_state=0)
     >>> frame = report.to_frame()
     >>> bool(frame.loc[frame["class"] == "all", "auc"].max() > 0.55)
     True
@@ -284,9 +297,8 @@ def audit_membership(
     >>> from skdp.privacy import Mechanism, PrivacyGuarantee
     >>> stated = [Mechanism("any", 1.0)]
     >>> claim = PrivacyGuarantee("tree", stated, 1.0, 64, "rows", "labels", unit="record")
-    >>> audit_membership(
-    ...     tree, (X[:900], y[:900]), (X[900:], y[900:]), guarantee=claim, random_state=0
-    ... ).passed
+    >>> settings = {"attacks": ["canary"], "guarantee": claim, "random_state": 0}
+    >>> audit_membership(tree, members, others, **settings).passed
     False
     """
     _check_attacks(attacks, shadow_data)

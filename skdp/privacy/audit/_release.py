@@ -326,6 +326,32 @@ def audit_release(
     Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and
     Terzis, A., "Tight auditing of differentially private machine learning", USENIX Security
     2023.
+
+    Examples
+    --------
+    A source of one noisy count, with a tenth of the noise that its claim needs:
+
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> from skdp.privacy.audit import audit_release
+    >>> claim = PrivacyGuarantee(
+    ...     *("a noisy count", [Mechanism("gaussian", 1.0, 1e-5)], None, 1, "all", "nothing"),
+    ...     unit="labelled record",
+    ...     relation="add/remove",
+    ... )
+    >>> class Count(BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         noise = np.random.default_rng().normal(scale=0.1 / claim.gaussian_distance)
+    ...         self.release_ = SimpleNamespace(guarantee=claim, count=len(y) + noise)
+    ...         return self
+    >>> X, y = np.zeros((20, 1)), np.arange(20) % 2
+    >>> def statistics(release):
+    ...     return np.array([release.count])
+    >>> audit = audit_release(Count(), X, y, statistics=statistics, n_trials=500)
+    >>> audit.passed, audit.verdict
+    (False, 'REFUTED')
     """
     worlds = _Worlds(source, X, y, groups, canary, statistics)
     settings = {"n_jobs": n_jobs, "verbose": verbose, "label": "audit_release", "unit": "fits"}
