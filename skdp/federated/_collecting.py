@@ -1,8 +1,13 @@
 """What a server makes of answers: one merged release, and reasons for those refused."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from skdp.release import Release, merge_problem
 from skdp.tabular import as_schema
@@ -40,7 +45,9 @@ class CollectedReleases:
     n_bytes: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def save(self, path, report_path=None):
+    def save(
+        self, path: str | os.PathLike[str], report_path: str | os.PathLike[str] | None = None
+    ) -> None:
         """Write the merged release, and who is in it.
 
         Parameters
@@ -70,13 +77,20 @@ class CollectedReleases:
         if self.release is not None:
             self.release.save(path)
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Return one line for each owner."""
         lines = [f"{name}: {size:,} bytes" for name, size in self.n_bytes.items()]
         return "\n".join(lines + [f"{name}: refused, {why}" for name, why in self.refused.items()])
 
 
-def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2**26):
+def collect_answers(
+    answers: Mapping[str, Mapping[str, Any] | None],
+    *,
+    disjoint: bool,
+    schema: Any = None,
+    classes: ArrayLike | None = None,
+    max_bytes: int = 2**26,
+) -> CollectedReleases:
     """Check the answers of owners, and merge the releases that can be merged.
 
     An answer that cannot be used is refused with a reason, and the others are merged. A release
@@ -129,7 +143,7 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
     if schema is not None:
         schema = as_schema(schema)
         classes = schema.classes if classes is None else classes
-    named = {_printable(name): answer for name, answer in answers.items()}
+    named: dict[str, Any] = {_printable(name): each for name, each in answers.items()}
     refused, releases, n_bytes = {}, {}, {}
     # In the order of names, so that sums do not depend on who answered first.
     for name, answer in sorted(named.items()):

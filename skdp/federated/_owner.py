@@ -2,9 +2,11 @@
 
 import os
 import traceback
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from skdp.privacy import BudgetExceededError
 from skdp.release import Release
@@ -17,7 +19,12 @@ _TYPES = (
 )
 
 
-def owner_answer(make_release, *, path=None, error_path=None):
+def owner_answer(
+    make_release: Callable[[], Any],
+    *,
+    path: str | os.PathLike[str] | None = None,
+    error_path: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
     """Return what an owner sends to the server of a federation: its release, or that it failed.
 
     Whatever goes wrong while rows are read and summed stays with the owner: the answer names the

@@ -27,6 +27,7 @@ function that loads its source and rows, and may have ``path`` and ``error-path`
 
 import time
 from logging import INFO
+from typing import Any
 
 from skdp.federated._collecting import collect_answers
 from skdp.federated._owner import loaded_answer
@@ -36,30 +37,32 @@ try:
     from flwr.clientapp import ClientApp
     from flwr.common import log
     from flwr.serverapp import ServerApp
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "skdp.federated.flower needs Flower, which is not installed here. Install it with pip "
         "install 'skdp[flower]'; skdp.federated.owner_answer and collect_answers work without."
-    ) from error
+    ) from _error
+
+__all__ = ["client", "server"]
 
 # Of the record that messages carry.
 _KEY = "skdp"
 # Seconds between two looks at who is there.
 _PAUSE = 1.0
 
-client = ClientApp()
-server = ServerApp()
+client: Any = ClientApp()
+server: Any = ServerApp()
 
 
 @client.query()
-def say_name(message, context):
+def say_name(message: Any, context: Any) -> Any:
     """Answer with the owner's name, so that the server can say who did not answer further."""
     name = {"owner": str(context.node_config.get("owner", ""))}
     return Message(RecordDict({_KEY: ConfigRecord(name)}), reply_to=message)
 
 
 @client.train()
-def answer(message, context):
+def answer(message: Any, context: Any) -> Any:
     """Answer with the owner's release, or the type of an error; see :func:`owner_answer`."""
     config = context.node_config
     paths = {name: config.get(name.replace("_", "-")) for name in ("path", "error_path")}
@@ -68,7 +71,7 @@ def answer(message, context):
 
 
 @server.main()
-def collect(grid, context):
+def collect(grid: Any, context: Any) -> None:
     """Ask every owner once, merge what can be merged, and write it."""
     config = context.run_config
     nodes = _nodes(grid, int(config["n-owners"]), float(config.get("start-timeout", 60)))

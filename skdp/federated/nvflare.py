@@ -16,6 +16,7 @@ What an owner answers is its own matter, and not the job's: environment variable
 """
 
 import os
+from typing import Any
 
 from skdp.federated._collecting import collect_answers
 from skdp.federated._owner import loaded_answer
@@ -25,12 +26,14 @@ try:
     from nvflare.apis.fl_constant import ReturnCode
     from nvflare.apis.impl.controller import Controller, Task
     from nvflare.apis.shareable import Shareable, make_reply
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "skdp.federated.nvflare needs NVIDIA FLARE, which is not installed here. Install it with "
         "pip install 'skdp[nvflare]'; skdp.federated.owner_answer and collect_answers work "
         "without."
-    ) from error
+    ) from _error
+
+__all__ = ["ReleaseController", "ReleaseExecutor"]
 
 _TASK = "release"
 # Of the answer in the message.
@@ -50,7 +53,7 @@ class ReleaseExecutor(Executor):
     several sites on one machine.
     """
 
-    def execute(self, task_name, shareable, fl_ctx, abort_signal):
+    def execute(self, task_name: Any, shareable: Any, fl_ctx: Any, abort_signal: Any) -> Any:
         """Return the answer to the one task that there is."""
         if task_name != _TASK:
             return make_reply(ReturnCode.TASK_UNKNOWN)
@@ -84,20 +87,27 @@ class ReleaseController(Controller):
         Whether nobody is in two sources.
     """
 
-    def __init__(self, release_path, report_path=None, timeout=600, schema=None, disjoint=True):
+    def __init__(
+        self,
+        release_path: str,
+        report_path: str | None = None,
+        timeout: int = 600,
+        schema: Any = None,
+        disjoint: bool = True,
+    ):
         super().__init__()
         self.release_path = release_path
         self.report_path = report_path
         self.timeout = timeout
         self.schema = schema
         self.disjoint = disjoint
-        self._answers = {}
+        self._answers: dict[str, Any] = {}
 
-    def start_controller(self, fl_ctx):
+    def start_controller(self, fl_ctx: Any) -> None:
         """Note all sites, of which some may never answer."""
         self._answers = {site.name: None for site in fl_ctx.get_engine().get_clients()}
 
-    def control_flow(self, abort_signal, fl_ctx):
+    def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Run the one round."""
         task = Task(
             name=_TASK, data=Shareable(), timeout=self.timeout, result_received_cb=self._receive
@@ -115,8 +125,10 @@ class ReleaseController(Controller):
         self._answers[client_task.client.name] = answer
         client_task.result = None  # so that the framework does not keep it
 
-    def process_result_of_unknown_task(self, client, task_name, client_task_id, result, fl_ctx):
+    def process_result_of_unknown_task(
+        self, client: Any, task_name: Any, client_task_id: Any, result: Any, fl_ctx: Any
+    ) -> None:
         """Ignore answers that come too late."""
 
-    def stop_controller(self, fl_ctx):
+    def stop_controller(self, fl_ctx: Any) -> None:
         """Leave nothing behind."""

@@ -1,6 +1,10 @@
 """The deep fuzzy autoencoder."""
 
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -114,17 +118,28 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
     _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
+    components_: np.ndarray
+    n_components_: int
+    centers_: np.ndarray
+    n_layers_: int
+    precisions_: np.ndarray
+    training_error_sums_: np.ndarray
+    n_iter_: int
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        centers=None,
-        membership_function="gaussian",
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        max_layers: int = 10,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -136,7 +151,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the autoencoder.
 
         Parameters
@@ -161,13 +176,13 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         >>> autoencoder.components_.shape, autoencoder.centers_.shape
         ((5, 64), (20, 5))
         """
-        X = validate_training_data(self, X)
-        V = principal_directions(X, self.n_components, centre=False)
+        rows = validate_training_data(self, X)
+        V = principal_directions(rows, self.n_components, centre=False)
         layers, fitted = fit_layers(
-            X @ V.T,
-            X,
+            rows @ V.T,
+            rows,
             V,
-            n_rules=resolve_count(self.n_inducing, len(X)),
+            n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
             centres=check_points(self, "centers", len(V)),
             share_centres=True,
@@ -177,8 +192,8 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             random_state=check_random_state(self.random_state),
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        self.training_error_sums_ = error_sums(X, fitted)
-        return self._assemble(V, layers, X.dtype)
+        self.training_error_sums_ = error_sums(rows, fitted)
+        return self._assemble(V, layers, rows.dtype)
 
     def _assemble(self, V, layers, dtype):
         """Take arrays, fitted or loaded, as the state of this autoencoder."""
@@ -224,7 +239,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self.training_error_sums_ = stored_error_sums(arrays, key)
         return self._assemble(components, layers, dtype)
 
-    def membership(self, X):
+    def membership(self, X: ArrayLike) -> np.ndarray:
         """Return the degree to which each row belongs to the fuzzy set.
 
         SERUMS D3.1 (2019), equation (2.162).
@@ -250,7 +265,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         """
         return error_membership(self.reconstruction_error(X), self.n_features_in_)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Decode codes; ``inverse_transform(transform(X))`` is ``reconstruct(X)``.
 
         Parameters
@@ -277,7 +292,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         check_is_fitted(self)
         return propagate(self._layers, self.components_, check_codes(self, X))[0]
 
-    def candidates(self, Y):
+    def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield codes and reconstructions, see :mod:`skdp.membership`.
 
         Parameters
@@ -296,7 +311,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         code = Y @ self.components_.T
         yield code, propagate(self._layers, self.components_, code)[0]
 
-    def values_per_row(self):
+    def values_per_row(self) -> int:
         """Return how many numbers :meth:`candidates` holds at once for each row.
 
         Returns

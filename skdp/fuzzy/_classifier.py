@@ -1,9 +1,13 @@
 """A classifier of fuzzy rules, which participants learn apart and merge without their data."""
 
+import os
+from collections.abc import Callable, Iterable
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -12,6 +16,7 @@ from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
+    ErrorScales,
     ReconstructionClassifier,
     check_shared_scales,
     fit_autoencoders,
@@ -23,7 +28,7 @@ from skdp.membership import (
     validate_training,
 )
 from skdp.noise import perturb_training_rows
-from skdp.privacy import joint_guarantee, pack_guarantee, unpack_guarantee
+from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpack_guarantee
 from skdp.tabular import as_schema, explain_prediction
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 from skdp.utils._storage import (
@@ -204,22 +209,35 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
+    classes_: np.ndarray
+    participants_: list[Any]
+    rules_: list[FuzzyRule]
+    autoencoders_: list[list[DeepFuzzyAutoencoder]]
+    guarantees_: dict[Any, PrivacyGuarantee | None]
+    guarantee_: PrivacyGuarantee | None
+    n_iter_: int
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        noise=None,
-        n_voters=1,
-        membership_function="gaussian",
-        subset_size=1000,
-        error_scale="shared",
-        tol=1e-4,
-        max_iter=200,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        max_layers: int = 10,
+        noise: Any = None,
+        n_voters: int = 1,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        subset_size: int = 1000,
+        error_scale: str = "shared",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -236,7 +254,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, groups=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn a fuzzy set for each participant and class.
 
         Parameters
@@ -269,24 +287,25 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         """
         # A participant may have rows of a single class.
         private = self.noise is not None
-        X, class_indices = validate_training(self, X, y, min_classes=1, private=private)
-        names, participants = [None], np.zeros(len(X), dtype=int)
+        rows, class_indices = validate_training(self, X, y, min_classes=1, private=private)
+        names: list[Any] = [None]
+        participants: np.ndarray = np.zeros(len(rows), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
+            check_consistent_length(rows, groups)
             found, participants = np.unique(groups, return_inverse=True)
             names = found.tolist()
-        X, guarantees = self._perturb(X, participants, names)
+        rows, guarantees = self._perturb(rows, participants, names)
         rules, sets = [], []
         for s, name in enumerate(names):
             own = participants == s
             for c in np.unique(class_indices[own]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(np.flatnonzero(own & (class_indices == c)))
-        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, X, sets)
+        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, rows, sets)
         self._assemble(rules, autoencoders, guarantees)
         if self.error_scale == "own":
-            self.error_scales_ = fit_error_scales(self, X, class_indices, participants)
+            self.error_scales_ = fit_error_scales(self, rows, class_indices, participants)
         return self
 
     def _perturb(self, X, participants, names):
@@ -309,7 +328,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.temperature_ = group_temperature(self.autoencoders_by_class())
         return self
 
-    def autoencoders_by_class(self):
+    def autoencoders_by_class(self) -> list[list[Any]]:
         """Return the fitted autoencoders of each class, in one list for each.
 
         Returns
@@ -325,7 +344,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         labels = [rule.label for rule in self.rules_]
         return [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
-    def reconstruction_errors(self, X):
+    def reconstruction_errors(self, X: ArrayLike) -> np.ndarray:
         """Return the squared reconstruction error of each class, by its strongest rules.
 
         Parameters
@@ -363,7 +382,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             self.autoencoders_, X, dtype=self.dtype_, n_jobs=self.n_jobs, reduce=reduce
         )
 
-    def memberships(self, X):
+    def memberships(self, X: ArrayLike) -> np.ndarray:
         """Return the degree to which each row fires each rule.
 
         Parameters
@@ -388,7 +407,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         """
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
-    def explain(self, x, schema=None, *, n_columns=5, n_rules=5):
+    def explain(
+        self, x: ArrayLike, schema: Any = None, *, n_columns: int = 5, n_rules: int = 5
+    ) -> FuzzyExplanation:
         """Explain a prediction: the columns and ranges that decide it, and the rules that fired.
 
         Parameters
@@ -492,7 +513,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         )
 
     @staticmethod
-    def merge(models):
+    def merge(models: Iterable["DeepFuzzyClassifier"]) -> "DeepFuzzyClassifier":
         """Compose one classifier from models that participants fitted apart.
 
         Parameters
@@ -547,7 +568,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             autoencoders += model.autoencoders_
         return merged._assemble(rules, autoencoders, guarantees)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that holds arrays and text, and no code.
 
         Parameters
@@ -597,7 +618,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         save_arrays(path, _KIND, header, arrays)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote; no code in the file can run.
 
         Parameters
@@ -637,7 +658,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         restore_feature_names(model, header["feature_names"])
         return model._assemble(rules, autoencoders, guarantees)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # Whoever gets a pickle of a fitted model must not get what made its noise.
         state = super().__getstate__().copy()
         if "rules_" in state:

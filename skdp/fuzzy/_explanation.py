@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from skdp.tabular import Explanation
 
 
@@ -28,7 +30,7 @@ class FuzzyRule:
     participant: Any
     label: Any
 
-    def __str__(self):
+    def __str__(self) -> str:
         whose = "" if self.participant is None else f" of participant {self.participant!r}"
         return f"if a row is like class {self.label!r}{whose}, then it is of class {self.label!r}"
 
@@ -61,7 +63,7 @@ class FiredRule:
     rule: FuzzyRule
     share: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.share:.4f}: {self.rule}"
 
 
@@ -95,10 +97,10 @@ class FuzzyExplanation(Explanation):
     (0, 0)
     """
 
-    rules: tuple
-    error_differences: tuple
+    rules: tuple[FiredRule, ...]
+    error_differences: tuple[float, ...]
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return one row for each column.
 
         Returns
@@ -117,5 +119,5 @@ class FuzzyExplanation(Explanation):
         """
         return super().to_frame().assign(error_difference=self.error_differences)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([super().__str__(), "shares of the rules:", *map(str, self.rules)])

@@ -1,8 +1,11 @@
 """The deep fuzzy model as a multi-output regressor."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
@@ -115,17 +118,24 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
+    centers_: np.ndarray
+    n_layers_: int
+    precisions_: np.ndarray
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        centers=None,
-        membership_function="gaussian",
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        max_layers: int = 10,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -137,7 +147,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the model.
 
         Parameters
@@ -162,16 +172,16 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> model.centers_.shape
         (10, 1)
         """
-        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
-        Y = y.reshape(len(y), -1).astype(np.float64)
+        rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
+        Y = outputs.reshape(len(outputs), -1).astype(np.float64)
         V = principal_directions(Y, self.n_components, centre=False)
         layers, _ = fit_layers(
-            X.astype(np.float64, copy=False),
+            rows.astype(np.float64, copy=False),
             Y,
             V,
-            n_rules=resolve_count(self.n_inducing, len(X)),
+            n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
-            centres=check_points(self, "centers", X.shape[1]),
+            centres=check_points(self, "centers", rows.shape[1]),
             function=self.membership_function,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -182,12 +192,14 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        self._layers = [layer.astype(X.dtype) for layer in layers]
-        self._directions = V.astype(X.dtype, copy=False)
-        self._single_output = y.ndim == 1
+        self._layers = [layer.astype(rows.dtype) for layer in layers]
+        self._directions = V.astype(rows.dtype, copy=False)
+        self._single_output = outputs.ndim == 1
         return self
 
-    def predict(self, X, return_std=False):
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict the outputs for X.
 
         Parameters
@@ -217,7 +229,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.1), std.shape
         (True, (100,))
         """
-        X = validate_queries(self, X)
+        rows = validate_queries(self, X)
         n_rules, n_outputs = self._layers[-1].coef.shape
 
         def compute(x):
@@ -228,8 +240,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         out = map_rows(
             compute,
-            X,
-            values_per_row=2 * X.shape[1] + 3 * (n_rules + n_outputs),
+            rows,
+            values_per_row=2 * rows.shape[1] + 3 * (n_rules + n_outputs),
             dtype=self._directions.dtype,
         )
         mean = out[:, 0] if self._single_output else out[:, :n_outputs]

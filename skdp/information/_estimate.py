@@ -51,33 +51,33 @@ class InformationEstimate:
     standard_error: float
     n_rows: int
     about: str
-    null: tuple = ()
+    null: tuple[float, ...] = ()
     is_bound: bool = True
     remark: str = ""
 
     @property
-    def nats(self):
+    def nats(self) -> float:
         """The estimate in nats, or 0 where it is negative, as information never is."""
         return max(0.0, self.estimate)
 
     @property
-    def bits(self):
+    def bits(self) -> float:
         """``nats`` divided by log 2."""
         return self.nats / log(2)
 
     @property
-    def low(self):
+    def low(self) -> float:
         """Two standard errors less than the estimate, or 0."""
         return max(0.0, self.estimate - _N_ERRORS * self.standard_error)
 
     @property
-    def p_value(self):
+    def p_value(self) -> float | None:
         """Share of the permutations, and of the rows as they are, that give as much; or None."""
         if not self.null:
             return None
         return (1 + sum(other >= self.estimate for other in self.null)) / (1 + len(self.null))
 
-    def __str__(self):
+    def __str__(self) -> str:
         n, of = sum(other >= self.estimate for other in self.null), len(self.null)
         chance = f"{n} of {of} permutations give as much" if n else f"above {of} permutations"
         said = [

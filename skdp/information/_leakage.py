@@ -1,9 +1,11 @@
 """A lower bound on what released data say of a sensitive column, learned by decoders."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from scipy.special import digamma, gammaln, ndtri
 from sklearn.base import is_classifier, is_regressor
@@ -40,17 +42,17 @@ _MOST_CATEGORIES = 30
 
 
 def information_leakage(
-    private,
-    released,
+    private: ArrayLike | pd.DataFrame,
+    released: ArrayLike | pd.DataFrame,
     *,
-    kind="auto",
-    decoder=None,
-    cv=5,
-    n_permutations=10,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    kind: str = "auto",
+    decoder: Any = None,
+    cv: Any = 5,
+    n_permutations: int = 10,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> InformationEstimate:
     r"""Estimate how much of a sensitive column is left in what is released or predicted.
 
     A lower bound on the mutual information of the sensitive column S and the released columns T,

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, inf, log
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -24,7 +25,7 @@ _GAUSSIAN_REACH = 9.0
 _MOST_PANELS = 10**6
 
 
-def noise_information(noise, prior="uniform", *, width=None):
+def noise_information(noise: Any, prior: str = "uniform", *, width: float | None = None) -> float:
     r"""Return how much a noisy value says of the value, in nats.
 
     The mutual information I(X; X + V) of a value X and what becomes of it, V being the noise. Of a

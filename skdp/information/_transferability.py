@@ -1,6 +1,10 @@
 """What a release is expected to be worth for a target, before it is trusted."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax, xlogy
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -19,7 +23,14 @@ _INTERCEPT, _SLOPE = 1.0, 0.5
 _FEW_LABELS = 30
 
 
-def transferability(release, X, y=None, *, cv=10, random_state=None):
+def transferability(
+    release: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike | None = None,
+    *,
+    cv: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+) -> InformationEstimate:
     r"""Estimate how much a release says about the classes of a target's rows, in nats.
 
     It answers, before anything is learned, which of several releases is worth more to a target:

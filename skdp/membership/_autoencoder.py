@@ -1,8 +1,10 @@
 """What all autoencoders share: nearest reconstruction, public methods, fits of many at once."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
@@ -107,7 +109,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "random_state": ["random_state"],
     }
 
-    def reconstruct(self, X):
+    def reconstruct(self, X: ArrayLike) -> np.ndarray:
         """Return the reconstruction of X: where there are candidates, the nearest one.
 
         Parameters
@@ -131,7 +133,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
 
-    def reconstruct_block(self, Y):
+    def reconstruct_block(self, Y: np.ndarray) -> np.ndarray:
         """Return the reconstruction of a block of rows, without checks and in one piece.
 
         For callers that check their rows and divide them into blocks themselves.
@@ -152,7 +154,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return the least errors of a block of rows and what is kept of the best candidates."""
         return nearest(self.candidates(Y), Y, keep)
 
-    def reconstruction_error(self, X):
+    def reconstruction_error(self, X: ArrayLike) -> np.ndarray:
         """Return the squared Euclidean distance of each row from its reconstruction.
 
         Parameters
@@ -177,7 +179,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return self._map_rows(lambda Y: self._nearest(Y)[0], X)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Encode X: the coordinates that the layer whose output is taken reads.
 
         Parameters
@@ -215,7 +217,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_jobs=getattr(self, "n_jobs", None),
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

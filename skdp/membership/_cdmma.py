@@ -1,8 +1,11 @@
 """CDMMA, the conditionally deep membership-mapping autoencoder, and its wide form."""
 
+from collections.abc import Iterator
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,9 +38,9 @@ class _DeepAutoencoder(BaseAutoencoder):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
     }
-    n_probe = None  # all subsets compete, if there are several
+    n_probe: int | None = None  # all subsets compete, if there are several
 
-    def layer_outputs(self, X):
+    def layer_outputs(self, X: ArrayLike) -> np.ndarray:
         """Return the output of every layer; of several subsets, of that which wins the row.
 
         Parameters
@@ -95,7 +98,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         for k in np.unique(winners[:, 0]):
             yield k, np.flatnonzero(winners[:, 0] == k)
 
-    def candidates(self, Y):
+    def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield codes and reconstructions, see :mod:`skdp.membership`.
 
         Parameters
@@ -114,7 +117,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         for autoencoder in self._subsets():
             yield from autoencoder._propagate(Y)
 
-    def values_per_row(self):
+    def values_per_row(self) -> int:
         """Return how many numbers :meth:`candidates` holds at once for each row.
 
         Returns
@@ -222,14 +225,23 @@ class CDMMA(_DeepAutoencoder):
     True
     """
 
+    components_: np.ndarray
+    n_components_: int
+    precisions_: np.ndarray
+    n_inducing_: np.ndarray
+    training_error_sums_: np.ndarray
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        random_state=None,
+        inference: str = "gamma",
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -238,7 +250,7 @@ class CDMMA(_DeepAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the autoencoder.
 
         Parameters
@@ -263,18 +275,18 @@ class CDMMA(_DeepAutoencoder):
         >>> autoencoder.components_.shape, autoencoder.n_inducing_.tolist()
         ((5, 64), [89, 89])
         """
-        X = validate_training_data(self, X)
+        rows = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
-        P = principal_directions(X, self.n_components)
+        P = principal_directions(rows, self.n_components)
         gamma = self.inference == "gamma"
         layers = []
 
         def outputs(n_inducing):
-            x = X @ P.T
+            x = rows @ P.T
             for depth in range(self.n_layers):
                 layer, output = fit_layer(
                     x[:, : max(len(P) - depth, 1)],
-                    X,
+                    rows,
                     n_inducing=n_inducing,
                     inference=self.inference,
                     nu=np.inf if gamma and depth else _NU,
@@ -286,9 +298,9 @@ class CDMMA(_DeepAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        fitted = nearest(outputs(resolve_count(self.n_inducing, len(X))), X, take_output)[1]
-        self.training_error_sums_ = error_sums(X, fitted)
-        return self._assemble(P, layers, X.dtype)
+        fitted = nearest(outputs(resolve_count(self.n_inducing, len(rows))), rows, take_output)[1]
+        self.training_error_sums_ = error_sums(rows, fitted)
+        return self._assemble(P, layers, rows.dtype)
 
     def _assemble(self, P, layers, dtype):
         """Take directions and layers, fitted or loaded, as this autoencoder."""
@@ -302,7 +314,7 @@ class CDMMA(_DeepAutoencoder):
         self._search = SearchCache()
         return self
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Decode codes.
 
         A code tells which layer wrote it by how many of its last entries are zero, so
@@ -480,17 +492,22 @@ class WideCDMMA(_DeepAutoencoder):
         "n_jobs": [Integral, None],
     }
 
+    autoencoders_: list[CDMMA]
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        subset_size=1000,
-        n_probe=None,
-        n_jobs=None,
-        random_state=None,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        n_probe: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -502,7 +519,7 @@ class WideCDMMA(_DeepAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Partition the rows and learn an autoencoder for each subset.
 
         Parameters
@@ -527,12 +544,12 @@ class WideCDMMA(_DeepAutoencoder):
         >>> len(X), len(autoencoder.autoencoders_)
         (360, 4)
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
+        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
         return self._assemble(autoencoders)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Add autoencoders for new rows; those that there are stay as they are.
 
         The new rows are partitioned among themselves: give about ``subset_size`` rows or more
@@ -562,8 +579,8 @@ class WideCDMMA(_DeepAutoencoder):
         """
         if not hasattr(self, "autoencoders_"):
             return self.fit(X)
-        X = validate_data(self, X, dtype=self.dtype_, reset=False)
-        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
+        rows = validate_data(self, X, dtype=self.dtype_, reset=False)
+        [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
         return self._assemble([*self.autoencoders_, *autoencoders])
 
     def _assemble(self, autoencoders):

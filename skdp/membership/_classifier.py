@@ -1,15 +1,17 @@
 """Classifiers by the reconstruction errors of one autoencoder for each class."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
-from skdp.membership._errors import fit_error_scales, group_temperature
+from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -91,7 +93,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     }
     classes_: np.ndarray
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class.
 
         Parameters
@@ -119,7 +121,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class with the highest score.
 
         Parameters
@@ -150,7 +152,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         """Return the position of the class that reconstructs each row best."""
         return self.reconstruction_errors(X).argmin(axis=1)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return class probabilities.
 
         With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is taken
@@ -183,7 +185,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         weights = np.exp(self.log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
 
-    def log_odds(self, X):
+    def log_odds(self, X: ArrayLike) -> np.ndarray:
         """Return by how much each class is less probable than the best one.
 
         Parameters
@@ -323,19 +325,28 @@ class CDMMAClassifier(ReconstructionClassifier):
         **ReconstructionClassifier._parameter_constraints,
         **CDMMA._parameter_constraints,
     }
-    subset_size = n_probe = None  # one autoencoder for each class
+
+    classes_: np.ndarray
+    autoencoders_: list[CDMMA] | list[WideCDMMA]
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    subset_size: int | None = None  # one autoencoder for each class
+    n_probe: int | None = None
 
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        error_scale="shared",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        inference: str = "gamma",
+        error_scale: str = "shared",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -347,7 +358,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn an autoencoder for each class.
 
         Parameters
@@ -389,7 +400,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         self._search = SearchCache()
         return self
 
-    def reconstruction_errors(self, X):
+    def reconstruction_errors(self, X: ArrayLike) -> np.ndarray:
         """Return the squared distance of each row from its reconstruction by each class.
 
         Parameters
@@ -424,7 +435,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         [autoencoder] = group
         return autoencoder
 
-    def autoencoders_by_class(self):
+    def autoencoders_by_class(self) -> list[list[Any]]:
         """Return the fitted autoencoders of each class, in one list for each.
 
         Returns
@@ -468,6 +479,11 @@ class WideCDMMAClassifier(CDMMAClassifier):
         :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
         more fits and at least two rows of each class. A release
         cannot hold it.
+
+    n_probe : int or None, default=None
+        How many autoencoders of each class compete for a row, those whose subsets' centers are
+        nearest to it: the time of a query then hardly grows with the number of training rows.
+        ``None`` means all of them. Can be set after :meth:`fit`.
 
     n_jobs : int or None, default=None
         Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
@@ -541,19 +557,23 @@ class WideCDMMAClassifier(CDMMAClassifier):
         "n_probe": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    subset_size: int
+    classes_: np.ndarray
+    autoencoders_: list[WideCDMMA]
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        subset_size=1000,
-        error_scale="shared",
-        n_probe=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        error_scale: str = "shared",
+        n_probe: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -567,7 +587,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Self:
         """Add autoencoders for new rows, of known classes or new ones.
 
         The autoencoders that there are stay as they are, so that an error can only fall, and

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import chain, repeat
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -237,7 +238,7 @@ class ErrorScales:
     least_error: float
 
     @classmethod
-    def from_errors(cls, errors, class_indices):
+    def from_errors(cls, errors: np.ndarray, class_indices: np.ndarray) -> Self:
         """Learn powers and offsets from out-of-fold errors.
 
         The posterior mode of a multinomial logistic regression in which the log-odds of a class
@@ -272,7 +273,7 @@ class ErrorScales:
         powers, offsets = _fit_logits(logs - typical, class_indices)
         return cls(powers, offsets, float(np.exp(typical)), float(least))
 
-    def scores(self, errors):
+    def scores(self, errors: np.ndarray) -> np.ndarray:
         """Return log-probabilities of the classes, up to a constant in each row.
 
         Parameters

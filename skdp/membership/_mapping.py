@@ -1,8 +1,10 @@
 """The membership-mapping as a multi-output regressor."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -122,17 +124,24 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    inducing_points_: np.ndarray
+    dual_coef_: np.ndarray
+    precision_: float
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_inducing=0.5,
+        n_inducing: int | float = 0.5,
         *,
-        inference="gamma",
-        nu=2.1,
-        input_variance=0.01,
-        inducing_points=None,
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        inference: str = "gamma",
+        nu: float = 2.1,
+        input_variance: float = 0.01,
+        inducing_points: ArrayLike | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_inducing = n_inducing
         self.inference = inference
@@ -144,7 +153,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the mapping from X to y.
 
         Parameters
@@ -169,7 +178,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> mapping.dual_coef_.shape, bool(mapping.precision_ > 1)
         ((10, 1), True)
         """
-        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
+        rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         if self.inference == "empirical" and np.isinf(self.nu):
             raise ValueError(
                 "The 'nu' parameter of MembershipMapping must be finite with "
@@ -177,13 +186,13 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "points would do. Use nu=2.1, or inference='gamma'."
             )
         layer, _ = fit_layer(
-            X.astype(np.float64, copy=False),
-            y.reshape(len(y), -1).astype(np.float64),
-            n_inducing=resolve_count(self.n_inducing, len(X)),
+            rows.astype(np.float64, copy=False),
+            outputs.reshape(len(outputs), -1).astype(np.float64),
+            n_inducing=resolve_count(self.n_inducing, len(rows)),
             inference=self.inference,
             nu=self.nu,
             input_variance=self.input_variance,
-            inducing_points=check_points(self, "inducing_points", X.shape[1]),
+            inducing_points=check_points(self, "inducing_points", rows.shape[1]),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
@@ -198,11 +207,11 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.dual_coef_ = layer.coef / layer.scale
         self.precision_ = layer.precision
         self.n_iter_ = layer.n_iter
-        self._layer = layer.astype(X.dtype)
-        self._single_output = y.ndim == 1
+        self._layer = layer.astype(rows.dtype)
+        self._single_output = outputs.ndim == 1
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the outputs for X.
 
         Parameters
@@ -225,16 +234,16 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.2)
         True
         """
-        X = validate_queries(self, X)
+        rows = validate_queries(self, X)
         y = map_rows(
             self.predict_block,
-            X,
-            values_per_row=2 * X.shape[1] + sum(self._layer.coef.shape),
+            rows,
+            values_per_row=2 * rows.shape[1] + sum(self._layer.coef.shape),
             dtype=self._layer.coef.dtype,
         )
         return y.ravel() if self._single_output else y
 
-    def predict_block(self, X):
+    def predict_block(self, X: np.ndarray) -> np.ndarray:
         """Predict a block of rows, without checks and in one piece.
 
         For callers that check their rows and divide them into blocks themselves.

@@ -51,7 +51,7 @@ class PrivacyAccount:
     holds: bool
     reason: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         texts = all(isinstance(t, str) for t in (self.counting, self.protects, self.reason))
         numbers = all(isinstance(n, Real) and n >= 0 for n in (self.epsilon, self.delta))
         sound = texts and numbers and self.delta <= 1 and isinstance(self.holds, bool)
@@ -61,7 +61,13 @@ class PrivacyAccount:
                 f"[0, 1], and may hold for a finite 'epsilon' alone, got {asdict(self)}."
             )
 
-    def guarantee(self, n_features, mechanism, relation="replace-one", also_excludes=""):
+    def guarantee(
+        self,
+        n_features: int,
+        mechanism: str,
+        relation: str = "replace-one",
+        also_excludes: str = "",
+    ) -> PrivacyGuarantee:
         """Return this account as a guarantee for one labelled record: ε = ∞ unless it holds.
 
         Parameters

@@ -3,9 +3,11 @@
 import warnings
 from copy import deepcopy
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
@@ -199,6 +201,8 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         "normalization": [StrOptions({"response", "batch"})],
         "max_grad_norm": [Interval(Real, 0, None, closed="neither")],
     }
+
+    budget_shares_: np.ndarray
     _saved = (
         *PrivateNetworkClassifier._saved,
         *("delta", "mechanism", "budget_split", "normalization", "batch_size"),
@@ -207,27 +211,27 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
         *,
-        mechanism="adaptive",
-        noise_per="row",
-        budget_split=(0.25, 0.25, 0.5),
-        pretrained=None,
-        image_shape=None,
-        hidden_layer_sizes=(32, 64, 25),
-        kernel_size=5,
-        normalization="response",
-        batch_size=1800,
-        n_epochs=10,
-        learning_rate=2e-3,
-        max_grad_norm=1.0,
-        bounds=(0, 1),
-        classes=None,
-        warm_start=False,
-        device="auto",
-        verbose=0,
-        random_state=None,
+        mechanism: str = "adaptive",
+        noise_per: str = "row",
+        budget_split: tuple[float, float, float] = (0.25, 0.25, 0.5),
+        pretrained: Any = None,
+        image_shape: tuple[int, ...] | None = None,
+        hidden_layer_sizes: tuple[int, ...] = (32, 64, 25),
+        kernel_size: int = 5,
+        normalization: str = "response",
+        batch_size: int = 1800,
+        n_epochs: int = 10,
+        learning_rate: float = 2e-3,
+        max_grad_norm: float = 1.0,
+        bounds: ArrayLike = (0, 1),
+        classes: ArrayLike | None = None,
+        warm_start: bool = False,
+        device: str = "auto",
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -250,7 +254,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A network that is given as it is, fitted; scikit-learn clones it to an unfitted one.
         copy = super().__sklearn_clone__()
         copy.pretrained = self.pretrained

@@ -1,13 +1,16 @@
 """What all private networks share: validation, prediction, warm starts, files."""
 
+import os
 from copy import deepcopy
 from dataclasses import asdict, fields
 from math import prod
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -65,7 +68,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     bounds_: np.ndarray
     network_: torch.nn.Module
     guarantee_: PrivacyGuarantee
-    accounts_: list
+    accounts_: list[PrivacyAccount]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
@@ -88,7 +93,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     _architectural: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on private rows.
 
         Parameters
@@ -131,16 +136,16 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             self._check_same_layers()
         else:
             forget_fit(self)
-        X, y = validate_private_data(self, X, y, reset=not resumed)
-        check_classification_targets(y)
-        classes = self.classes_ if resumed else self._find_classes(y)
-        if not np.isin(y, classes).all():
+        values, targets = validate_private_data(self, X, y, reset=not resumed)
+        check_classification_targets(targets)
+        classes = self.classes_ if resumed else self._find_classes(targets)
+        if not np.isin(targets, classes).all():
             raise ValueError(
                 f"y holds labels that are none of the classes of {type(self).__name__}. Name "
                 "them in its 'classes' parameter before the first fit."
             )
-        bounds = self.bounds_ if resumed else self._find_bounds(X)
-        architecture = self._make_architecture(X.shape[1], len(classes))
+        bounds = self.bounds_ if resumed else self._find_bounds(values)
+        architecture = self._make_architecture(values.shape[1], len(classes))
         self._warn_of_seed()
         # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
         fresh = np.random.RandomState() if self.random_state is None else self.random_state
@@ -153,15 +158,15 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 torch.manual_seed(draw_seeds(random_state))
                 network = self._make_network(architecture)
         device = find_device(self.device)
-        rows = self._to_unit(X, bounds).float()
-        labels = np.searchsorted(classes, y)
+        rows = self._to_unit(values, bounds).float()
+        labels = np.searchsorted(classes, targets)
         accounts = self._train(network.to(device), rows.to(device), labels, random_state)
         # In double precision, so that the scores of a row do not depend on those beside it.
         self.network_ = network.cpu().double().eval()
         self.network_.zero_grad()  # gradients of rows are no part of it
         self.classes_, self.bounds_ = classes, bounds
         self._fitted_with = self._saved_parameters()
-        guarantee = accounts[-1].guarantee(X.shape[1], **self._describe_mechanism())
+        guarantee = accounts[-1].guarantee(values.shape[1], **self._describe_mechanism())
         self.guarantee_ = self.guarantee_ + guarantee if resumed else guarantee
         self.accounts_ = [*self.accounts_, *accounts] if resumed else accounts
         self._warn_of_weak_guarantee(accounts[-1])
@@ -306,7 +311,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_.cpu()
         return torch.cat(parts)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probability of each class.
 
         Parameters
@@ -337,7 +342,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         """
         return self._probabilities(self._scores(X)).numpy()
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable class of each row.
 
         Parameters
@@ -368,7 +373,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def accounts(self):
+    def accounts(self) -> pd.DataFrame:
         """Return what was spent: as the paper counts, as composition demands, and for a row.
 
         Returns
@@ -397,7 +402,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         columns = [field.name for field in fields(PrivacyAccount)]
         return pd.DataFrame([asdict(account) for account in self.accounts_], columns=columns)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted network to a file of arrays and text, without code.
 
         Parameters
@@ -442,7 +447,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         save_arrays(path, type(self).__name__, header, arrays)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a fitted network that :meth:`save` wrote.
 
         Parameters
@@ -495,10 +500,10 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.classes_ = classes
         self._fitted_with = self._saved_parameters()
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # at the default ε, few rows teach nothing
         return tags

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._base import PrivateNetworkClassifier
@@ -194,31 +195,33 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         "pretrain_epochs": [Interval(Integral, 0, None, closed="left")],
         "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
+
+    sensitivities_: np.ndarray
     _architectural = (*PrivateNetworkClassifier._architectural, "approximation", "degree")
     _saved = (*PrivateNetworkClassifier._saved, "budget_split", "approximation", "degree")
 
     def __init__(
         self,
-        epsilon=0.5,
+        epsilon: float = 0.5,
         *,
-        noise_per="row",
-        budget_split=None,
-        image_shape=None,
-        hidden_layer_sizes=(32, 64, 25),
-        kernel_size=5,
-        approximation="chebyshev",
-        degree=7,
-        batch_size=3600,
-        pretrain_epochs=1,
-        n_epochs=30,
-        pretrain_learning_rate=0.001,
-        learning_rate=0.01,
-        bounds=(0, 1),
-        classes=None,
-        warm_start=False,
-        device="auto",
-        verbose=0,
-        random_state=None,
+        noise_per: str = "row",
+        budget_split: tuple[float, ...] | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        hidden_layer_sizes: tuple[int, ...] = (32, 64, 25),
+        kernel_size: int = 5,
+        approximation: str = "chebyshev",
+        degree: int = 7,
+        batch_size: int = 3600,
+        pretrain_epochs: int = 1,
+        n_epochs: int = 30,
+        pretrain_learning_rate: float = 0.001,
+        learning_rate: float = 0.01,
+        bounds: ArrayLike = (0, 1),
+        classes: ArrayLike | None = None,
+        warm_start: bool = False,
+        device: str = "auto",
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.noise_per = noise_per

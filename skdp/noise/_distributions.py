@@ -10,6 +10,7 @@ from functools import partial
 from math import exp, expm1, pi, sinh, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
@@ -73,7 +74,7 @@ class OptimalDistribution:
     scale: float
     delta: float = 0.0
 
-    def pdf(self, v):
+    def pdf(self, v: ArrayLike) -> np.ndarray:
         """Return the density of what is not the point mass; its integral is 1 − δ.
 
         Parameters
@@ -97,7 +98,7 @@ class OptimalDistribution:
             return np.zeros_like(v)
         return 0.5 * (1 - self.delta) / self.scale * np.exp(-np.abs(v) / self.scale)
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v) (Kumar and Moser, equation (115)).
 
         Parameters
@@ -121,7 +122,7 @@ class OptimalDistribution:
         tail = 0.5 * (1 - self.delta) * np.exp(-distance)
         return np.where(v < 0, tail, 1 - tail)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of P(k·step) ∝ exp(−|k|·step/b) with the same point mass.
 
         Parameters
@@ -148,12 +149,12 @@ class OptimalDistribution:
         return IntegerNoise(cells, partial(_laplace_ratio, scale), self.delta)
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = (1 − δ)·b."""
         return (1 - self.delta) * self.scale
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v = 2·(1 − δ)·b²."""
         return 2 * (1 - self.delta) * self.scale**2
 
@@ -177,7 +178,7 @@ class GaussianDistribution:
 
     scale: float
 
-    def pdf(self, v):
+    def pdf(self, v: ArrayLike) -> np.ndarray:
         """Return the density.
 
         Parameters
@@ -199,7 +200,7 @@ class GaussianDistribution:
         steps = np.asarray(v, dtype=np.float64) / self.scale
         return np.exp(-0.5 * steps * steps) / (self.scale * sqrt(2 * pi))
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v).
 
         Parameters
@@ -220,7 +221,7 @@ class GaussianDistribution:
         """
         return ndtr(np.asarray(v, dtype=np.float64) / self.scale)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of P(k·step) ∝ exp(−(k·step)²/2σ²).
 
         Parameters
@@ -248,12 +249,12 @@ class GaussianDistribution:
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = σ·√(2/π)."""
         return self.scale * sqrt(2 / pi)
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v = σ²."""
         return self.scale**2
 
@@ -300,7 +301,7 @@ class StaircaseDistribution:
     delta: float = 0.0
 
     @property
-    def gamma(self):
+    def gamma(self) -> float:
         """Share γ of the upper step."""
         return 1 / (1 + exp(self.epsilon / 2))
 
@@ -309,7 +310,7 @@ class StaircaseDistribution:
         # a·d, so that the staircase has mass one.
         return -expm1(-self.epsilon) / (2 * (self.gamma + exp(-self.epsilon) * (1 - self.gamma)))
 
-    def pdf(self, v):
+    def pdf(self, v: ArrayLike) -> np.ndarray:
         """Return the density of what is not the point mass; its integral is 1 − δ.
 
         Parameters
@@ -333,7 +334,7 @@ class StaircaseDistribution:
         falls = k + (steps - k >= self.gamma)
         return (1 - self.delta) * self._height / self.sensitivity * np.exp(-self.epsilon * falls)
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v).
 
         Parameters
@@ -362,7 +363,7 @@ class StaircaseDistribution:
         tail *= 1 - self.delta
         return np.where(v < 0, tail, 1 - tail)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of the staircase whose steps are whole numbers of grid steps wide.
 
         Parameters
@@ -408,12 +409,12 @@ class StaircaseDistribution:
         return IntegerNoise(cells, log_ratio, self.delta)
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = (1 − δ)·d·e^{ε/2} / (e^ε − 1)."""
         return (1 - self.delta) * self.sensitivity / (2 * sinh(self.epsilon / 2))
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v, from the sums of q^k, k·q^k and k²·q^k with q = e^{−ε}."""
         q, g = exp(-self.epsilon), self.gamma
         p = -expm1(-self.epsilon)

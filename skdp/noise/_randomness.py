@@ -4,6 +4,7 @@ import hashlib
 import multiprocessing
 import os
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -69,16 +70,16 @@ class RandomBits:
 class PrivateRandomness(BaseEstimator):
     """Neither a clone nor a pickle repeats what a ``random_state`` has drawn."""
 
-    random_state: object
+    random_state: int | np.random.RandomState | None
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A copied generator would repeat its noise on the next data set, and the difference
         # of two noisy copies would be that of the data. A shared one goes on.
         copy = super().__sklearn_clone__()
         copy.random_state = self.random_state
         return copy
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # Whoever reads a pickle could step a generator's state back, or take a seed, and
         # subtract the noise. What was never fitted keeps its seed, so that results are the same
         # for any n_jobs.

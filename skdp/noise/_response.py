@@ -1,8 +1,10 @@
 """Randomised labels."""
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -86,12 +88,22 @@ class RandomizedResponse(PrivateRandomness):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, epsilon=1.0, *, classes=None, random_state=None):
+    classes_: np.ndarray
+    keep_probability_: float
+    guarantee_: PrivacyGuarantee
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        classes: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.epsilon = epsilon
         self.classes = classes
         self.random_state = random_state
 
-    def fit(self, y):
+    def fit(self, y: ArrayLike) -> Self:
         """Calibrate, and state the guarantee.
 
         Parameters
@@ -156,7 +168,7 @@ class RandomizedResponse(PrivateRandomness):
             unit="label",
         )
 
-    def guarantee_for(self, y):
+    def guarantee_for(self, y: ArrayLike) -> PrivacyGuarantee:
         """Return what one noisy version of y will guarantee; draws no noise.
 
         Parameters
@@ -177,7 +189,7 @@ class RandomizedResponse(PrivateRandomness):
         """
         return clone(self).fit(y).guarantee_
 
-    def transform(self, y):
+    def transform(self, y: ArrayLike) -> np.ndarray:
         """Return labels of which some are replaced at random.
 
         Parameters
@@ -199,10 +211,10 @@ class RandomizedResponse(PrivateRandomness):
         True
         """
         check_is_fitted(self)
-        y = _as_labels(y)
-        found = self._class_indices(y)
+        labels = _as_labels(y)
+        found = self._class_indices(labels)
         warn_of_no_noise(self, self.guarantee_.epsilon)
-        moves = self._table.draw(private_bits(self, self._random_state).draw(len(y)))
+        moves = self._table.draw(private_bits(self, self._random_state).draw(len(labels)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
     def _class_indices(self, y):
@@ -216,7 +228,7 @@ class RandomizedResponse(PrivateRandomness):
             )
         return found
 
-    def fit_transform(self, y):
+    def fit_transform(self, y: ArrayLike) -> np.ndarray:
         """Calibrate, and return labels of which some are replaced at random.
 
         Parameters
@@ -237,7 +249,7 @@ class RandomizedResponse(PrivateRandomness):
         self._calibrate(y)
         return self.transform(y)
 
-    def unbiased_memberships(self, y_noisy):
+    def unbiased_memberships(self, y_noisy: ArrayLike) -> np.ndarray:
         r"""Return weights that tell, without bias, which class each label was of.
 
         With :math:`π' = (1 - π)/(k - 1)` the probability to become any one of the other
@@ -281,7 +293,7 @@ class RandomizedResponse(PrivateRandomness):
         indices = self._class_indices(_as_labels(y_noisy))
         return self._without_bias(np.eye(len(self.classes_))[indices], 1)
 
-    def unbiased_counts(self, y_noisy):
+    def unbiased_counts(self, y_noisy: ArrayLike) -> np.ndarray:
         r"""Return unbiased estimates of how many labels each class had.
 
         The sums of :meth:`unbiased_memberships`: with :math:`n^+_c` labels of class c among
@@ -323,10 +335,10 @@ class RandomizedResponse(PrivateRandomness):
         other = (1 - keep) / (len(self.classes_) - 1)
         return (counts - other * n) / (keep - other)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.two_d_array = False

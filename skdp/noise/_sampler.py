@@ -6,7 +6,9 @@ a grid whose step is a power of two, which is exact; the noise is an integer num
 steps; and whatever happens to their exact sum afterwards is post-processing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +64,7 @@ class Cells:
     tail: float = 0.0
 
     @property
-    def length(self):
+    def length(self) -> int:
         """First magnitude beyond the cells."""
         return int(self.starts[-1] + self.widths[-1])
 
@@ -162,7 +164,10 @@ class IntegerNoise:
         Probability of the point mass, as given.
     """
 
-    def __init__(self, cells, log_ratio, atom=0.0):
+    proposals: np.ndarray
+    atom: float
+
+    def __init__(self, cells: Cells, log_ratio: Callable[..., np.ndarray], atom: float = 0.0):
         self.atom = atom
         self._log_ratio = log_ratio
         self._length = cells.length
@@ -233,7 +238,7 @@ class IntegerNoise:
             cell[further] = outcomes[table.draw(bits.draw(len(further)))]
         return cell
 
-    def sample(self, n, bits):
+    def sample(self, n: int, bits: Any) -> np.ndarray:
         """Draw independent values.
 
         Parameters

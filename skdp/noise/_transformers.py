@@ -3,8 +3,10 @@
 import weakref
 from contextlib import suppress
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -51,16 +53,23 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         "random_state": ["random_state"],
     }
 
+    guarantee_: PrivacyGuarantee
+    expected_magnitude_: Any
+    variance_: Any
+    distribution_: OptimalDistribution | StaircaseDistribution | GaussianDistribution
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=1.0,
-        delta=0.0,
-        sensitivity=1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        sensitivity: float = 1.0,
         *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        random_state=None,
+        privacy_unit: str = "element",
+        bounds: ArrayLike | None = None,
+        perturb: str = "always",
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -70,7 +79,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.perturb = perturb
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Calibrate the noise and state the guarantee; nothing is learned from the values.
 
         .. note::
@@ -104,7 +113,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         warn_of_no_noise(self, self.epsilon)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
         """Calibrate, and return a noisy copy of X, whatever ``perturb`` says.
 
         .. note::
@@ -135,7 +144,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """
         return self._perturb(self._calibrate(X))
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Return a noisy copy of X, or X itself under ``perturb="fit"``.
 
         .. note::
@@ -171,7 +180,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self._warn_of_training_rows(X)
         return rows
 
-    def guarantee_for(self, X, y=None):
+    def guarantee_for(self, X: ArrayLike, y: Any = None) -> PrivacyGuarantee:
         """Return what one noisy copy of X will guarantee; draws no noise.
 
         Parameters
@@ -343,12 +352,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             unit=self.privacy_unit,
         )
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_fitted_on", None)
         return state
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
     def _sk_visual_block_(self):
@@ -360,7 +369,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             name_details=f"{self!r}, perturb={self.perturb!r}",
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -757,15 +766,15 @@ class GaussianDPNoise(DPNoise):
 
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
-        sensitivity=1.0,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        sensitivity: float = 1.0,
         *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        calibration="analytic",
-        random_state=None,
+        privacy_unit: str = "element",
+        bounds: ArrayLike | None = None,
+        perturb: str = "always",
+        calibration: str = "analytic",
+        random_state: int | np.random.RandomState | None = None,
     ):
         super().__init__(
             epsilon,
@@ -821,7 +830,7 @@ class GaussianDPNoise(DPNoise):
         return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)
 
 
-def perturb_training_rows(noise, X):
+def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return a noisy copy of training rows, and the transformer that made it.
 
     Parameters

@@ -49,7 +49,7 @@ def _solve(excess, low, high):
     {"sigma": _SIGMA, "epsilon": _EPSILON, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_delta(sigma, epsilon, sensitivity=1.0):
+def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> float:
     r"""Return the smallest δ for which Gaussian noise is (ε, δ)-private.
 
     Theorem 8 of Balle & Wang (2018), valid for every ε ≥ 0, with Δ the sensitivity:
@@ -111,7 +111,7 @@ def _delta(ratio, epsilon):
     {"epsilon": _EPSILON, "delta": _DELTA, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_sigma(epsilon, delta, sensitivity=1.0):
+def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``sigma``, for any ε > 0.
@@ -158,7 +158,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0):
     {"sigma": _SIGMA, "delta": _DELTA, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_epsilon(sigma, delta, sensitivity=1.0):
+def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least ε for which Gaussian noise is (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``epsilon``.

@@ -1,13 +1,16 @@
 """The privacy guarantee that goes with everything made from noisy data, and how several join."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
+from numpy.typing import ArrayLike
+
 from skdp.privacy._composition import composed_delta, composed_epsilon
-from skdp.privacy._information import information_bound_of
+from skdp.privacy._information import InformationBound, information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
     Mechanism,
@@ -160,7 +163,7 @@ class PrivacyGuarantee:
     """
 
     mechanism: str
-    mechanisms: tuple
+    mechanisms: Sequence[Mechanism]
     sensitivity: float | None
     n_features: int
     covers: str
@@ -168,7 +171,7 @@ class PrivacyGuarantee:
     unit: str = "element"
     relation: str = "replace-one"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         text = partial(check_text, "PrivacyGuarantee")
         ends = {"open_low": True, "open_high": True}
         d = self.sensitivity
@@ -204,22 +207,22 @@ class PrivacyGuarantee:
             )
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float:
         """The privacy-loss bound ε, by closed forms."""
         return float(sum(each.total_epsilon for each in self.mechanisms))
 
     @property
-    def delta(self):
+    def delta(self) -> float:
         """The slack δ at that ε."""
         return min(1.0, float(sum(each.total_delta for each in self.mechanisms)))
 
     @property
-    def gaussian_distance(self):
+    def gaussian_distance(self) -> float | None:
         """Sensitivity/σ of the Gaussian mechanism that it is; None where it is none."""
         first = self.mechanisms[0]
         return first.parameter if first.kind == "gaussian" and len(self.mechanisms) == 1 else None
 
-    def to_record(self, n_features=None):
+    def to_record(self, n_features: int | None = None) -> "PrivacyGuarantee":
         r"""Return the guarantee for a whole record, all of whose elements may change.
 
         Noise that is independent for each element composes like k releases. Where a mechanism
@@ -263,7 +266,7 @@ class PrivacyGuarantee:
         record = self._moving(n_features, "n_features")
         return replace(record, unit="record", n_features=int(n_features))
 
-    def to_value(self, n_elements):
+    def to_value(self, n_elements: int) -> "PrivacyGuarantee":
         r"""Return the guarantee for one value of a table, whose change moves several elements.
 
         Where categories are encoded as indicators, another category moves two of them; so does
@@ -303,7 +306,7 @@ class PrivacyGuarantee:
         delta = _group_delta(self.epsilon, self.delta, k)
         return replace(self, mechanisms=(Mechanism("any", k * self.epsilon, delta),))
 
-    def to_replace_one(self):
+    def to_replace_one(self) -> "PrivacyGuarantee":
         r"""Return the guarantee between data sets in which one unit is replaced by another.
 
         To replace is to remove one and to add another: a change of two units. What is μ-private
@@ -344,7 +347,7 @@ class PrivacyGuarantee:
             replaced = self.mechanisms[0].double()
         return replace(self, mechanisms=(replaced,), relation="replace-one")
 
-    def compose(self, k):
+    def compose(self, k: int) -> "PrivacyGuarantee":
         """Return what k releases by the same mechanism, of the same data, guarantee together.
 
         Parameters
@@ -367,7 +370,7 @@ class PrivacyGuarantee:
         """
         return self._repeat(k, "k")
 
-    def __add__(self, other):
+    def __add__(self, other: object) -> "PrivacyGuarantee":
         """Return what this release and another one of the same data guarantee together."""
         if not isinstance(other, PrivacyGuarantee):
             return NotImplemented
@@ -389,7 +392,7 @@ class PrivacyGuarantee:
         return replace(
             self,
             mechanism=_join(self.mechanism, other.mechanism, " + "),
-            mechanisms=self.mechanisms + other.mechanisms,
+            mechanisms=(*self.mechanisms, *other.mechanisms),
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
             **self._common_step(other),
@@ -411,7 +414,7 @@ class PrivacyGuarantee:
         narrower = other if self._replaces_at_will else self
         return {"sensitivity": narrower.sensitivity, "n_features": narrower.n_features}
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: float) -> float:
         """Return the least ε that holds at a given δ.
 
         Parameters
@@ -446,7 +449,7 @@ class PrivacyGuarantee:
         # What is stated holds too, and rounding must not make δ fall short of itself.
         return min(found, self.epsilon) if delta >= self.delta else found
 
-    def delta_at(self, epsilon):
+    def delta_at(self, epsilon: float) -> float:
         """Return the least δ that holds at a given ε.
 
         Parameters
@@ -479,7 +482,7 @@ class PrivacyGuarantee:
         found = float(composed_delta(self.mechanisms, epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
-    def best_guess(self, prior=0.5):
+    def best_guess(self, prior: float = 0.5) -> float:
         r"""Return how often somebody is right, at most, who guesses which neighbour was used.
 
         Somebody who knows everything else, and holds one of the two neighbours (the unit is there,
@@ -528,7 +531,7 @@ class PrivacyGuarantee:
         less, more = sorted([prior, 1 - prior])
         return min(1.0, more + less * _least_delta(self._known, log(more / less)))
 
-    def precision_at(self, prior):
+    def precision_at(self, prior: float) -> float:
         r"""Return how many are named rightly, at most, by who names as many as there are.
 
         Of many candidates a share π is in the data. Somebody who knows everything else names a
@@ -571,7 +574,7 @@ class PrivacyGuarantee:
         """
         return _precision(self._known, _check_prior(prior, 0.5))
 
-    def information_bound(self, prior=None):
+    def information_bound(self, prior: ArrayLike | None = None) -> InformationBound:
         r"""Return how much what is released says about one unit, at most.
 
         The mutual information I(S; T) of the unit S and all that is released, T, for somebody who
@@ -649,7 +652,7 @@ class PrivacyGuarantee:
         return replace(self, mechanisms=tuple(each.repeat(k) for each in self.mechanisms))
 
     @property
-    def neighbours(self):
+    def neighbours(self) -> str:
         """The neighbouring relation, as a text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
@@ -698,7 +701,7 @@ class PrivacyGuarantee:
         yield "covers", self.covers
         yield "excludes", self.excludes
 
-    def __str__(self):
+    def __str__(self) -> str:
         (_, first), *others = self._facts()
         return "\n".join([first, *(f"  {name + ':':<12}{text}" for name, text in others)])
 
@@ -822,7 +825,7 @@ def _fields_of(owner, stored, keys):
     return {own: stored[key] for own, key in keys.items()}
 
 
-def joint_guarantee(guarantees):
+def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGuarantee | None:
     """Return what holds for the owner of any one of several disjoint data sets.
 
     Each data set went through its own mechanism once, so nothing adds up: the largest ε and
@@ -850,30 +853,36 @@ def joint_guarantee(guarantees):
     >>> joint.epsilon, joint.mechanism
     (2.0, 'optimal/staircase')
     """
-    guarantees = list(guarantees)
-    if not guarantees or None in guarantees:
+    given = list(guarantees)
+    known = [guarantee for guarantee in given if guarantee is not None]
+    if not known or len(known) < len(given):
         return None
-    first = guarantees[0]
-    if all(guarantee == first for guarantee in guarantees):
+    first = known[0]
+    if all(guarantee == first for guarantee in known):
         return first
-    bounded = {g.sensitivity is None for g in guarantees}
-    if len({(g.unit, g.relation) for g in guarantees}) > 1 or len(bounded) > 1:
+    steps = [g.sensitivity for g in known if g.sensitivity is not None]
+    units = {(g.unit, g.relation) for g in known}
+    if len(units) > 1 or len(steps) not in (0, len(known)):
         return None
     # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
-    independent = all(each.kind != "any" for g in guarantees for each in g.mechanisms)
-    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
+    independent = all(each.kind != "any" for g in known for each in g.mechanisms)
+    epsilon, delta = max(g.epsilon for g in known), max(g.delta for g in known)
     return replace(
         first,
-        mechanism="/".join(sorted({g.mechanism for g in guarantees})),
+        mechanism="/".join(sorted({g.mechanism for g in known})),
         mechanisms=(Mechanism("pure" if independent else "any", epsilon, delta),),
-        sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
-        n_features=max(g.n_features for g in guarantees),
-        covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
-        excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
+        sensitivity=min(steps, default=None),
+        n_features=max(g.n_features for g in known),
+        covers="; or ".join(dict.fromkeys(g.covers for g in known)),
+        excludes="; ".join(dict.fromkeys(g.excludes for g in known)),
     )
 
 
-def record_guarantee(guarantee, label_guarantee, n_elements=None):
+def record_guarantee(
+    guarantee: PrivacyGuarantee | None,
+    label_guarantee: PrivacyGuarantee | None,
+    n_elements: int | None = None,
+) -> PrivacyGuarantee | None:
     """Return what features and label of a record are guaranteed together.
 
     Somebody whose whole row is private, with its label, is covered by neither guarantee alone:
@@ -937,9 +946,14 @@ def record_guarantee(guarantee, label_guarantee, n_elements=None):
     if guarantee is None or label_guarantee is None:
         return None
     record = replace(guarantee.to_record(n_elements), n_features=guarantee.n_features)
-    same = {"unit": "record", "sensitivity": record.sensitivity, "n_features": record.n_features}
+    labels = replace(
+        label_guarantee,
+        unit="record",
+        sensitivity=record.sensitivity,
+        n_features=record.n_features,
+    )
     return replace(
-        record + replace(label_guarantee, **same),
+        record + labels,
         unit="labelled record",
         mechanism=f"the {guarantee.mechanism} noise and {label_guarantee.mechanism}",
         covers=f"{guarantee.covers}, and {label_guarantee.covers}",

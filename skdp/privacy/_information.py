@@ -61,11 +61,11 @@ class InformationBound:
     assumes: str
 
     @property
-    def bits(self):
+    def bits(self) -> float:
         """The bound in bits: nats divided by log 2."""
         return self.nats / log(2)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.nats == inf:
             return (
                 f"Without a prior over finitely many values there is no bound on what it says "

@@ -7,8 +7,10 @@ import time
 from contextlib import contextmanager, nullcontext
 from numbers import Real
 from pathlib import Path
+from typing import Any, Self
 
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.utils._files import PRIVATE, checksum, write_whole
@@ -115,7 +117,13 @@ class PrivacyLedger:
     skdp.privacy._ledger.BudgetExceededError: This release would bring epsilon to 1.2, above ...
     """
 
-    def __init__(self, epsilon=None, delta=None, *, path=None):
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+    ):
         given = {"epsilon": epsilon, "delta": delta}
         self._limits = {name: _check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
@@ -127,7 +135,7 @@ class PrivacyLedger:
                 self._continue(self._file)
 
     @classmethod
-    def open(cls, path):
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Return the ledger of a file that exists, with the limits that the file has.
 
         Parameters
@@ -202,28 +210,28 @@ class PrivacyLedger:
             file.write(self._limits, self._entries)
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float | None:
         """Largest total ε, or None."""
         return self._limits["epsilon"]
 
     @property
-    def delta(self):
+    def delta(self) -> float | None:
         """Largest total δ, or None."""
         return self._limits["delta"]
 
     @property
-    def entries(self):
+    def entries(self) -> list[tuple[str, PrivacyGuarantee]]:
         """What was released, as a list of (name, guarantee)."""
         with self._own_lock():
             self._read()
             return list(self._entries)
 
     @property
-    def total(self):
+    def total(self) -> PrivacyGuarantee | None:
         """What all entries guarantee together, None before the first."""
         return _sum(guarantee for _, guarantee in self.entries)
 
-    def spend(self, guarantee, name=""):
+    def spend(self, guarantee: PrivacyGuarantee, name: str = "") -> PrivacyGuarantee:
         """Charge a release.
 
         Parameters
@@ -287,7 +295,15 @@ class PrivacyLedger:
             self._entries = entries
             return total
 
-    def release(self, estimator, X, y=None, *, groups=None, name=""):
+    def release(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        name: str = "",
+    ) -> Any:
         """Charge a release, and make it.
 
         What the estimator will guarantee is asked for, and charged, before it is fitted, hence
@@ -365,7 +381,7 @@ class PrivacyLedger:
         transforms = hasattr(estimator, "fit_transform")
         return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return the entries, with running totals, as a table.
 
         Returns
@@ -444,7 +460,7 @@ class PrivacyLedger:
             )
         self._limits, self._entries = limits, entries
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         total = _sum(guarantee for _, guarantee in self._entries)
         spent = "nothing" if total is None else f"({total.epsilon:g}, {total.delta:g})"
         limits = ("unlimited" if v is None else f"{v:g}" for v in self._limits.values())
@@ -463,16 +479,16 @@ class PrivacyLedger:
         names = [name.replace("_", " ") for name in table.columns]
         return f"<p>{as_html(repr(self))}</p>{grid(names, table.to_numpy().tolist())}"
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         if self._file is not None:
             return PrivacyLedger.open, (str(self._file.path),)
         raise TypeError(

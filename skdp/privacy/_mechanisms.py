@@ -93,7 +93,7 @@ class Mechanism:
     slack: float = 0.0
     cut: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         real = partial(check_real, "Mechanism")
         fields = {
             "kind": check_choice("Mechanism", "kind", self.kind, KINDS),
@@ -157,35 +157,35 @@ class Mechanism:
         return distance * distance
 
     @property
-    def parameter(self):
+    def parameter(self) -> float:
         """ε of one element and use; of Gaussian noise, sensitivity/σ."""
         if self.kind == "gaussian":
             return sqrt(self.squared_distance)
         return self.epsilon / self.n_elements
 
     @property
-    def atom(self):
+    def atom(self) -> float:
         """Probability with which one element is shown in one use."""
         if self.kind == "gaussian":
             return 0.0
         return one_of(self.n_elements, self.delta)
 
     @property
-    def uses(self):
+    def uses(self) -> int:
         """How many mechanisms of this parameter and point mass compose."""
         return self.count * self.n_elements
 
     @property
-    def total_epsilon(self):
+    def total_epsilon(self) -> float:
         """ε of all uses, by a closed form."""
         return self.count * self.epsilon
 
     @property
-    def total_delta(self):
+    def total_delta(self) -> float:
         """δ of all uses at that ε."""
         return any_of(self.count, self.delta)
 
-    def repeat(self, k):
+    def repeat(self, k: int) -> "Mechanism":
         """Return k uses of it.
 
         Examples
@@ -199,7 +199,7 @@ class Mechanism:
         squared = k * self.parameter * self.parameter
         return _gaussian(self.epsilon, self.delta, squared, k * self.slack, k * self.cut)
 
-    def double(self):
+    def double(self) -> "Mechanism":
         """Return Gaussian noise whose sensitivity is twice as large.
 
         Examples
@@ -213,7 +213,7 @@ class Mechanism:
         squared = 4 * self.squared_distance
         return _gaussian(self.epsilon, self.delta, squared, 2 * self.slack, self.cut)
 
-    def merge(self, other):
+    def merge(self, other: "Mechanism") -> "Mechanism":
         """Return the one Gaussian mechanism that two of them are together, exactly.
 
         Examples

@@ -1,6 +1,8 @@
 """Who signs: Ed25519 keys with names."""
 
+import os
 from dataclasses import dataclass
+from typing import Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -49,7 +51,7 @@ class PublicIdentity:
     name: str
     key: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         named = isinstance(self.name, str) and 0 < len(self.name) <= LONGEST_NAME
         if not named or not self.name.isprintable():
             raise ValueError(
@@ -69,7 +71,7 @@ class PublicIdentity:
                 "its owner's Identity."
             )
 
-    def verifies(self, signature, content):
+    def verifies(self, signature: bytes, content: bytes) -> bool:
         """Return whether a signature of some bytes is this party's.
 
         Parameters
@@ -132,7 +134,10 @@ class Identity:
     <Identity 'ward 1', signing key not shown>
     """
 
-    def __init__(self, name, private_key):
+    name: str
+    public: PublicIdentity
+
+    def __init__(self, name: str, private_key: bytes):
         if not isinstance(private_key, bytes) or len(private_key) != _KEY_BYTES:
             raise ValueError(
                 "The 'private_key' parameter of Identity must be 32 bytes. Use "
@@ -145,11 +150,11 @@ class Identity:
         )
         self.public = PublicIdentity(name, public.hex())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Identity {self.name!r}, signing key not shown>"
 
     @classmethod
-    def generate(cls, name):
+    def generate(cls, name: str) -> Self:
         """Return a new identity.
 
         Parameters
@@ -170,7 +175,7 @@ class Identity:
         key = Ed25519PrivateKey.generate()
         return cls(name, _raw_private(key))
 
-    def sign(self, content):
+    def sign(self, content: bytes) -> bytes:
         """Return the signature of some bytes.
 
         Parameters
@@ -190,7 +195,7 @@ class Identity:
         """
         return self._key.sign(content)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the private key to a new file that only this user may read.
 
         Parameters
@@ -214,7 +219,7 @@ class Identity:
             file.write(_MAGIC + _raw_private(self._key) + self.name.encode())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote.
 
         Parameters

@@ -1,11 +1,15 @@
 """Who does what: the key holder, a participant, the server, and all of them in one process."""
 
+import os
 import secrets
+from collections.abc import Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -37,7 +41,7 @@ class _Role:
 
     _role: str
 
-    def __init__(self, session, identity):
+    def __init__(self, session: Session, identity: Identity):
         if identity.public not in session.parties(self._role):
             raise ValueError(
                 f"The 'identity' of {type(self).__name__}, {identity.name!r}, is no {self._role} "
@@ -46,7 +50,7 @@ class _Role:
         self.session = session
         self.identity = identity
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.identity.name!r} of {self.session!r}>"
 
 
@@ -79,7 +83,7 @@ class KeyHolder(_Role):
 
     _role = "key holder"
 
-    def generate_keys(self):
+    def generate_keys(self) -> tuple[bytes, bytes]:
         """Return a new secret key, and the keys by which the server computes.
 
         Returns
@@ -113,7 +117,7 @@ class KeyHolder(_Role):
             for kind, content in (("secret key", secret), ("evaluation keys", evaluation))
         )
 
-    def save_secret_key(self, path, secret_key):
+    def save_secret_key(self, path: str | os.PathLike[str], secret_key: bytes) -> None:
         """Write the secret key to a new file that only this user may read.
 
         Parameters
@@ -143,7 +147,7 @@ class KeyHolder(_Role):
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
             file.write(secret_key)
 
-    def decrypt(self, result, secret_key, query_ids):
+    def decrypt(self, result: bytes, secret_key: bytes, query_ids: Sequence[str]) -> np.ndarray:
         """Return the class of each query.
 
         Parameters
@@ -238,11 +242,11 @@ class Participant(_Role):
 
     _role = "participant"
 
-    def __init__(self, session, identity, secret_key):
+    def __init__(self, session: Session, identity: Identity, secret_key: bytes):
         super().__init__(session, identity)
         self._client, self._key_id = _client(session, secret_key)
 
-    def encrypt(self, scores, *, classes, query_ids):
+    def encrypt(self, scores: ArrayLike, *, classes: ArrayLike, query_ids: Sequence[str]) -> bytes:
         """Return encrypted scores, for the server.
 
         Parameters
@@ -343,14 +347,20 @@ class Server(_Role):
 
     _role = "server"
 
-    def __init__(self, session, identity, evaluation_keys, n_jobs=None):
+    def __init__(
+        self,
+        session: Session,
+        identity: Identity,
+        evaluation_keys: bytes,
+        n_jobs: int | None = None,
+    ):
         super().__init__(session, identity)
         self._keys, self._key_id = _read_keys(evaluation_keys, "evaluation keys", session)
         self.n_jobs = n_jobs
         with _library_faults(session.key_holder.name):
             self._evaluator = make_backend(session.backend).evaluator(session.circuit, self._keys)
 
-    def combine(self, messages):
+    def combine(self, messages: Sequence[bytes]) -> bytes:
         """Return the encrypted class of each query.
 
         Parameters
@@ -546,8 +556,18 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
     <Session of 3 participants and 3 classes, backend 'plain' (NO ENCRYPTION)>
     """
 
+    classes_: np.ndarray
+    session_: Session
+    n_features_in_: int
+
     def __init__(
-        self, estimators, *, scale=(0.0, 1.0), method="auto", backend="plain", n_jobs=None
+        self,
+        estimators: Sequence[Any],
+        *,
+        scale: tuple[float, float] = (0.0, 1.0),
+        method: str = "auto",
+        backend: str = "plain",
+        n_jobs: int | None = None,
     ):
         self.estimators = estimators
         self.scale = scale
@@ -555,7 +575,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         self.backend = backend
         self.n_jobs = n_jobs
 
-    def fit(self, X=None, y=None):
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Make a session and its keys; nothing is learned.
 
         Parameters
@@ -619,7 +639,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         self._server = Server(self.session_, server, evaluation_keys, self.n_jobs)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each query, by way of all roles.
 
         Parameters

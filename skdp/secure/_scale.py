@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.utils._warnings import warn
 
@@ -46,7 +48,7 @@ class ScoreScale:
     high: float
     larger_is_likelier: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         ends = (self.low, self.high)
         if not _is_range(*ends):
             raise ValueError(
@@ -62,7 +64,7 @@ class ScoreScale:
         for name, end in zip(("low", "high"), ends, strict=True):
             object.__setattr__(self, name, float(end))
 
-    def dissimilarities(self, scores):
+    def dissimilarities(self, scores: ArrayLike) -> np.ndarray:
         """Return scores as dissimilarities of 8 bits: 0 is the likeliest end of the scale.
 
         Parameters
@@ -100,7 +102,7 @@ class ScoreScale:
         return np.rint(share * LARGEST).astype(np.uint8)
 
 
-def class_scores(estimator, X, method="auto"):
+def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarray:
     """Return the scores of all classes from a fitted classifier.
 
     Parameters
@@ -151,7 +153,7 @@ def class_scores(estimator, X, method="auto"):
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
-def combine_scores(dissimilarities):
+def combine_scores(dissimilarities: ArrayLike) -> np.ndarray:
     r"""Return the class with the least dissimilarity to any participant, in clear.
 
     It is what the server computes under encryption (SERUMS D3.3, 2022, chapter 2; the strongest

@@ -1,10 +1,14 @@
 """What all parties agree on, in one public file."""
 
 import json
+import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
@@ -71,7 +75,7 @@ class Session:
     True
     """
 
-    classes: list
+    classes: list[int] | list[str] | list[bool]
     scale: ScoreScale
     key_holder: PublicIdentity
     server: PublicIdentity
@@ -80,7 +84,7 @@ class Session:
     circuit: str
     nonce: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_classes(self.classes)
         members = [self.key_holder, self.server, *self.participants]
         if len(self.participants) < 2:
@@ -107,7 +111,7 @@ class Session:
             )
         make_backend(self.backend)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         warning = " (NO ENCRYPTION)" if self.backend == "plain" else ""
         return (
             f"<Session of {len(self.participants)} participants and {len(self.classes)} classes, "
@@ -115,7 +119,16 @@ class Session:
         )
 
     @classmethod
-    def create(cls, classes, scale, key_holder, server, participants, *, backend="fhe"):
+    def create(
+        cls,
+        classes: ArrayLike,
+        scale: ScoreScale,
+        key_holder: PublicIdentity,
+        server: PublicIdentity,
+        participants: Sequence[PublicIdentity],
+        *,
+        backend: str = "fhe",
+    ) -> Self:
         """Return a new session, and compile its circuit.
 
         Parameters
@@ -142,18 +155,18 @@ class Session:
         >>> session.classes, session.backend
         ([0, 1], 'plain')
         """
-        classes, participants = np.asarray(classes).tolist(), list(participants)
-        _check_classes(classes)
-        circuit = make_backend(backend).specify(len(participants), len(classes))
+        labels, members = np.asarray(classes).tolist(), list(participants)
+        _check_classes(labels)
+        circuit = make_backend(backend).specify(len(members), len(labels))
         nonce = secrets.token_hex(_NONCE_BYTES)
-        return cls(classes, scale, key_holder, server, participants, backend, circuit, nonce)
+        return cls(labels, scale, key_holder, server, members, backend, circuit, nonce)
 
     @property
-    def digest(self):
+    def digest(self) -> str:
         """SHA-256 of all of it, hexadecimal."""
         return checksum(self._content())
 
-    def parties(self, role):
+    def parties(self, role: str) -> list[PublicIdentity]:
         """Return who has a role.
 
         Parameters
@@ -180,7 +193,7 @@ class Session:
             "participant": self.participants,
         }[role]
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """Return the content of the session's file.
 
         Returns
@@ -194,7 +207,7 @@ class Session:
         return {"format": _FORMAT, "version": _VERSION, **asdict(self)}
 
     @classmethod
-    def from_bytes(cls, content):
+    def from_bytes(cls, content: bytes) -> Self:
         """Return the session of a file's content.
 
         Parameters
@@ -239,7 +252,7 @@ class Session:
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(foreign) from error
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session to a file.
 
         Parameters
@@ -251,7 +264,7 @@ class Session:
             file.write(self.to_bytes())
 
     @classmethod
-    def load(cls, path, digest=None):
+    def load(cls, path: str | os.PathLike[str], digest: str | None = None) -> Self:
         """Read a session from a file.
 
         Parameters

@@ -1,16 +1,22 @@
 """Learning in a target domain with few labels from a private source's release."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.membership import WideCDMMAClassifier
+from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import explain_prediction
+from skdp.tabular import Explanation, explain_prediction
 from skdp.transfer._inspection import (
     draw_report,
     encoded_row,
@@ -335,20 +341,34 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    classes_: np.ndarray
+    transduction_: np.ndarray
+    label_distributions_: np.ndarray
+    history_: dict[str, list[Any]]
+    source_weight_: float
+    label_sampling_: str | None
+    class_weight_: np.ndarray
+    n_iter_: int
+    target_classifier_: WideCDMMAClassifier | None
+    model_: Any
+    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        source=None,
+        source: Any = None,
         *,
-        disjoint=False,
-        strategy="noise_aware",
-        self_training=None,
-        unlabeled="auto",
-        label_sampling="auto",
-        class_prior=None,
-        class_weight=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        disjoint: bool = False,
+        strategy: str = "noise_aware",
+        self_training: SelfTrainingSchedule | None = None,
+        unlabeled: Any = "auto",
+        label_sampling: str = "auto",
+        class_prior: str | ArrayLike | Mapping[Any, float] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.source = source
         self.disjoint = disjoint
@@ -363,7 +383,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> Self:
         """Learn from labelled and unlabelled target rows.
 
         Parameters
@@ -493,7 +513,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return self._matching.rows(self, X)
 
     @available_if(_was_fitted_with_a_source)
-    def source_scores(self, X):
+    def source_scores(self, X: ArrayLike) -> np.ndarray:
         """Return the scores of each class by the source alone.
 
         Parameters
@@ -522,7 +542,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X = self._validated(X)
         return self.model_.source_scores(X)
 
-    def target_scores(self, X):
+    def target_scores(self, X: ArrayLike) -> np.ndarray:
         """Return the scores of each class by the target's own models alone.
 
         Parameters
@@ -553,7 +573,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X = self._validated(X)
         return self.model_.target_scores(X)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class; larger is more likely.
 
         Parameters
@@ -583,7 +603,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable class; with ``class_weight`` that of the least expected cost.
 
         Parameters
@@ -617,7 +637,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probabilities of the classes.
 
         Only available with ``strategy="noise_aware"``: the errors of the other strategies have no
@@ -648,7 +668,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X = self._validated(X)
         return self.model_.probabilities(X)
 
-    def report(self):
+    def report(self) -> pd.DataFrame:
         """Return the candidates of the model with their weights and their loss on the labels.
 
         Returns
@@ -682,7 +702,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
 
-    def plot_report(self, ax=None):
+    def plot_report(self, ax: Any = None) -> Any:
         """Draw :meth:`report`: weights as bars, with the log loss of the labels.
 
         The difference to the first row and its standard error are given in parentheses.
@@ -703,7 +723,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """
         return draw_report(self.report(), ax)
 
-    def explain(self, x, *, n_columns=5):
+    def explain(
+        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
+    ) -> Explanation:
         """Explain the prediction of one row: which columns decided it, and within which ranges.
 
         Each column is varied alone over its public values, see
@@ -760,5 +782,5 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             n_columns=n_columns,
         )
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")

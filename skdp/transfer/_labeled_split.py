@@ -1,8 +1,11 @@
 """Cross-validation and scores of partially labelled data."""
 
+from collections.abc import Callable, Iterator
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -19,7 +22,7 @@ from skdp.utils._warnings import warn
 class LabeledScoreMixin(ClassifierMixin):
     """A classifier whose score refuses rows that are marked as unlabelled."""
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on labelled rows.
 
         Parameters
@@ -84,11 +87,13 @@ class LabeledSplit:
     [0 1 2 5] [3 4]
     """
 
-    def __init__(self, cv=5, *, unlabeled="auto"):
+    def __init__(self, cv: Any = 5, *, unlabeled: Any = "auto"):
         self.cv = cv
         self.unlabeled = unlabeled
 
-    def split(self, X, y, groups=None):
+    def split(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Generate indices of training and test rows.
 
         Parameters
@@ -141,7 +146,9 @@ class LabeledSplit:
         for train, test in self._splitter().split(labels, labels, groups):
             yield np.sort(np.append(labelled[train], unlabelled)), labelled[test]
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Return the number of folds.
 
         Parameters
@@ -170,7 +177,7 @@ class LabeledSplit:
         _, _, labels, groups = self._labelled_rows(y, groups)
         return self._splitter().get_n_splits(labels, labels, groups)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return the metadata that the splitter of the labelled rows requests.
 
         Returns
@@ -202,7 +209,7 @@ class LabeledSplit:
             )
         return self.cv
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"
 
 
@@ -239,11 +246,13 @@ class LabeledScorer:
     1.0
     """
 
-    def __init__(self, scoring="accuracy", *, unlabeled="auto"):
+    def __init__(
+        self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = "auto"
+    ):
         self.scoring = scoring
         self.unlabeled = unlabeled
 
-    def __call__(self, estimator, X, y):
+    def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
         """Return the score of an estimator on the labelled rows.
 
         Parameters
@@ -266,19 +275,19 @@ class LabeledScorer:
         ValueError
             If no row is labelled.
         """
-        y = column_or_1d(y)
+        labels = column_or_1d(y)
         classes = list(map(canonical, estimator.classes_.tolist()))
-        marked = unlabelled_rows(y, self.unlabeled, classes)
+        marked = unlabelled_rows(labels, self.unlabeled, classes)
         if marked.all():
             raise ValueError(
-                f"{self!r} found no labelled row among {len(y)}. Label some, or name the value "
-                "that marks the others."
+                f"{self!r} found no labelled row among {len(labels)}. Label some, or name the "
+                "value that marks the others."
             )
         labelled = np.flatnonzero(~marked)
-        known = spelled_as(natural_labels(y[labelled]), estimator.classes_)
+        known = spelled_as(natural_labels(labels[labelled]), estimator.classes_)
         return get_scorer(self.scoring)(estimator, safe_indexing(X, labelled), known)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
 
 

@@ -4,6 +4,7 @@ Kumar and Moser, Algorithm 7; SERUMS D3.3 (2022), equations (1.82) and (1.83).
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -111,14 +112,14 @@ class SelfTrainingSchedule(BaseEstimator):
 
     def __init__(
         self,
-        n_components="auto",
+        n_components: str | int | Sequence[int] = "auto",
         *,
-        n_inducing="auto",
-        n_layers="auto",
-        n_folds="auto",
-        tol=1e-3,
-        inference="auto",
-        subset_size=1000,
+        n_inducing: str | float | Sequence[float] = "auto",
+        n_layers: str | int = "auto",
+        n_folds: str | int = "auto",
+        tol: float = 1e-3,
+        inference: str = "auto",
+        subset_size: int = 1000,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -128,7 +129,15 @@ class SelfTrainingSchedule(BaseEstimator):
         self.inference = inference
         self.subset_size = subset_size
 
-    def resolve(self, defaults, rows_per_class, *, n_jobs, verbose, random_state):
+    def resolve(
+        self,
+        defaults: "SelfTrainingSchedule",
+        rows_per_class: float,
+        *,
+        n_jobs: int | None,
+        verbose: int,
+        random_state: Any,
+    ) -> "SelfTraining":
         """Return the self-training that this schedule describes.
 
         Parameters
@@ -253,7 +262,7 @@ class Step:
     """
 
     distributions: np.ndarray
-    details: dict
+    details: dict[str, float]
     certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
 
@@ -309,7 +318,7 @@ class SelfTraining:
         Seeds k-means.
     """
 
-    rounds: list
+    rounds: list[Round]
     n_folds: int
     tol: float
     inference: str
@@ -318,7 +327,9 @@ class SelfTraining:
     verbose: int
     random_state: np.random.RandomState
 
-    def fit_autoencoders(self, settings, rows, labels):
+    def fit_autoencoders(
+        self, settings: Round, rows: np.ndarray, labels: np.ndarray
+    ) -> "ReconstructionScorer":
         """Return a :class:`ReconstructionScorer` of these rows, by the settings of a round."""
         classifier = WideCDMMAClassifier(
             settings.n_components,
@@ -331,7 +342,9 @@ class SelfTraining:
         )
         return ReconstructionScorer(classifier.fit(rows, labels))
 
-    def run(self, rounds, labels, min_certainty=-np.inf):
+    def run(
+        self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
+    ) -> SelfTrained | None:
         """Label the unlabelled rows round by round.
 
         In round 0 a model of the labelled rows alone predicts pseudo-labels. When hardly any of
@@ -423,10 +436,10 @@ class ReconstructionScorer:
         Of class indices.
     """
 
-    def __init__(self, classifier):
+    def __init__(self, classifier: WideCDMMAClassifier):
         self.classifier = classifier
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return minus the squared error of each row and class."""
         return -self.classifier.reconstruction_errors(X)
 

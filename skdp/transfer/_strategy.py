@@ -242,7 +242,7 @@ class TransferResult:
 
     labels: np.ndarray
     distributions: np.ndarray
-    history: dict
+    history: dict[str, list[Any]]
     model: Any
 
 

@@ -1,9 +1,11 @@
 """Membership inference: attacks that tell which records a classifier was trained on."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
@@ -36,7 +38,7 @@ _N_LEADING = 3
 _LEAST_DEVIATION = 0.1
 
 
-def membership_scores(model, X, y, attack="loss"):
+def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
     r"""Return how much each record looks like one that a classifier was trained on.
 
     Models tend to do better on what they have seen (SERUMS D3.3 (2022), chapter 3). With p
@@ -394,15 +396,17 @@ class ShadowAttack(_ShadowTraining):
         "per_class": ["boolean"],
     }
 
+    attack_classifiers_: dict[Any, Any]
+
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        attack_classifier=None,
-        per_class=False,
-        n_shadows=20,
-        n_jobs=None,
-        random_state=None,
+        attack_classifier: Any = None,
+        per_class: bool = False,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.attack_classifier = attack_classifier
@@ -412,7 +416,7 @@ class ShadowAttack(_ShadowTraining):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train shadow models and attack classifiers.
 
         Parameters
@@ -451,7 +455,7 @@ class ShadowAttack(_ShadowTraining):
                 self.attack_classifiers_[label] = own
         return self
 
-    def score_members(self, model, X, y):
+    def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Return how much each record looks like a member.
 
         Parameters
@@ -550,14 +554,21 @@ class LikelihoodRatioAttack(_ShadowTraining):
         "n_shadows": [Interval(Integral, 4, None, closed="left")],
     }
 
-    def __init__(self, estimator, *, n_shadows=20, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.estimator = estimator
         self.n_shadows = n_shadows
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train shadow models on halves of the records in question.
 
         Parameters
@@ -587,7 +598,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         self._distributions = [_normal(odds, seen), _normal(odds, ~seen)]
         return self
 
-    def score_members(self, model, X, y):
+    def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Return the log-likelihood ratio of each record.
 
         Parameters
@@ -606,15 +617,16 @@ class LikelihoodRatioAttack(_ShadowTraining):
         scores : ndarray of shape (n_samples,)
         """
         (mean_in, sd_in), (mean_out, sd_out) = self._distributions
-        if len(y) != len(mean_in):
+        labels = np.asarray(y)
+        if len(labels) != len(mean_in):
             raise ValueError(
-                f"score_members got {len(y)} records, but fit had {len(mean_in)}. Pass the "
+                f"score_members got {len(labels)} records, but fit had {len(mean_in)}. Pass the "
                 "records of fit in the same order."
             )
-        odds = _log_odds(model, X, y)
+        odds = _log_odds(model, X, labels)
         return norm.logpdf(odds, mean_in, sd_in) - norm.logpdf(odds, mean_out, sd_out)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_distributions")
 
 

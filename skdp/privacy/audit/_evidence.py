@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import beta, norm, rankdata
@@ -18,7 +19,9 @@ _BEYOND_ALL_NORMALS = 40.0
 _THRESHOLDS = 200
 
 
-def clopper_pearson(hits, n, confidence=0.95):
+def clopper_pearson(
+    hits: ArrayLike, n: ArrayLike, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact confidence interval of a probability.
 
     Parameters
@@ -54,7 +57,14 @@ def clopper_pearson(hits, n, confidence=0.95):
     return low, high
 
 
-def epsilon_lower_bound(hits, n, other_hits, other_n, delta=0.0, confidence=0.95):
+def epsilon_lower_bound(
+    hits: ArrayLike,
+    n: ArrayLike,
+    other_hits: ArrayLike,
+    other_n: ArrayLike,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> np.ndarray:
     r"""Return an ε that a mechanism cannot be below, from how often an event happened.
 
     An (ε, δ)-private mechanism has :math:`P(E) \le e^ε Q(E) + δ` for every event E and any
@@ -309,24 +319,24 @@ class Evidence:
     attacks: str = "these attacks"
 
     @property
-    def refuted(self):
+    def refuted(self) -> bool:
         """Whether the bound is above the claim."""
         return self.claim is not None and bool(self.epsilon_lower > self.claim)
 
     @property
-    def limit(self):
+    def limit(self) -> float:
         """The bound that perfect separation of the neighbours would have given."""
         sizes = (self.n, self.n, 0, self.other_n)
         return float(epsilon_lower_bound(*sizes, self.delta, self.confidence))
 
     @property
-    def detectable(self):
+    def detectable(self) -> float:
         """The least ε that the sample could have told from the claim, or from none at all."""
         claim = 0.0 if self.claim is None else self.claim
         return detectable_epsilon(claim, self.n, self.other_n, self.delta, self.confidence)
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """The verdict in words."""
         if self.refuted:
             return "REFUTED"
@@ -377,22 +387,22 @@ class AuditReport:
     evidence: Evidence
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """Whether the claim survives: the bound is not above the claimed ε."""
         return not self.evidence.refuted
 
     @property
-    def epsilon_lower(self):
+    def epsilon_lower(self) -> float:
         """ε at the claimed δ that what was audited cannot be below."""
         return self.evidence.epsilon_lower
 
     @property
-    def epsilon_limit(self):
+    def epsilon_limit(self) -> float:
         """The bound that perfect separation would have given: no larger claim can be refuted."""
         return self.evidence.limit
 
     @property
-    def epsilon_detectable(self):
+    def epsilon_detectable(self) -> float:
         """The least ε that so large a sample could have told from the claim, or from none at all.
 
         With the most telling attack there can be, in every other audit; infinite where no
@@ -401,7 +411,7 @@ class AuditReport:
         return self.evidence.detectable
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """The verdict in words, with the least ε that these attacks could have shown."""
         return self.evidence.verdict
 

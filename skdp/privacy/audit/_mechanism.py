@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -67,7 +68,7 @@ class MechanismAudit(AuditReport):
     n_untried: int
 
     @property
-    def epsilon_detectable(self):
+    def epsilon_detectable(self) -> float:
         """The least ε that so many trials could have told from the claim.
 
         With the most telling event there can be, in every other audit; infinite where no
@@ -76,14 +77,14 @@ class MechanismAudit(AuditReport):
         return np.inf if self.n_untried else super().epsilon_detectable
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """The verdict in words."""
         verdict = super().verdict
         if self.passed and self.n_untried:
             return f"{verdict}; but only {self.moved}: of the others this says nothing"
         return verdict
 
-    def __str__(self):
+    def __str__(self) -> str:
         mechanism = self.guarantee.mechanism
         noise = mechanism if self.guarantee.unit == "label" else f"the {mechanism} noise"
         return (
@@ -109,8 +110,13 @@ class MechanismAudit(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_mechanism(
-    transformer, *, n_trials=1_000_000, n_features=1, value=0.0, confidence=1 - 1e-6
-):
+    transformer: Any,
+    *,
+    n_trials: int = 1_000_000,
+    n_features: int = 1,
+    value: float = 0.0,
+    confidence: float = 1 - 1e-6,
+) -> MechanismAudit:
     """Bound the ε of a noise transformer from below, by looking at what comes out.
 
     A row, and the same row moved by the sensitivity, are perturbed very often. With a

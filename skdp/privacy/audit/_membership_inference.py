@@ -1,10 +1,13 @@
 """Membership inference on a trained classifier: the attacks, one after the other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
@@ -91,13 +94,13 @@ class MembershipReport(AuditReport):
     """
 
     table: pd.DataFrame
-    curves: dict = field(repr=False)
+    curves: dict[str, tuple[np.ndarray, np.ndarray]] = field(repr=False)
     confidence: float
     guarantee: PrivacyGuarantee | None
     evidence: Evidence
     attack: str
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return the table.
 
         Returns
@@ -119,7 +122,7 @@ class MembershipReport(AuditReport):
         return self.table.copy()
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """The verdict in words, with the least ε that these attacks could have shown."""
         if self.passed:
             return super().verdict
@@ -129,7 +132,7 @@ class MembershipReport(AuditReport):
         )
 
     @property
-    def claim(self):
+    def claim(self) -> str:
         """What is claimed for a record, as a text."""
         if self.guarantee is None:
             return "nothing"
@@ -138,7 +141,7 @@ class MembershipReport(AuditReport):
             f"by {self.guarantee.mechanism}; it excludes {self.guarantee.excludes}"
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%"]
         columns += ["epsilon_lower", "epsilon_limit"]
         rows = self.table[self.table["class"] == "all"]
@@ -149,7 +152,7 @@ class MembershipReport(AuditReport):
             f"verdict: {self.verdict}"
         )
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """Draw the ROC curves, both axes logarithmic: what matters is on the left.
 
         Parameters
@@ -193,21 +196,21 @@ class MembershipReport(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_membership(
-    model,
-    members,
-    others,
+    model: Any,
+    members: tuple[ArrayLike, ArrayLike],
+    others: tuple[ArrayLike, ArrayLike],
     *,
-    attacks=_DEFAULT_ATTACKS,
-    estimator=None,
-    shadow_data=None,
-    n_shadows=20,
-    attack_classifier=None,
-    guarantee="auto",
-    confidence=0.95,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    attacks: Sequence[str] = _DEFAULT_ATTACKS,
+    estimator: Any = None,
+    shadow_data: Any = None,
+    n_shadows: int = 20,
+    attack_classifier: Any = None,
+    guarantee: PrivacyGuarantee | str | None = "auto",
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> MembershipReport:
     """Try to tell the records that a classifier was trained on from others.
 
     That no attack succeeds proves nothing. One that goes beyond a claim refutes it, if it used
@@ -303,34 +306,35 @@ def audit_membership(
     """
     _check_attacks(attacks, shadow_data)
     _check_model(model)
-    guarantee = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
-    delta = 0.0 if guarantee is None else guarantee.delta
+    claim = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
+    delta = 0.0 if claim is None else claim.delta
     X = stack_rows(members[0], others[0])
     y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
-    is_member = np.arange(len(y)) < len(members[1])
-    random_state = check_random_state(random_state)
-    chooses = _halves(is_member, y, random_state)
+    is_member = np.arange(len(y)) < len(np.asarray(members[1]))
+    rng = check_random_state(random_state)
+    chooses = _halves(is_member, y, rng)
     estimator = clone(model if estimator is None else estimator)
     if getattr(model, "source", None) is not None and hasattr(estimator, "source"):
         # A clone of a fitted source is not fitted, and its release is what is learned from.
         estimator.set_params(source=model.source)
-    classifier, settings = as_classifier(model), {"n_shadows": n_shadows, "n_jobs": n_jobs}
+    classifier = as_classifier(model)
+    settings: dict[str, Any] = {"n_shadows": n_shadows, "n_jobs": n_jobs}
     rows, curves, trials = [], {}, {}
     for attack in attacks:
         if attack == "canary":
-            scores, joined, labels = canary_scores(estimator, members, others, random_state)
-            trial = (scores, joined, _halves(joined, labels, random_state))
+            scores, joined, labels = canary_scores(estimator, members, others, rng)
+            trial = (scores, joined, _halves(joined, labels, rng))
         else:
             if attack in METRICS:
                 scores = membership_scores(classifier, X, y, attack)
             elif attack == "halfway":
                 scores = halfway_scores(classifier, X, y)
             else:
-                settings["random_state"] = random_state.randint(SEEDS)
+                settings["random_state"] = rng.randint(SEEDS)
                 if attack == "likelihood_ratio":
                     trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
                 else:
-                    own = {"per_class": attack == "shadow_per_class"}
+                    own: dict[str, Any] = {"per_class": attack == "shadow_per_class"}
                     own["attack_classifier"] = attack_classifier
                     trained = ShadowAttack(estimator, **own, **settings).fit(*shadow_data)
                 scores = trained.score_members(classifier, X, y)
@@ -341,8 +345,8 @@ def audit_membership(
         if verbose:
             overall = next(row for row in rows if row["attack"] == attack)
             print(f"[audit_membership] {attack}: AUC {overall['auc']:.3f}")
-    evidence, best = find_evidence(trials, guarantee, confidence)
-    return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee, evidence, best)
+    evidence, best = find_evidence(trials, claim, confidence)
+    return MembershipReport(pd.DataFrame(rows), curves, confidence, claim, evidence, best)
 
 
 def _rows(attack, trial, labels, confidence, delta):

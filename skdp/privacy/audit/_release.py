@@ -1,11 +1,14 @@
 """Audit of a whole fitted source: fits with and without one more record, or person."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
@@ -41,7 +44,7 @@ _LEAST_NOISE = 1e-9
 _INDEPENDENT = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 
 
-def released_statistics(release):
+def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
 
     Of ``statistics`` the sums, those of the rows of a class in place of the contrasts, to which a
@@ -194,10 +197,10 @@ class ReleaseAudit(AuditReport):
     mu_lower: float | None
     event_epsilon_lower: float
     n_rows: int
-    parts: tuple
-    attack: tuple
+    parts: tuple[str, ...]
+    attack: tuple[str, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         e, g = self.evidence, self.guarantee
         by = "" if self.mu_lower is None else f", by mu >= {self.mu_lower:.4g} of Gaussian losses"
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
@@ -226,18 +229,18 @@ class ReleaseAudit(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_release(
-    source,
-    X,
-    y,
+    source: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
     *,
-    groups=None,
-    canary=None,
-    statistics=released_statistics,
-    n_trials=2000,
-    confidence=0.95,
-    n_jobs=None,
-    verbose=0,
-):
+    groups: ArrayLike | None = None,
+    canary: tuple[ArrayLike, Any] | None = None,
+    statistics: Callable[..., Any] = released_statistics,
+    n_trials: int = 2000,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ReleaseAudit:
     """Bound the ε of a whole source from below, by fits with and without one more record.
 
     For a guarantee of records, or of persons, that are added or removed. The source is fitted very
