@@ -21,11 +21,11 @@ from skdp.utils._validation import validate_training_data
 class DeepFuzzyAutoencoder(BaseAutoencoder):
     r"""Deep fuzzy autoencoder: a deep fuzzy model from the code of a row to the row.
 
-    The code is x = Vᵀy, with V the leading eigenvectors of the uncentred second moment of
-    the training rows; a :class:`DeepFuzzyRegressor`-like model maps it back to y. All
-    layers share the centres and the metric of the first, since all read codes of (nearly)
-    the same rows. The autoencoder induces a fuzzy set, to which a row belongs the more the
-    better it is reconstructed:
+    The code is x = Vᵀy, with V the leading eigenvectors of the uncentered second moment of
+    the training rows; a model like :class:`DeepFuzzyRegressor` maps it back to y. All layers
+    share the centers and the metric of the first, since their inputs are codes of (nearly)
+    the same rows. The autoencoder defines a fuzzy set, in which the membership of a row is the
+    higher the better it is reconstructed:
 
     .. math:: μ(y) = \exp\Big(-\frac{\|y - \hat y\|^2}{2p}\Big)
 
@@ -40,11 +40,11 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         the distinct rows.
 
     max_layers : int, default=10
-        Most layers; they are added while the precision grows.
+        Largest number of layers; layers are added while the precision grows.
 
     centers : array-like of shape (n_rules, n_components), default=None
-        Centres of the fuzzy sets in the space of codes, used as given. ``None`` takes
-        k-means centroids of the codes.
+        Centers of the fuzzy sets in the space of codes. By default, k-means centroids of the
+        codes.
 
     membership_function : "gaussian" or callable, default="gaussian"
         A callable takes an array of squared distances, in units of the squared range of
@@ -54,7 +54,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer. An iteration costs next to nothing.
+        Largest number of iterations for a layer, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -68,7 +68,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Size of the code.
 
     centers_ : ndarray of shape (n_rules, `n_components_`)
-        Centres of the fuzzy sets.
+        Centers of the fuzzy sets.
 
     n_layers_ : int
         Number of layers.
@@ -81,10 +81,10 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         squares of these.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -303,7 +303,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Yields
         ------
         code : ndarray of shape (n_rows, n_coordinates)
-            Coordinates Vᵀy; there is one candidate.
+            Coordinates Vᵀy of the only candidate.
 
         reconstruction : ndarray of shape (n_rows, n_features)
             Output of the last layer.
@@ -312,12 +312,12 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         yield code, propagate(self._layers, self.components_, code)[0]
 
     def values_per_row(self) -> int:
-        """Return how many numbers :meth:`candidates` holds at once for each row.
+        """Return how many numbers :meth:`candidates` holds in memory for each row.
 
         Returns
         -------
         n_values : int
-            By which predictions size their blocks.
+            Determines the block size of predictions.
         """
         return 4 * self.n_features_in_ + 2 * len(self.centers_) + 4 * self.n_components_
 

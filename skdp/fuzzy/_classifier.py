@@ -1,4 +1,4 @@
-"""A classifier of fuzzy rules, which participants learn apart and merge without their data."""
+"""A classifier of fuzzy rules that participants learn separately and merge without their data."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -51,19 +51,19 @@ _SAVED = (
 
 
 class DeepFuzzyClassifier(ReconstructionClassifier):
-    r"""Fuzzy if-then rules over participants: the class whose set a row belongs to most wins.
+    r"""Classify by fuzzy if-then rules of several participants.
 
-    For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns the fuzzy set
-    of the rows that s has of c. A rule says "if a row is in the set of (s, c), then it is of
-    class c", and the strongest rule decides:
+    For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns a fuzzy set from
+    the rows of class c that s has. Each rule states "if a row is in the set of (s, c), then it is
+    of class c", and the rule with the highest membership decides:
 
     .. math:: c^*(y) = \arg\max_c \max_s μ_{s,c}(y), \qquad
        μ_{s,c}(y) = \exp\Big(-\frac{\|y - \hat y_{s,c}\|^2}{2p}\Big)
 
-    Participants can fit apart, each on its own machine with its own rows (one class is
-    enough), :meth:`save` their models to files that hold no rows, and others can
-    :meth:`load` and :meth:`merge` them. With ``noise`` the rows are perturbed before
-    anything is learned, and the guarantee travels with the model.
+    Participants can fit separately, each on its own machine with its own rows (a single class
+    suffices), and :meth:`save` their models to files without rows, which others :meth:`load` and
+    :meth:`merge`. With ``noise`` the rows are perturbed before anything is learned, and the model
+    contains the guarantee.
 
     Parameters
     ----------
@@ -74,45 +74,46 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Number of rules inside each autoencoder: a count, or a fraction of its rows.
 
     max_layers : int, default=10
-        Most layers of each autoencoder; they are added while the precision grows.
+        Largest number of layers of each autoencoder; layers are added while the precision grows.
 
     noise : transformer, default=None
-        Makes the training rows private before anything else happens, such as
-        :class:`~skdp.OptimalDPNoise`. It is cloned and fitted for each participant;
-        queries are never perturbed. ``None`` learns from the rows as they are.
+        Noise transformer such as :class:`~skdp.OptimalDPNoise`, which perturbs the training rows
+        first. It is cloned and fitted for each participant; queries are never perturbed.
+        ``None`` learns from the original rows.
 
     membership_function : "gaussian" or callable, default="gaussian"
         See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
 
     n_voters : int, default=1
-        How many rules score a class: the score is that of the mean reconstruction error of
-        its ``n_voters`` strongest rules, or of all where it has fewer. 1 is the rule above.
+        Number of rules that score a class: the score is that of the mean reconstruction error of
+        its ``n_voters`` strongest rules, or of all if it has fewer. 1 is the rule above.
         With many participants and much noise about five are better (see Notes). May be set
         on a fitted or merged model.
 
     subset_size : int, default=1000
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
-        autoencoder each; a row belongs to the set as much as to the best of them.
+        autoencoder each; the membership of a row is that of the best of them.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, which is the rule above, or
-        relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, by the given
-        ``n_voters``, which takes five more fits and at least two rows of each class. It says
-        nothing about the rows of others: such a model is not merged or saved.
+        "shared": errors of all classes are compared directly, which is the rule above. "own":
+        they are compared relative to a scale for each class, and class frequencies are taken into
+        account, see :class:`~skdp.membership.ErrorScales`. The scales are learned out of fold,
+        with the given ``n_voters``, which takes five more fits and at least two rows of each
+        class. They do not apply to the rows of others: such a model cannot be merged or saved.
 
     tol : float, default=1e-4
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer.
+        Largest number of iterations for a layer.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
+        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
+        on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -123,33 +124,33 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Class labels.
 
     participants_ : list
-        Names of the participants, ``[None]`` where none were given.
+        Names of the participants, ``[None]`` if none were given.
 
     rules_ : list of FuzzyRule
         One for each pair of participant and class that has rows.
 
     autoencoders_ : list of list of DeepFuzzyAutoencoder
-        Those of each rule.
+        Autoencoders of each rule.
 
     guarantees_ : dict
-        The :class:`~skdp.PrivacyGuarantee` of each participant, None where its rows were
+        The :class:`~skdp.PrivacyGuarantee` of each participant, None if its rows were
         not perturbed.
 
     guarantee_ : PrivacyGuarantee or None
-        What holds for every participant: since their data are disjoint, nothing adds up,
-        and the weakest number of each kind holds for all. None if one has no guarantee.
+        Guarantee that holds for every participant: since their data are disjoint, the guarantees
+        do not add up, and the weakest one holds for all. None if one has no guarantee.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -164,19 +165,18 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
-    classes that overlap, as in most tables. On 2,000 rows of two medical and economic tables the
-    accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
-    .759 for the most frequent class alone and .812 and .833 for a logistic regression. Own scales
-    are those of perturbed rows where there is noise: on digits with ε = 1 the accuracy falls from
-    .75 to .62, from ε = 4 it does not.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data, and not overlapping classes, as in most tables. On 2,000 rows of two medical and economic
+    tables the accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
+    .759 for the most frequent class and .812 and .833 for logistic regression. With noise, own
+    scales are those of perturbed rows: on digits, accuracy falls from .75 to .62 at ε = 1, but not
+    from ε = 4 on.
 
-    What a model reveals without noise: centres of clusters of rows, so it is no protection.
-    With noise, the number of participants' classes and subsets is still visible.
+    Without noise a model reveals centers of clusters of rows, and is therefore not private. With
+    noise, the numbers of each participant's classes and subsets are still visible.
 
-    The maximum over many noisy participants picks the one that errs most in favour of a
-    class. On human activity with 25 participants, five voters were better than one at every
-    ε.
+    With many noisy participants, the maximum selects the one with the largest error in favor of a
+    class. On human activity with 25 participants, five voters were better than one at every ε.
 
     References
     ----------
@@ -263,10 +263,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             Training rows.
 
         y : array-like of shape (n_samples,)
-            Class labels; one class is enough for a model that is to be merged.
+            Class labels; a single class suffices for a model that will be merged.
 
         groups : array-like of shape (n_samples,), default=None
-            Name of the participant of each row. ``None`` is one nameless participant.
+            Name of the participant of each row. ``None`` is one unnamed participant.
 
         Returns
         -------
@@ -329,18 +329,19 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return self
 
     def autoencoders_by_class(self) -> list[list[Any]]:
-        """Return the fitted autoencoders of each class, in one list for each.
+        """Return the fitted autoencoders of each class.
 
         Returns
         -------
         groups : list of list of DeepFuzzyAutoencoder
-            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+            In the order of ``classes_``; the argument of
+            :func:`~skdp.membership.group_errors`.
         """
         by_class = self._rules_by_class()
         return [[a for rule in rules for a in self.autoencoders_[rule]] for rules in by_class]
 
     def _rules_by_class(self):
-        """Return the numbers of the rules of each class, in one list for each."""
+        """Return the indices of the rules of each class."""
         labels = [rule.label for rule in self.rules_]
         return [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
@@ -376,7 +377,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return self._rule_errors(X, reduce)
 
     def _rule_errors(self, X, reduce=None):
-        """Return the squared reconstruction error of each rule, or what is made of them."""
+        """Return the squared reconstruction error of each rule, or their reduction."""
         X = validate_queries(self, X)
         return group_errors(
             self.autoencoders_, X, dtype=self.dtype_, n_jobs=self.n_jobs, reduce=reduce
@@ -410,7 +411,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     def explain(
         self, x: ArrayLike, schema: Any = None, *, n_columns: int = 5, n_rules: int = 5
     ) -> FuzzyExplanation:
-        """Explain a prediction: the columns and ranges that decide it, and the rules that fired.
+        """Explain a prediction: the decisive columns and ranges, and the strongest rules.
 
         Parameters
         ----------
@@ -418,25 +419,25 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             One query.
 
         schema : Schema, mapping, str, path-like or None, default=None
-            The schema by which :class:`~skdp.TabularEncoder` made the rows, which says what
-            columns may be and in which unit. None stands for numbers in [0, 1].
+            Schema by which :class:`~skdp.TabularEncoder` encoded the rows, with the ranges and
+            units of the columns. None stands for numbers in [0, 1].
 
         n_columns : int, default=5
-            How many columns to name at most.
+            Largest number of columns in the explanation.
 
         n_rules : int, default=5
-            How many rules to return at most.
+            Largest number of rules in the explanation.
 
         Returns
         -------
         explanation : FuzzyExplanation
-            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is what
-            :meth:`predict` returns.
+            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is that of
+            :meth:`predict`.
 
         Raises
         ------
         ValueError
-            When x is not one row, or the schema has other encoded columns than the model.
+            If x is not one row, or the schema has other encoded columns than the model.
 
         Examples
         --------
@@ -489,7 +490,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         )
 
     def _rule_residuals(self, X):
-        """Return of one row what each feature adds to the error of each rule, (n_rules, p)."""
+        """Return the contribution of each feature to the error of each rule, (n_rules, p)."""
         by_rule = []
         for autoencoders in self.autoencoders_:
             squares = [np.square(X - a.reconstruct(X), dtype=np.float64)[0] for a in autoencoders]
@@ -504,7 +505,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return [by_rule[rules[: self.n_voters]].mean(axis=0) for rules in ordered]
 
     def _fired_rules(self, errors, n_rules):
-        """Return the rules that a row fires, the strongest first, by their squared errors."""
+        """Return the rules that fire for a row, strongest first, given their squared errors."""
         shares = softmax(-errors / self.temperature_)
         memberships = error_membership(errors, self.n_features_in_)
         order = np.argsort(errors, kind="stable")[:n_rules]
@@ -514,12 +515,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     @staticmethod
     def merge(models: Iterable["DeepFuzzyClassifier"]) -> "DeepFuzzyClassifier":
-        """Compose one classifier from models that participants fitted apart.
+        """Merge models that participants fitted separately into one classifier.
 
         Parameters
         ----------
         models : list of DeepFuzzyClassifier
-            Fitted or loaded. They may have different classes. A nameless participant gets
+            Fitted or loaded. They may have different classes. An unnamed participant gets
             the position of its model as its name.
 
         Returns
@@ -530,8 +531,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            When there are no models, when they differ in their features or in the type of
-            their labels, when two of them name the same participant, or when one has
+            If there are no models, if they differ in their features or in the type of their
+            labels, if two of them have the same participant, or if one has
             ``error_scale="own"``.
 
         Examples
@@ -569,18 +570,18 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return merged._assemble(rules, autoencoders, guarantees)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that holds arrays and text, and no code.
+        """Write the fitted model to a file of arrays and text, without code.
 
         Parameters
         ----------
         path : str or path-like
-            Where to write.
+            Path of the file.
 
         Raises
         ------
         ValueError
-            When ``membership_function`` is a callable, which is code, or ``error_scale`` is
-            "own", for which the file has no place.
+            If ``membership_function`` is a callable, which is code, or ``error_scale`` is
+            "own", which the file format does not support.
 
         Examples
         --------
@@ -603,8 +604,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
-                f"'gaussian' to be saved, got {self.membership_function!r}: the file holds no "
-                "code. Use pickle where the file is trusted."
+                f"'gaussian' to be saved, got {self.membership_function!r}: the file contains no "
+                "code. Use pickle if the file is trusted."
             )
         header, arrays = pack_model(self, _SAVED, self.autoencoders_)
         header |= {
@@ -619,22 +620,22 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` wrote; no code in the file can run.
+        """Read a model that :meth:`save` wrote; the file cannot execute code.
 
         Parameters
         ----------
         path : str or path-like
-            The file.
+            Path of the file.
 
         Returns
         -------
         model : DeepFuzzyClassifier
-            Fitted, ready to predict or to merge.
+            Fitted, ready to predict or to merge. See :meth:`save` for an example.
 
         Raises
         ------
         ValueError
-            When the file is truncated, altered or not one of skdp's.
+            If the file is truncated, altered or not a model of skdp.
         """
         header, arrays = load_arrays(path, _KIND)
         with well_formed(path, _KIND):
@@ -659,7 +660,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return model._assemble(rules, autoencoders, guarantees)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Whoever gets a pickle of a fitted model must not get what made its noise.
+        # A pickle of a fitted model must not contain the source of its noise.
         state = super().__getstate__().copy()
         if "rules_" in state:
             state["noise"] = None
@@ -700,7 +701,7 @@ def _check_mergeable(models):
         if own & seen:
             raise ValueError(
                 f"models[{position}] names a participant that another model names too: "
-                f"{sorted(own & seen, key=str)}. Give each participant a name of its own in "
-                "groups; what one participant learned twice spends its privacy twice."
+                f"{sorted(own & seen, key=str)}. Give each participant a unique name in groups; "
+                "if one participant fitted two models, its privacy is spent twice."
             )
         seen |= own

@@ -1,4 +1,4 @@
-"""Rules as sentences, and what they and the columns say of a prediction."""
+"""Fuzzy rules as sentences, and explanations of predictions by rules and columns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ class FuzzyRule:
     Parameters
     ----------
     participant : object
-        Name of the participant whose rows the fuzzy set was learned from; None without names.
+        Name of the participant from whose rows the fuzzy set was learned; None without names.
 
     label : object
         The class.
@@ -37,20 +37,20 @@ class FuzzyRule:
 
 @dataclass(frozen=True)
 class FiredRule:
-    """A rule and the degree to which a row fires it.
+    """A rule with the degree to which it fires for a row.
 
     Parameters
     ----------
     membership : float
-        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Near 1
-        for all rules where rows are short.
+        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Close
+        to 1 for all rules if rows have a small norm.
 
     rule : FuzzyRule
         The rule.
 
     share : float
-        The same relative to all rules: exp(−error/T), as probabilities have it, over its sum over
-        all rules.
+        The degree relative to all rules: exp(−error/T), as in probabilities, divided by its sum
+        over all rules.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class FiredRule:
 
 @dataclass(frozen=True)
 class FuzzyExplanation(Explanation):
-    """What decided a prediction of :class:`~skdp.DeepFuzzyClassifier`.
+    """Explanation of a prediction of :class:`~skdp.DeepFuzzyClassifier`.
 
-    An :class:`~skdp.tabular.Explanation`, with what fuzzy rules have besides.
+    An :class:`~skdp.tabular.Explanation` with additional information about fuzzy rules.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class FuzzyExplanation(Explanation):
         See :class:`~skdp.tabular.Explanation`.
 
     rules : tuple of FiredRule
-        The strongest first.
+        The rules, strongest first.
 
     error_differences : tuple of float
-        For each of ``columns``, how much more squared error it has when the runner-up
-        reconstructs the row than when the predicted class does. They add up to the difference of
-        the classes' errors, which decides with ``error_scale="shared"``.
+        For each of ``columns``, its squared error in the reconstruction by the runner-up minus
+        that by the predicted class. They add up to the difference of the classes' errors, which
+        decides the prediction with ``error_scale="shared"``.
 
     Examples
     --------

@@ -30,34 +30,33 @@ FUZZY_CONSTRAINTS: dict = {
 class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Deep fuzzy model: stacked Takagi-Sugeno filters with Bayesian consequents.
 
-    Each of M rules says "if x is in the fuzzy set around a_m, then y is α_m". With the
-    degrees to which the rules fire normalised to sum to one, a layer is linear in its
-    consequents,
+    Each of M rules states "if x is in the fuzzy set around a_m, then y is α_m". With the
+    memberships of the rules normalized to sum to one, a layer is linear in its consequents,
 
     .. math:: \hat y(x) = K(x)\,α, \qquad
        K_m(x) = \frac{μ_m(x)}{\sum_j μ_j(x)}, \qquad
        μ_m(x) = \exp\Big(-\tfrac12 \sum_k w_k (x_k - a_{mk})^2\Big)
 
-    and α has a Gaussian prior of variance 10⁶, the precision β of the outputs a Gamma
-    prior; mean-field updates find both. A further layer reads the leading principal
-    coordinates Vᵀŷ of the output so far. Layers are added while β grows.
+    where α has a Gaussian prior of variance 10⁶, and the precision β of the outputs a Gamma
+    prior; both are estimated by mean-field updates. The input of a further layer consists of the
+    leading principal coordinates Vᵀŷ of the previous output. Layers are added while β grows.
 
     Parameters
     ----------
     n_components : int, default=20
-        Number of principal coordinates Vᵀŷ that layers after the first read; never more
-        than outputs.
+        Number of principal coordinates Vᵀŷ that are the input of layers after the first; never
+        more than the number of outputs.
 
     n_inducing : int or float, default=0.5
         Number of rules M: a count, or a fraction of the rows in (0, 1]. Never more than
         the distinct rows.
 
     max_layers : int, default=10
-        Most layers.
+        Largest number of layers.
 
     centers : array-like of shape (n_rules, n_features), default=None
-        Centres of the first layer's fuzzy sets, used as given. ``None`` takes k-means
-        centroids of X. Further layers find their own, since they read another space.
+        Centers of the first layer's fuzzy sets. By default, k-means centroids of X. Further
+        layers always find their own, since their inputs are in another space.
 
     membership_function : "gaussian" or callable, default="gaussian"
         A callable takes an array of squared distances, in units of the squared range of
@@ -67,7 +66,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer. An iteration costs next to nothing.
+        Largest number of iterations for a layer, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -75,7 +74,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     centers_ : ndarray of shape (n_rules, n_features)
-        Centres of the first layer.
+        Centers of the first layer.
 
     n_layers_ : int
         Number of layers.
@@ -84,7 +83,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Precision β of each layer, in inverse squared units of y; they increase.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -95,7 +94,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    DeepFuzzyAutoencoder : The same from the principal coordinates of y to y.
+    DeepFuzzyAutoencoder : Such a model from the principal coordinates of y to y.
 
     References
     ----------
@@ -208,8 +207,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Inputs.
 
         return_std : bool, default=False
-            Also return the standard deviation of the predictive distribution: that of the
-            consequents of the last layer, and of the noise.
+            Whether to return the standard deviation of the predictive distribution too, due to
+            the consequents of the last layer and the noise.
 
         Returns
         -------
@@ -217,7 +216,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Posterior mean, in the floating dtype of the training inputs.
 
         std : ndarray of the shape of y
-            Returned when ``return_std`` is true. The same for each output of a row.
+            Returned if ``return_std`` is true; equal for all outputs of a row.
 
         Examples
         --------

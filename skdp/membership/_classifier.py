@@ -24,12 +24,12 @@ _NO_SCALES = (
 
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
-    """Check training rows and labels, and set what follows from them alone.
+    """Check training rows and labels, and set the attributes that depend on them only.
 
     Parameters
     ----------
     classifier : ReconstructionClassifier
-        Gets ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_``.
+        Its ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_`` are set.
 
     X : array-like of shape (n_samples, n_features)
         Training rows.
@@ -38,10 +38,10 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
         Class labels.
 
     min_classes : int, default=2
-        How many classes there must be.
+        Required number of classes.
 
     private : bool, default=False
-        Whether noise is to be added: then types are refused that would be rounded.
+        Whether noise will be added; then types that would be rounded are refused.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     Raises
     ------
     ValueError
-        When X or y are no such arrays, or there are fewer classes.
+        If X or y are not such arrays, or there are fewer classes.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """What the classifiers share; a subclass says how a class is modelled.
+    """Base of classifiers by reconstruction errors; a subclass defines the model of a class.
 
     A subclass defines ``fit``, ``autoencoders_by_class`` and ``reconstruction_errors``, and has
     the parameters ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
@@ -104,9 +104,9 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Minus the squared reconstruction error of each class, or with ``error_scale="own"``
+            Negative squared reconstruction error of each class, or with ``error_scale="own"``
             its log-probability up to a constant. With two classes, the score of
-            ``classes_[1]`` less that of ``classes_[0]``, as scikit-learn has it.
+            ``classes_[1]`` minus that of ``classes_[0]``, as in scikit-learn.
 
         Examples
         --------
@@ -132,8 +132,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
-            the most probable one.
+            Class labels: the class with the nearest reconstruction, or with
+            ``error_scale="own"`` the most probable one.
 
         Examples
         --------
@@ -155,12 +155,12 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return class probabilities.
 
-        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is taken
+        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is assumed
         to be Gaussian in k directions of variance v each, so that its squared norm has mean kv
         and variance 2kv²; both are matched to the errors of the training rows, which gives
-        T = 2v = variance/mean. All classes count as equally frequent. With
-        ``error_scale="own"``, the probabilities learned out of fold, class frequencies
-        included. Both order classes as :meth:`predict` does.
+        T = 2v = variance/mean. All classes are assumed equally frequent. With
+        ``error_scale="own"``, probabilities are learned out of fold and include class
+        frequencies. In both cases the most probable class is that of :meth:`predict`.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return weights / weights.sum(axis=1, keepdims=True)
 
     def log_odds(self, X: ArrayLike) -> np.ndarray:
-        """Return by how much each class is less probable than the best one.
+        """Return the log-odds of each class against the most probable one.
 
         Parameters
         ----------
@@ -196,8 +196,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         log_odds : ndarray of shape (n_samples, n_classes)
-            Logarithms of ratios of probabilities, at most 0; finite also where
-            :meth:`predict_proba` is zero by rounding.
+            Logarithms of ratios of probabilities, at most 0; finite even if
+            :meth:`predict_proba` is rounded to zero.
 
         Examples
         --------
@@ -213,7 +213,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return scores / self.temperature_ if self.error_scale == "shared" else scores
 
     def _scores(self, X):
-        """Return a score of each class, the higher the better, (n_samples, n_classes)."""
+        """Return a score of each class, higher being better, (n_samples, n_classes)."""
         errors = self.reconstruction_errors(X)
         if self.error_scale == "shared":
             return -errors
@@ -244,17 +244,17 @@ class CDMMAClassifier(ReconstructionClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, and the nearest
-        reconstruction wins, or relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
-        more fits and at least two rows of each class.
+        "shared": errors of all classes are compared directly, and the nearest reconstruction
+        wins. "own": they are compared relative to a scale for each class, and class frequencies
+        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        out of fold, which takes five more fits and at least two rows of each class.
 
     n_jobs : int or None, default=None
         Classes fitted at once, and threads of a prediction. ``None`` means 1 unless in a
         :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -268,13 +268,13 @@ class CDMMAClassifier(ReconstructionClassifier):
         One for each class, in the order of ``classes_``.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -289,15 +289,15 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes that lie on separate low-dimensional manifolds: images, sensors. Where
-    classes overlap, as in most tables, a row is reconstructed about equally well by all of
-    them, and the nearest one says little: use :class:`~sklearn.linear_model.LogisticRegression`
-    or trees there, and ``error_scale="own"`` where this model has to be used. On 2,000
-    rows of two medical and economic tables the accuracy was .732 and .776 with shared scales,
-    .786 and .806 with own ones, .724 and .759 for the most frequent class alone and .812 and
-    .833 for a logistic regression. On digits they improve the probabilities (log loss .237 to
-    .046) and leave the accuracy as it is, unless training rows are perturbed much more than
-    queries: with ε = 1 it falls from .82 to .78.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data. If classes overlap, as in most tables, a row is reconstructed about equally well by all
+    of them, and the nearest reconstruction is not informative: use
+    :class:`~sklearn.linear_model.LogisticRegression` or trees, or at least
+    ``error_scale="own"``. On 2,000 rows of two medical and economic tables the accuracy was .732
+    and .776 with shared scales, .786 and .806 with own ones, .724 and .759 for the most frequent
+    class and .812 and .833 for logistic regression. On digits, own scales improve the
+    probabilities (log loss .237 to .046) at the same accuracy, unless training rows are perturbed
+    much more than queries: with ε = 1 accuracy falls from .82 to .78.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
@@ -374,6 +374,11 @@ class CDMMAClassifier(ReconstructionClassifier):
         self : object
             The fitted classifier.
 
+        Raises
+        ------
+        ValueError
+            If X or y are invalid, or y has fewer than two classes.
+
         Examples
         --------
         >>> from sklearn.datasets import load_digits
@@ -401,7 +406,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         return self
 
     def reconstruction_errors(self, X: ArrayLike) -> np.ndarray:
-        """Return the squared distance of each row from its reconstruction by each class.
+        """Return the squared distance of each row to its reconstruction by each class.
 
         Parameters
         ----------
@@ -436,12 +441,13 @@ class CDMMAClassifier(ReconstructionClassifier):
         return autoencoder
 
     def autoencoders_by_class(self) -> list[list[Any]]:
-        """Return the fitted autoencoders of each class, in one list for each.
+        """Return the fitted autoencoders of each class.
 
         Returns
         -------
         groups : list of list of CDMMA
-            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+            In the order of ``classes_``; the argument of
+            :func:`~skdp.membership.group_errors`.
         """
         return [autoencoder._subsets() for autoencoder in self.autoencoders_]
 
@@ -471,26 +477,27 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     subset_size : int, default=1000
-        Rows for which one autoencoder is meant.
+        Number of rows for each autoencoder.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, and the nearest
-        reconstruction wins, or relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
-        more fits and at least two rows of each class. A release
+        "shared": errors of all classes are compared directly, and the nearest reconstruction
+        wins. "own": they are compared relative to a scale for each class, and class frequencies
+        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        out of fold, which takes five more fits and at least two rows of each class. A release
         cannot hold it.
 
     n_probe : int or None, default=None
-        How many autoencoders of each class compete for a row, those whose subsets' centers are
-        nearest to it: the time of a query then hardly grows with the number of training rows.
-        ``None`` means all of them. Can be set after :meth:`fit`.
+        Number of autoencoders of each class that are evaluated for a row, those with the nearest
+        mean reconstructions, so that the time of a query hardly grows with the number of training
+        rows. ``None`` means all of them. Can be set after :meth:`fit`.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
+        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
+        on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -504,13 +511,13 @@ class WideCDMMAClassifier(CDMMAClassifier):
         One for each class, in the order of ``classes_``.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -525,8 +532,9 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
-    classes that overlap, as in most tables; see the notes of :class:`CDMMAClassifier`.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data, and not overlapping classes, as in most tables; see the notes of
+    :class:`CDMMAClassifier`.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
@@ -588,22 +596,22 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Self:
-        """Add autoencoders for new rows, of known classes or new ones.
+        """Add autoencoders for new rows, of known or of new classes.
 
-        The autoencoders that there are stay as they are, so that an error can only fall, and
-        only where one of the new autoencoders is nearer. The new rows of a class are partitioned
-        among themselves: give about ``subset_size`` rows of each class, or more, at a time.
+        Existing autoencoders are not changed, so that errors can only decrease, namely where a
+        new autoencoder is nearer. The new rows of a class are partitioned among themselves: pass
+        about ``subset_size`` rows of each class, or more, at a time.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows; computed with in the dtype of the first ones.
+            New rows; computations use the dtype of the first ones.
 
         y : array-like of shape (n_samples,)
-            Their classes. Those of the first call may be of a single one.
+            Their classes. The first call may have a single class.
 
         classes : None
-            Ignored, present for API consistency: classes are added when they have rows.
+            Ignored, present for API consistency: classes are added with their first rows.
 
         Returns
         -------
@@ -613,8 +621,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Raises
         ------
         ValueError
-            With ``error_scale="own"``, which is learned from all rows together; when the new
-            classes are text and the known ones numbers, or the other way round.
+            If ``error_scale="own"``, which is learned from all rows together, or if the new
+            classes are text and the known ones numbers, or vice versa.
 
         Examples
         --------

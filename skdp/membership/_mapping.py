@@ -20,7 +20,7 @@ from skdp.utils._warnings import warn
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Variational Student-t membership-mapping, a sparse Bayesian kernel regressor.
 
-    Each output is a smooth function of the inputs, summarised by M inducing points a:
+    Each output is a smooth function of the inputs, represented by M inducing points a:
 
     .. math:: \hat y(x) = G(x)\,α, \qquad α = (Φ + τK + K/β)^{-1}\,Ψ^T Y
 
@@ -32,17 +32,17 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     n_inducing : int or float, default=0.5
         Number of inducing points: a count, or a fraction of the rows in (0, 1]. It never
-        exceeds the number of distinct rows; ``inference="empirical"`` may lower it.
+        exceeds the number of distinct rows; ``inference="empirical"`` may reduce it.
 
     inference : {"gamma", "empirical"}, default="gamma"
-        How β and the kernel variance are found. ``"gamma"``: Gamma-distributed precisions
+        How β and the kernel variance are estimated. ``"gamma"``: Gamma-distributed precisions
         and uncertain inputs (Kumar and Moser, Algorithm 1). ``"empirical"``: β is the inverse
         of the mean squared residual, M and the kernel variance adapt to the variance of the
         outputs (SERUMS D3.3 (2022), Algorithm 1).
 
     nu : float, default=2.1
         Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
-        off (τ = 0), under "gamma" only. Large values make "empirical" drop nearly all
+        off (τ = 0), for "gamma" only. Large values make "empirical" drop nearly all
         inducing points.
 
     input_variance : float, default=0.01
@@ -50,13 +50,13 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         range. Used by ``inference="gamma"``.
 
     inducing_points : array-like of shape (n_points, n_features), default=None
-        Points to use as given. ``None`` takes k-means centroids of X.
+        Inducing points. By default, k-means centroids of X.
 
     tol : float, default=1e-4
         Relative change of β at which the iteration stops.
 
     max_iter : int, default=200
-        Most iterations of the update of β. An iteration costs next to nothing.
+        Largest number of updates of β, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -73,7 +73,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The precision β of the outputs, in inverse squared units of y.
 
     n_iter_ : int
-        Iterations until β settled.
+        Number of iterations until β converged.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -89,10 +89,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/r_k^2)`, r_k the range of
-    feature k, so the features need no scaling for the kernel's sake. Under "gamma" the prior
-    of the outputs has mean zero and variance one: standardise y, for instance with
+    feature k, so that the kernel does not require scaled features. With "gamma" the prior of the
+    outputs has mean zero and variance one: standardize y, for instance with
     :class:`~sklearn.compose.TransformedTargetRegressor`. Outputs much larger than one are
-    shrunk towards zero, and a mean far from zero is hard to reach. "empirical" adapts.
+    shrunk towards zero, and a mean far from zero is fitted poorly. "empirical" adapts to them.
 
     References
     ----------
@@ -169,6 +169,16 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
 
+        Raises
+        ------
+        ValueError
+            If ``nu`` is infinite with ``inference="empirical"``, or X or y are invalid.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If β did not converge within ``max_iter`` iterations.
+
         Examples
         --------
         >>> import numpy as np
@@ -182,8 +192,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.inference == "empirical" and np.isinf(self.nu):
             raise ValueError(
                 "The 'nu' parameter of MembershipMapping must be finite with "
-                "inference='empirical', got inf: without smoothing no number of inducing "
-                "points would do. Use nu=2.1, or inference='gamma'."
+                "inference='empirical', got inf: without smoothing the number of inducing points "
+                "is undefined. Use nu=2.1, or inference='gamma'."
             )
         layer, _ = fit_layer(
             rows.astype(np.float64, copy=False),
@@ -200,7 +210,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if layer.n_iter == self.max_iter:
             warn(
                 f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
-                f"settled to tol={self.tol}. Raise max_iter or tol.",
+                f"converged to tol={self.tol}. Increase max_iter or tol.",
                 ConvergenceWarning,
             )
         self.inducing_points_ = layer.inducing_points
@@ -244,9 +254,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return y.ravel() if self._single_output else y
 
     def predict_block(self, X: np.ndarray) -> np.ndarray:
-        """Predict a block of rows, without checks and in one piece.
+        """Predict a block of rows, without validation and in one piece.
 
-        For callers that check their rows and divide them into blocks themselves.
+        For callers that validate their rows and divide them into blocks.
 
         Parameters
         ----------
@@ -256,6 +266,6 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_rows, n_outputs)
-            The mapping's output, of two dimensions always.
+            The mapping's output, always two-dimensional.
         """
         return self._layer.predict(X)

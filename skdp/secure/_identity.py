@@ -1,4 +1,4 @@
-"""Who signs: Ed25519 keys with names."""
+"""Named Ed25519 keys of the parties, for signatures."""
 
 import os
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from skdp.utils._files import PRIVATE, write_whole
 
 # Bytes of a signature.
 SIGNATURE_BYTES = 64
-# Bytes of a key, in clear and as a private key.
+# Bytes of a public key, and of a private key.
 _KEY_BYTES = 32
-# First bytes of a file with a private key: no other file passes for one.
+# First bytes of a file with a private key, which identify it.
 _MAGIC = b"skdp-id1"
 # Characters of a name (rule of thumb).
 LONGEST_NAME = 200
@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class PublicIdentity:
-    """Name and public signing key of a party, for all others.
+    """Name and public signing key of a party.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ class PublicIdentity:
         Unique within a session.
 
     key : str
-        The Ed25519 public key, 64 hexadecimal digits. Get it from its owner in a way in which
-        nobody can exchange it: it is all that tells the owner's files from others.
+        The Ed25519 public key, 64 hexadecimal digits. Obtain it from its owner over an
+        authenticated channel: only this key identifies the owner's files.
 
     Raises
     ------
     ValueError
-        When the name is empty, or the key none.
+        If the name is empty, or the key invalid.
 
     Examples
     --------
@@ -72,11 +72,12 @@ class PublicIdentity:
             )
 
     def verifies(self, signature: bytes, content: bytes) -> bool:
-        """Return whether a signature of some bytes is this party's.
+        """Return whether a signature was made by this party.
 
         Parameters
         ----------
         signature, content : bytes
+            The signature, and the signed bytes.
 
         Returns
         -------
@@ -98,10 +99,10 @@ class PublicIdentity:
 
 
 class Identity:
-    """A party's private signing key; it stays with the party.
+    """Private signing key of a party, which must not be shared.
 
-    It signs files, and encrypts nothing. ``generate`` makes one, ``save`` and ``load`` keep it in
-    a file that only its owner may read.
+    It signs files and does not encrypt. ``generate`` creates a new one; ``save`` and ``load``
+    store it in a file that only its owner can read.
 
     Parameters
     ----------
@@ -117,12 +118,12 @@ class Identity:
         The party's name.
 
     public : PublicIdentity
-        What others may know.
+        Name and public key, to be shared.
 
     Raises
     ------
     ValueError
-        When it is no such key.
+        If the key is invalid.
 
     Examples
     --------
@@ -196,12 +197,17 @@ class Identity:
         return self._key.sign(content)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the private key to a new file that only this user may read.
+        """Write the private key to a new file that only this user can read.
 
         Parameters
         ----------
         path : str or path-like
             A file that does not exist yet.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists.
 
         Examples
         --------
@@ -220,7 +226,7 @@ class Identity:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`save` wrote.
+        """Read an identity that :meth:`save` wrote.
 
         Parameters
         ----------
@@ -234,7 +240,7 @@ class Identity:
         Raises
         ------
         ValueError
-            When it is no such file.
+            If it is not such a file.
         """
         with open(path, "rb") as file:
             content = file.read(len(_MAGIC) + _KEY_BYTES + 4 * LONGEST_NAME + 1)
@@ -245,8 +251,8 @@ class Identity:
             return cls(key[_KEY_BYTES:].decode(), key[:_KEY_BYTES])
         except ValueError as error:
             raise ValueError(
-                f"{str(path)!r} holds no identity: it is truncated, or another file. Load what "
-                "Identity.save wrote."
+                f"{str(path)!r} holds no identity: it is truncated, or another file. Load a file "
+                "that Identity.save wrote."
             ) from error
 
 

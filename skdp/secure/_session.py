@@ -1,4 +1,4 @@
-"""What all parties agree on, in one public file."""
+"""The agreement of all parties, in one public file."""
 
 import json
 import os
@@ -17,20 +17,21 @@ from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
-# Bytes of a file at most (rule of thumb): parsed text takes up to thirty times its size, and one
-# of 100 participants and 100 classes has less than a twentieth.
+# Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
+# and a session of 100 participants and 100 classes has less than a twentieth.
 _MOST_BYTES = 2**22
-# Random bytes that tell a session from others of the same parties.
+# Random bytes that distinguish sessions of the same parties.
 _NONCE_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Session:
-    """Parties, classes, scale and circuit: public, the same for all, made once.
+    """Agreement of all parties on classes, scale and circuit: public, and equal for all.
 
-    The key holder makes it with ``create`` and hands out the file. It is not signed, since it
-    says whose signatures count: **all parties compare** ``digest`` on another channel before they
-    use it. Every message names that digest, and is refused in any other session.
+    The key holder creates it with ``create`` and distributes the file. It is not signed, since it
+    defines whose signatures are valid: **all parties must compare** ``digest`` over another
+    channel before they use it. Every message contains that digest, and is refused in any other
+    session.
 
     Parameters
     ----------
@@ -38,28 +39,28 @@ class Session:
         At least two labels, in the order of the scores.
 
     scale : ScoreScale
-        On which scores are rounded to 8 bits.
+        Scale on which scores are rounded to 8 bits.
 
     key_holder, server : PublicIdentity
-        Who makes keys and decrypts, and who computes.
+        The party that generates keys and decrypts, and the party that computes.
 
     participants : list of PublicIdentity
-        Who has local models, at least two; their order is that of the circuit's inputs.
+        The parties with local models, at least two; their order is that of the circuit's inputs.
 
     backend : {"plain", "fhe"}, default="fhe"
-        "fhe" encrypts. "plain" has the same roles and files and **protects nothing**: it is for
-        tests.
+        "fhe" encrypts. "plain" has the same roles and files but **protects nothing**; it is meant
+        for tests.
 
     circuit : str
-        What the backend's library says of the circuit; public. ``create`` makes it.
+        Public description of the circuit by the backend's library, made by ``create``.
 
     nonce : str
-        Random, hexadecimal. ``create`` makes it.
+        Random hexadecimal string, made by ``create``.
 
     Raises
     ------
     ValueError
-        When they do not fit together.
+        If the parameters do not fit together.
 
     Examples
     --------
@@ -143,7 +144,10 @@ class Session:
         Raises
         ------
         ImportError
-            When the backend's library is missing.
+            If the backend's library is not installed.
+
+        ValueError
+            If the parameters do not fit together.
 
         Examples
         --------
@@ -163,11 +167,11 @@ class Session:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it, hexadecimal."""
+        """Hexadecimal SHA-256 digest of the session."""
         return checksum(self._content())
 
     def parties(self, role: str) -> list[PublicIdentity]:
-        """Return who has a role.
+        """Return the parties with a role.
 
         Parameters
         ----------
@@ -222,7 +226,7 @@ class Session:
         Raises
         ------
         ValueError
-            When it is truncated, altered so that it does not fit together, or another file.
+            If it is truncated, altered or not a session.
 
         Examples
         --------
@@ -273,8 +277,8 @@ class Session:
             The file.
 
         digest : str or None, default=None
-            What the ``digest`` must be, from the key holder on another channel. With ``None``
-            compare it yourself.
+            The expected ``digest``, obtained from the key holder over another channel. With
+            ``None``, compare it yourself.
 
         Returns
         -------
@@ -283,7 +287,7 @@ class Session:
         Raises
         ------
         ValueError
-            When it is no session, or another one.
+            If it is not a session, or has another digest.
 
         Examples
         --------
@@ -305,7 +309,7 @@ class Session:
         if digest is not None and session.digest != digest:
             raise ValueError(
                 f"{str(path)!r} holds the session {session.digest}, not {digest}. Ask the key "
-                "holder for the file, and for its digest on another channel."
+                "holder for the file, and for its digest over another channel."
             )
         return session
 
