@@ -103,7 +103,7 @@ def test_a_fit_that_fails_changes_no_network(some_digits, small, monkeypatch):
 def test_labels_that_are_new_to_a_network_are_refused(some_digits, small):
     X, y = some_digits
     model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X[y < 5], y[y < 5])
-    with pytest.raises(ValueError, match=r"none of the classes .* 'classes' parameter before"):
+    with pytest.raises(ValueError, match=r"not among the classes .* 'classes' parameter before"):
         model.fit(X, y)
 
 
