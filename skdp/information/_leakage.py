@@ -36,7 +36,7 @@ _FEWEST_ROWS = 50
 _FEW_NUMBERS = 10
 # Smallest number of rows of a category; rarer ones are merged.
 _LEAST_ROWS = 20
-# Neighbours in the estimate of entropy: more of them have less variance and more bias (rule of
+# Neighbors in the estimate of entropy: more of them have less variance and more bias (rule of
 # thumb).
 _N_NEIGHBOURS = 5
 # Largest number of categories of a released text column that are encoded separately.
@@ -129,7 +129,7 @@ def information_leakage(
     For numbers, S is replaced by normal scores of its ranks, with ties broken at random, which
     does not change the information and makes log p(S) known. For several columns,
     :math:`\log q(s_1, s_2 \mid t) = \log q(s_1 \mid t) + \log q(s_2 \mid t, s_1)`, and the
-    entropy of two or three numbers is estimated by nearest neighbours (Kozachenko and Leonenko),
+    entropy of two or three numbers is estimated by nearest neighbors (Kozachenko and Leonenko),
     which may err in either direction. Categories of fewer than 20 rows are merged.
 
     References
@@ -143,8 +143,8 @@ def information_leakage(
     >>> import numpy as np
     >>> from skdp.information import information_leakage
     >>> rng = np.random.default_rng(0)
-    >>> age = rng.normal(50, 10, 1000)
-    >>> noisy = age + rng.normal(0, 10, 1000)  # 0.347 nats
+    >>> age = rng.normal(50, 10, 400)
+    >>> noisy = age + rng.normal(0, 10, 400)  # 0.347 nats
     >>> found = information_leakage(age, noisy[:, np.newaxis], n_permutations=0, random_state=0)
     >>> bool(abs(found.nats - 0.347) < 2 * found.standard_error)
     True
@@ -342,7 +342,7 @@ def _folds(cv, secret, state):
 def neighbour_entropies(Z):
     """Return terms whose mean estimates the entropy of rows, in nats.
 
-    ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbour and V_d the volume
+    ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
     of the unit ball (Kozachenko and Leonenko, 1987).
     """
     n, d = Z.shape

@@ -68,7 +68,7 @@ class PrivacyAccount:
         relation: str = "replace-one",
         also_excludes: str = "",
     ) -> PrivacyGuarantee:
-        """Return this account as a guarantee for one labelled record, with ε = ∞ unless valid.
+        """Return this account as a guarantee for one labeled record, with ε = ∞ unless valid.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class PrivacyAccount:
             Name of the mechanism.
 
         relation : {"replace-one", "add/remove"}, default="replace-one"
-            How neighbours differ.
+            How neighbors differ.
 
         also_excludes : str, default=""
             Further exclusions.

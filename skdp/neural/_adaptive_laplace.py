@@ -51,7 +51,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     **Privacy.** The paper's proofs are about *sums over a batch*, while every layer above the
     first reads *rows*. With ``noise_per="row"`` each row has its own noise, drawn once; all
-    training on it is post-processing, and one labelled record has
+    training on it is post-processing, and one labeled record has
 
     .. math:: ε_{row} = ε_R + \sum_j \frac{1}{b_j} + \frac{2}{b_y}
 
@@ -67,7 +67,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Budget ε₁ + ε₂ + ε₃ of the paper; with ``mechanism="dpsgd"``, ε of one labelled record.
+        Budget ε₁ + ε₂ + ε₃ of the paper; with ``mechanism="dpsgd"``, ε of one labeled record.
 
     delta : float, default=1e-5
         Slack δ of ``mechanism="dpsgd"``; the others have δ = 0.
@@ -138,7 +138,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Guarantee of one labelled record; ε is infinite if nothing is guaranteed.
+        Guarantee of one labeled record; ε is infinite if nothing is guaranteed.
 
     accounts_ : list of PrivacyAccount
         Ways of accounting, see :meth:`accounts`.
@@ -191,7 +191,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     ... )
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     network = network.fit(X, y)
+    ...     network = network.fit(X[:600], y[:600])
     >>> round(network.guarantee_.epsilon, 1)
     20.5
     """

@@ -59,7 +59,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
     ``_describe_mechanism()``, arguments of :meth:`PrivacyAccount.guarantee`, and ``_train(network,
     rows, labels, random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the
-    last one is that of one labelled record.
+    last one is that of one labeled record.
     """
 
     epsilon: float
@@ -203,7 +203,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
 
         This is for files, which may state anything. The last account of each fit is that of one
-        labelled record.
+        labeled record.
         """
         fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
         require(fits and len(self.accounts_) % len(fits) == 0, "accounts")

@@ -39,7 +39,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
       that of the paper for the coefficients of the first layer, divided among the \|L\| rows of a
       batch, and every label coefficient gets noise of scale :math:`b_y = Δ_C / (ε_C |L|)`. Noise
       is added once, and all training uses only the result, so that for any number of epochs one
-      labelled record has
+      labeled record has
 
       .. math:: \sum_j 1/b + 2/b_y,
 
@@ -116,7 +116,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Guarantee of one labelled record.
+        Guarantee of one labeled record.
 
     accounts_ : list of PrivacyAccount
         Ways of accounting; :meth:`accounts` returns them as a table.

@@ -36,7 +36,7 @@ class Share:
         Noisy numbers of one answer, at most; each costs the sampler's precision, 2^-30 of ε.
 
     sensitivity : float
-        Largest L2 distance between the answers of two neighbours, in steps of their grid.
+        Largest L2 distance between the answers of two neighbors, in steps of their grid.
 
     uses : int, default=1
         Times the query is asked; each gets an equal part.
@@ -136,7 +136,7 @@ class GaussianQueries:
             Of the query.
 
         sensitivity : float
-            Largest L2 distance between the answers of two neighbours.
+            Largest L2 distance between the answers of two neighbors.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class GaussianQueries:
             The exact answer, in steps of a public grid.
 
         sensitivity : float
-            Largest distance between the answers of two neighbours, in these steps: the L2 norm
+            Largest distance between the answers of two neighbors, in these steps: the L2 norm
             of their difference, each coordinate divided by its scale.
 
         scales : float or ndarray, default=1.0

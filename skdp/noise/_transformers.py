@@ -428,7 +428,7 @@ class OptimalDPNoise(DPNoise):
         if the expected number of unprotected values is above a tenth.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
         is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
@@ -491,7 +491,7 @@ class OptimalDPNoise(DPNoise):
     at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
     bits come from AES-256 in counter mode.
 
-    Neighbouring data sets have equal size and order; the order of rows is preserved, and so is
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
     the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
     and text are refused.
 
@@ -553,7 +553,7 @@ class StaircaseDPNoise(DPNoise):
         if the expected number of unprotected values is above a tenth.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
         is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
@@ -619,7 +619,7 @@ class StaircaseDPNoise(DPNoise):
     at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
     bits come from AES-256 in counter mode.
 
-    Neighbouring data sets have equal size and order; the order of rows is preserved, and so is
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
     the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
     and text are refused.
 
@@ -683,7 +683,7 @@ class GaussianDPNoise(DPNoise):
         privacy loss exceeds ε is larger than δ.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
         is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
@@ -753,7 +753,7 @@ class GaussianDPNoise(DPNoise):
     at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
     bits come from AES-256 in counter mode.
 
-    Neighbouring data sets have equal size and order; the order of rows is preserved, and so is
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
     the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
     and text are refused.
 

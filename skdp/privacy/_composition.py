@@ -91,7 +91,7 @@ def composed_delta(mechanisms, epsilon, *, warns=True):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(mechanisms)
     delta = _ideal_delta(mechanisms, max(epsilon - slack, 0.0), warns)
-    # The outputs of each neighbour deviate from the distribution by at most the cut.
+    # The outputs of each neighbor deviate from the distribution by at most the cut.
     return min(1.0, delta + (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut) if cut else delta
 
 
@@ -355,7 +355,7 @@ def _warn_below(delta):
 
 
 def _pure_delta(epsilon0, k, epsilon):
-    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbours.
+    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbors.
 
     i of k answers are the less likely ones with a binomial distribution, and the loss is
     (k − 2i)ε0, so that with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε

@@ -14,7 +14,7 @@ from skdp.utils._sklearn import Interval, validate_params
 _SAFETY = 1e-10
 # Relative error of δ (tests/privacy/test_gaussian.py).
 _PRECISION = 1e-12
-# Half the distance of two neighbours, in units of σ, up to which δ is computed as an integral and
+# Half the distance of two neighbors, in units of σ, up to which δ is computed as an integral and
 # not as a difference (rule of thumb: both have full precision near here).
 _CLOSE = 0.5
 # Deviations beyond which a normal tail is below the smallest float.
@@ -66,7 +66,7 @@ def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> fl
         Privacy-loss bound, ≥ 0.
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
         In (0, 1).
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> fl
         In (0, 1).
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------

@@ -106,7 +106,7 @@ class PrivacyGuarantee:
         are known, one of the kind "any". Several Gaussian mechanisms are merged into one.
 
     sensitivity : float or None
-        Largest change of one element between two neighbours, in the units of the data. None
+        Largest change of one element between two neighbors, in the units of the data. None
         if it may take any value within its bounds.
 
     n_features : int
@@ -119,25 +119,25 @@ class PrivacyGuarantee:
         What it does not protect.
 
     unit : str, default="element"
-        The unit in which two neighbouring data sets differ: one entry ("element"), one value of a
+        The unit in which two neighboring data sets differ: one entry ("element"), one value of a
         table that is encoded as several entries ("value"), one row ("record"), one label
         ("label"), one row and its label ("labelled record"), or all rows of one group, such as a
         person, and their labels ("group").
 
     relation : {"replace-one", "add/remove"}, default="replace-one"
-        How neighbours differ. "replace-one": one unit has other values; the number of rows is the
+        How neighbors differ. "replace-one": one unit has other values; the number of rows is the
         same and public (for a group, which may have another number of rows, the number of
-        groups). "add/remove": one of the data sets has one labelled record, or one group, that
+        groups). "add/remove": one of the data sets has one labeled record, or one group, that
         the other does not have; the number of rows is private too.
 
     Attributes
     ----------
     epsilon, delta : float
         The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
-        times as likely for one neighbour as for the other, plus δ. Sums over the mechanisms.
+        times as likely for one neighbor as for the other, plus δ. Sums over the mechanisms.
 
     neighbours : str
-        The neighbouring relation.
+        The neighboring relation.
 
     Raises
     ------
@@ -500,10 +500,10 @@ class PrivacyGuarantee:
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
     def best_guess(self, prior: float = 0.5) -> float:
-        r"""Return the largest probability of guessing correctly which of two neighbours was used.
+        r"""Return the largest probability of guessing correctly which of two neighbors was used.
 
         An adversary who knows all other data, and assigns the prior probability π to one of the
-        two neighbours (the unit is in the data, or it is the first of two versions), is right with
+        two neighbors (the unit is in the data, or it is the first of two versions), is right with
         a probability of at most
 
         .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
@@ -560,7 +560,7 @@ class PrivacyGuarantee:
         are in the data. As many candidates are named as there are members, so that precision and
         recall are equal. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
         π TPR + (1 − π) FPR = π. It is exact if δ(ε) is, since it depends only on the best tests
-        between the two neighbours. With δ = 0 it corresponds to posterior odds of o e^ε. At even
+        between the two neighbors. With δ = 0 it corresponds to posterior odds of o e^ε. At even
         odds it equals :meth:`best_guess`.
 
         Parameters
@@ -602,7 +602,7 @@ class PrivacyGuarantee:
         - For pure mechanisms of ε, :math:`C(ε) = Z - 1 - \log Z` with
           :math:`Z = ε/(1 - e^{-ε})`, for every prior; no smaller bound holds for all ε-private
           mechanisms and priors. It is ε²/8 for small ε, and less than ε tanh(ε/2), which bounds
-          the divergence of two neighbours (Bun and Steinke, 2016).
+          the divergence of two neighbors (Bun and Steinke, 2016).
         - For Gaussian noise of sensitivity/σ = μ, :math:`\tfrac12 \log(1 + μ^2/4)` for an element,
           to which the noise itself is added, and between two values; otherwise :math:`μ^2/4` for
           any number of noisy values.
@@ -858,7 +858,7 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
     -------
     guarantee : PrivacyGuarantee or None
         With the weakest value of each number. None if one of the data sets has no guarantee, if
-        units or neighbouring relations differ, or if only some state a sensitivity.
+        units or neighboring relations differ, or if only some state a sensitivity.
 
     Examples
     --------
@@ -902,7 +902,7 @@ def record_guarantee(
 ) -> PrivacyGuarantee | None:
     """Return the joint guarantee of the features and the label of a record.
 
-    Neither guarantee alone covers a person's whole row with its label: two neighbours may differ
+    Neither guarantee alone covers a person's whole row with its label: two neighbors may differ
     in all elements of one row *and* in its label. Both mechanisms have independent noise, so that
     they add up by basic composition: (ε of a record + ε of a label, δ of a record + δ of a label),
     the former from :meth:`PrivacyGuarantee.to_record`, which is exact for Gaussian noise.
@@ -911,7 +911,7 @@ def record_guarantee(
     ----------
     guarantee : PrivacyGuarantee or None
         Guarantee of the features, per element or per record; or of features and labels together,
-        per labelled record or per group, as that of noisy statistics.
+        per labeled record or per group, as that of noisy statistics.
 
     label_guarantee : PrivacyGuarantee or None
         Guarantee of the labels; None in the latter case, which includes them.

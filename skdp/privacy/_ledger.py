@@ -254,7 +254,7 @@ class PrivacyLedger:
             If the total would exceed the budget; the release is not charged.
 
         ValueError
-            If the guarantee is about other neighbours than the entries, or the file is damaged.
+            If the guarantee is about other neighbors than the entries, or the file is damaged.
 
         FileNotFoundError
             If the file has disappeared.

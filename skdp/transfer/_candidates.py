@@ -39,7 +39,7 @@ from skdp.transfer._scorers import (
 from skdp.transfer._strategy import TransferModel, TransferResult
 from skdp.utils._labels import stratified_folds
 
-# Folds in which labelled rows are left out; rule of thumb.
+# Folds in which labeled rows are left out; rule of thumb.
 _N_FOLDS = 5
 # Log-odds of adapted class means, against the source, beforehand. On human activity with 10 labels
 # a class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels log loss is .2-.45
@@ -78,7 +78,7 @@ class Candidate:
         ``adapt(labels=labels)`` returns a scorer that has followed labels.
 
     held_out : ndarray of shape (n_labelled,) or None, default=None
-        Probability of the label of each labelled row, without that label. None without labels.
+        Probability of the label of each labeled row, without that label. None without labels.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Candidate:
     held_out: np.ndarray | None = None
 
     def learn(self, log_posteriors, rows, offsets):
-        """Learn from labelled rows; return their log-posteriors by models without their labels.
+        """Learn from labeled rows; return their log-posteriors by models without their labels.
 
         Parameters
         ----------
@@ -125,18 +125,18 @@ class Candidates:
     Where classes overlap, with releases of statistics, or without labels, these are:
 
     - the score of each source, and of all together by how precise each is, corrected by the
-      labelled rows, of which few are given hardly a chance to harm
+      labeled rows, of which few are given hardly a chance to harm
       (:class:`AveragedCorrection`);
     - class means that follow the target's rows, if they agree with what the sources say
       (:func:`agrees_with_source`), and these err on no more rows than they claim to
       (:func:`errs_as_claimed`); labels scale their log-posteriors and change no more;
     - mixtures that follow them, if they agree, and are as certain as the sources at least; labels
       change nothing of them;
-    - a logistic regression of the labelled rows alone;
+    - a logistic regression of the labeled rows alone;
     - self-training, where it is added.
 
     Posteriors are averaged. Each candidate is weighted by the likelihood of labels that it has
-    not seen, and by prior odds that favour the source.
+    not seen, and by prior odds that favor the source.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Candidates:
         self._log_posteriors.append(log_posteriors)
 
     def _add_sources(self):
-        """Add what the sources say together, and each for labels to favour.
+        """Add what the sources say together, and each for labels to favor.
 
         One of several counts beforehand by how much less it knows.
         """
@@ -317,7 +317,7 @@ class Candidates:
         trained : SelfTrained
 
         log_posteriors : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of the labelled rows that have not seen their labels.
+            Log-posteriors of the labeled rows that have not seen their labels.
 
         log_odds : float
             Beforehand.
@@ -356,7 +356,7 @@ class EvidenceAverage(TransferModel):
         Candidates with none are forgotten, but for their ``contributions``.
     """
 
-    # Below it the labels favour the target alone.
+    # Below it the labels favor the target alone.
     min_source_weight = 0.5
 
     def __init__(self, candidates, weights):

@@ -68,7 +68,7 @@ def _was_fitted_for_probabilities(estimator):
 
 
 class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
-    r"""Learn from a few labels, many unlabelled rows, and the release of a private source.
+    r"""Learn from a few labels, many unlabeled rows, and the release of a private source.
 
     The classifier combines the target's own rows and labels with a :class:`~skdp.Release`, the
     differentially private file that another organization made of its data. It is meant for targets
@@ -93,7 +93,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         release or a path: clones share a release, whereas the clone of a fitted source is not
         fitted. ``None`` learns from the target alone. A list combines several releases
         ("noise_aware" only): those with noisy sums of the same columns are merged
-        (:meth:`Release.merge`), and the labelled rows may still favor a single one; the others
+        (:meth:`Release.merge`), and the labeled rows may still favor a single one; the others
         are weighted by the labels and by their effective sample size. Each release must have all
         classes of the target; without labels, all must have the same classes. Releases of tables
         must share their schema, apart from the order of its columns.
@@ -115,16 +115,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ``self_training__n_components``.
 
     unlabeled : "auto" or label, default="auto"
-        The value in y that marks an unlabelled row; None and NaN are equivalent.
+        The value in y that marks an unlabeled row; None and NaN are equivalent.
         ``"auto"``: None, NaN, and −1 unless −1 is a class of the source. Without a source, −1 is
         a class only if fewer than two classes would remain otherwise.
 
     label_sampling : {"auto", "random", "stratified"}, default="auto"
-        How the labelled rows were chosen among the target's rows ("noise_aware" only).
+        How the labeled rows were chosen among the target's rows ("noise_aware" only).
         ``"random"``: without regard to their class, so that their class frequencies estimate
         those of the target. ``"stratified"``: a number of each class, so that their frequencies
         carry no information, and those that the source expects are kept. ``"auto"``: stratified
-        if some rows are unlabelled and the classes with labels have equally many of them,
+        if some rows are unlabeled and the classes with labels have equally many of them,
         otherwise random; a few labels of one single class count as random. :meth:`fit` warns if
         it has to guess and the result depends on it. If self-training is used alone, see Notes,
         guesses are moved towards the source's frequencies in any case; give ``class_prior``
@@ -134,7 +134,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are
         corrected after learning by one offset for each class. ``None``: no correction.
         An array of shape (n_classes,), in the order of ``classes_``, or a mapping of labels to
-        probabilities: the mean probabilities of all rows in :meth:`fit`, labelled or not, are
+        probabilities: the mean probabilities of all rows in :meth:`fit`, labeled or not, are
         moved to these. ``"source"``: the frequencies of the source, over all rows of merged
         sources and on average over others; they are noisy in a release of statistics, and exact
         and unprotected in one of :class:`~skdp.DPSource` unless its labels were randomized. See
@@ -161,14 +161,14 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted classes that have a labelled row. Classes that only the source has are included
-        if it is a release of statistics or of a table, or if fewer than two classes are labelled.
+        Sorted classes that have a labeled row. Classes that only the source has are included
+        if it is a release of statistics or of a table, or if fewer than two classes are labeled.
 
     transduction_ : ndarray of shape (n_samples,)
         Label of each training row: the given one, or the predicted one.
 
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class probabilities of each training row; 0 or 1 for labelled rows. With "alignment" and
+        Class probabilities of each training row; 0 or 1 for labeled rows. With "alignment" and
         "multitask" they are 0 or 1 for all rows, as these have no probabilities.
 
     history_ : dict of list
@@ -176,7 +176,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (number of pseudo-labels that
         changed) and ``agreement`` (fraction that did not); also ``source_weight`` and
         ``trusted``, the fraction of rows whose neighbors agree ("noise_aware"), or
-        ``source_share``, the fraction of unlabelled rows decided by the source (others).
+        ``source_share``, the fraction of unlabeled rows decided by the source (others).
         Empty if self-training was not a candidate, as with most tables and releases of
         statistics; :meth:`report` lists what the model consists of.
 
@@ -243,7 +243,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
       and that the source disagrees with them on at most 1.3 times as many rows as it expects to
       get wrong. Labels adjust the slope.
     - Mixtures adapted likewise, if they separate the classes as well or better.
-    - A logistic regression of the labelled rows alone, with cross-validated regularization.
+    - A logistic regression of the labeled rows alone, with cross-validated regularization.
     - Self-training, if held-out labels favor it.
 
     Prior odds favor the source according to its effective sample size compared with the number
@@ -259,7 +259,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights averaged over all subsets of scorers by the likelihood of the labelled rows, and
+    with weights averaged over all subsets of scorers by the likelihood of the labeled rows, and
     a prior-shift correction b towards the class frequencies of the source, applied as far as rows
     are uncertain. Each row is scored by models that were not trained on its pseudo-label, and rows
     whose nearest neighbors contradict their pseudo-label are excluded from training in the next
@@ -289,16 +289,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     features shifted and class frequencies did not. Over 222 splits of six tables by a column, the
     log loss of a logistic regression of the source is .423 without correction; .435, .453 and .508
     when its mean probability is moved a quarter, half and all of the way to the source's
-    frequencies; and .384 with the true frequencies. Frequencies are not estimated from unlabelled
+    frequencies; and .384 with the true frequencies. Frequencies are not estimated from unlabeled
     rows either, as the EM algorithm of Saerens, Latinne and Decaestecker (2002) does: it mistakes
     a shift of features for one of frequencies. Over 52 targets, other hospitals and other groups
     of six tables, log loss rises by more than .01 in 35 of them if log-odds have a normal prior
     of standard deviation 1 around the source's, and in 11 with one of .5 and a hundred rows
     counted as three. A few labels of a random sample are more informative.
 
-    **Weights.** :meth:`fit` takes no ``sample_weight``: the meaning of a weight for unlabelled
+    **Weights.** :meth:`fit` takes no ``sample_weight``: the meaning of a weight for unlabeled
     rows, for pseudo-labels and for the evidence of a candidate has not been derived. Repeat
-    labelled rows, or use ``class_weight``. With ``class_weight`` the prediction is not the class
+    labeled rows, or use ``class_weight``. With ``class_weight`` the prediction is not the class
     of the largest ``decision_function``, as it is in most of scikit-learn's classifiers:
     thresholds, curves and calibration need probabilities that costs have not changed.
 
@@ -384,19 +384,19 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> Self:
-        """Learn from labelled and unlabelled target rows.
+        """Learn from labeled and unlabeled target rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Target rows. All of them, labelled or not, shape the subspace and the model. If the
+            Target rows. All of them, labeled or not, shape the subspace and the model. If the
             source has an encoder, a DataFrame with its columns is encoded, here and in all other
             methods.
 
         y : array-like of shape (n_samples,) or None, default=None
-            Labels, with unlabelled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are the same
+            Labels, with unlabeled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are the same
             label; predicted labels are spelled as the source's classes. With a source that has
-            moments, all rows may be unlabelled, or y None, and labels of a single class suffice
+            moments, all rows may be unlabeled, or y None, and labels of a single class suffice
             ("noise_aware").
 
         Returns
@@ -407,7 +407,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If fewer than two classes have a labelled row although labels are needed, a label
+            If fewer than two classes have a labeled row although labels are needed, a label
             is not a class of the source, source and target have equally many columns with
             different names, the schedule of self-training does not fit, the largest magnitude
             is not between 1e-12 and 1e12, or ``class_prior`` or ``class_weight`` do not fit the
@@ -422,7 +422,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the labelled rows favor the model learned from the target alone, see
+            If the labeled rows favor the model learned from the target alone, see
             :meth:`report`; if their class frequencies differ much from those that the source
             expects and ``label_sampling="auto"`` had to guess how they were chosen; if one side
             lacks columns of the other; or if columns seem to be in other units.
@@ -641,7 +641,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """Return the probabilities of the classes.
 
         Only available with ``strategy="noise_aware"``: the errors of the other strategies have no
-        common scale. The labelled rows calibrate the probabilities under the assumption that a
+        common scale. The labeled rows calibrate the probabilities under the assumption that a
         tenth of them may be outliers; the probabilities themselves make no allowance for these.
 
         Parameters

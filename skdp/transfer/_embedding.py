@@ -25,7 +25,7 @@ def paired_subspaces(pair):
     n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows if that is smaller. With
     equal dimensions, both use the directions of the source. Otherwise the sign of each direction
     of the target is arbitrary, which the papers do not address: here it is chosen such that the
-    class medians of the labelled rows vary like those of the source.
+    class medians of the labeled rows vary like those of the source.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
-# Probability that a labelled row is an outlier, which any candidate or scorer may get wrong.
+# Probability that a labeled row is an outlier, which any candidate or scorer may get wrong.
 # Without it one confident error made a source of 33-59 % count as much as a target of 71 % (human
 # activity at ε = 0.1: 62 instead of 71 %).
 _OUTLIERS = 0.1
@@ -40,10 +40,10 @@ _MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 # Log-odds, against the source, of what agrees with it on classes that are well separated.
 AGREEMENT_LOG_ODDS = 3.0
 # Largest log-odds of the source against what is learned from the target's labels; see prior_odds.
-# On whas500 with 10 labels a class, 3 let luck favour the labels in one draw of ten, which cost
+# On whas500 with 10 labels a class, 3 let luck favor the labels in one draw of ten, which cost
 # .06-.12 of AUC there.
 _MAX_LOG_ODDS = 6.0
-# Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favour
+# Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favor
 # the target alone by luck. On four tables with 10 labels a class, powers from 1/3 to 1/2 give the
 # same; on normal classes with a source that knows little, 1/2 is best.
 _POWER = 1 / 2
@@ -204,7 +204,7 @@ def prior_odds(n_rows, n_labels):
     """Return the log-odds, against the source, of what is learned from labels, beforehand.
 
     The odds are the cubed ratio of the rows of a class that each side stands for, e⁶ at most:
-    where noise has left as little of a source as a few labels tell, neither is favoured.
+    where noise has left as little of a source as a few labels tell, neither is favored.
 
     Parameters
     ----------
@@ -283,10 +283,10 @@ def scorer_weights(scores, labels):
     """Return non-negative weights with which scores add up to log-posteriors.
 
     Bayesian model averaging over all sets of scorers. Those of a set count equally: few
-    labelled rows suffice to select scorers, not to estimate their weights. How sure they are
-    together is the slope of a multinomial logistic regression on the labelled rows, under a
+    labeled rows suffice to select scorers, not to estimate their weights. How sure they are
+    together is the slope of a multinomial logistic regression on the labeled rows, under a
     normal prior of scale 5. Each set counts by its likelihood at the best slope, prior included.
-    A labelled row is an outlier with probability 1/10: a single confident error must not make all
+    A labeled row is an outlier with probability 1/10: a single confident error must not make all
     sets unsure, and so alike.
 
     Parameters

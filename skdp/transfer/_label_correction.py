@@ -41,7 +41,7 @@ _SCALED_SLOPE, _SCALED_LOG_ODDS = 1.0, {"stratified": 3.0, "random": 0.0}
 # class .02: over six, log loss is .653 with these log-odds, .686 with 0 for all (and .005 beside
 # them), and .692 with two variances, .02 and 1; of 60 labels of a random sample .434, .437, .443.
 _ALONE = ((0.02, 0.0), (0.1, -2.0), (0.5, -4.0), (2.5, -6.0))
-# Variance of the coefficients of standardised columns, at most. Over six tables with 10-20 labels
+# Variance of the coefficients of standardized columns, at most. Over six tables with 10-20 labels
 # a class, looser priors lose up to .017 of AUC.
 MAX_VARIANCE = 1 / 300
 # Share of the variance of the scores that columns may have beforehand.
@@ -80,7 +80,7 @@ class Standardizer:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The labelled rows of a target, as what learns from them reads them.
+    """The labeled rows of a target, as what learns from them reads them.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class LabelledRows:
         Class indices, and folds in which labels are left out.
 
     Z : ndarray of shape (n_labelled, n_features)
-        Standardised columns.
+        Standardized columns.
     """
 
     known: np.ndarray
@@ -124,7 +124,7 @@ def sampling_of(labels, label_sampling, frequencies):
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabelled.
+        Class indices, −1 where unlabeled.
 
     label_sampling : {"auto", "random", "stratified"}
 
@@ -222,7 +222,7 @@ class OffsetLogisticRegression:
     coefficients: np.ndarray | None = None
 
     def fit(self, scores, Z, labels, offsets):
-        """Return the most likely correction by labelled rows.
+        """Return the most likely correction by labeled rows.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class OffsetLogisticRegression:
             Log-posteriors.
 
         Z : ndarray of shape (n_samples, n_columns)
-            Standardised columns.
+            Standardized columns.
 
         labels : ndarray of shape (n_samples,)
             Class indices.
@@ -259,12 +259,12 @@ class OffsetLogisticRegression:
         return replace(self, slope=float(a), intercepts=b, coefficients=u)
 
     def cross_fit(self, scores, rows, offsets):
-        """Return the correction by all labelled rows, and their log-posteriors by other folds.
+        """Return the correction by all labeled rows, and their log-posteriors by other folds.
 
         Parameters
         ----------
         scores : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of the labelled rows.
+            Log-posteriors of the labeled rows.
 
         rows : LabelledRows
 
@@ -358,7 +358,7 @@ class AveragedCorrection:
         return cls(corrections, tuple(odds for _, odds in _ALONE))
 
     def cross_fit(self, scores, rows, offsets):
-        """Return the correction by all labelled rows, and their log-posteriors by other folds.
+        """Return the correction by all labeled rows, and their log-posteriors by other folds.
 
         The parameters are those of :meth:`OffsetLogisticRegression.cross_fit`.
         """

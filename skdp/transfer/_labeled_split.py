@@ -23,7 +23,7 @@ class LabeledScoreMixin(ClassifierMixin):
     """A classifier whose score refuses rows that are marked as unlabelled."""
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on labelled rows.
+        """Return the accuracy on labeled rows.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class LabeledScoreMixin(ClassifierMixin):
         Raises
         ------
         ValueError
-            If a row is marked as unlabelled, as its prediction can be neither right nor wrong.
+            If a row is marked as unlabeled, as its prediction can be neither right nor wrong.
         """
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
@@ -53,22 +53,22 @@ class LabeledScoreMixin(ClassifierMixin):
 
 
 class LabeledSplit:
-    """Split the labelled rows into folds; unlabelled rows are in every training set.
+    """Split the labeled rows into folds; unlabeled rows are in every training set.
 
     To be passed as ``cv=`` to :class:`~sklearn.model_selection.GridSearchCV` and the like. A test
-    set never contains an unlabelled row, which cannot be scored; a training set contains all
-    unlabelled rows, from which semi-supervised estimators learn. For estimators that calibrate a
-    model or its threshold, and accept labelled rows only, the first fold divides the labels into
+    set never contains an unlabeled row, which cannot be scored; a training set contains all
+    unlabeled rows, from which semi-supervised estimators learn. For estimators that calibrate a
+    model or its threshold, and accept labeled rows only, the first fold divides the labels into
     those for fitting and those for calibration.
 
     Parameters
     ----------
     cv : int or cross-validation splitter, default=5
-        How to split the labelled rows. An integer is the number of stratified folds: give
-        each class at least that many labelled rows.
+        How to split the labeled rows. An integer is the number of stratified folds: give
+        each class at least that many labeled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless fewer than
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless fewer than
         two classes would remain; if −1 is one of several classes, set this to None.
 
     See Also
@@ -102,23 +102,23 @@ class LabeledSplit:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked.
+            Labels, with unlabeled rows marked.
 
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter of the labelled rows.
+            Passed to the splitter of the labeled rows.
 
         Yields
         ------
         train : ndarray
-            All unlabelled rows, and labelled ones.
+            All unlabeled rows, and labeled ones.
 
         test : ndarray
-            Labelled rows only.
+            Labeled rows only.
 
         Raises
         ------
         ValueError
-            If no row is labelled, if the labelled rows cannot be split, or if ``cv`` is
+            If no row is labeled, if the labeled rows cannot be split, or if ``cv`` is
             neither a number nor a splitter.
 
         Warns
@@ -160,7 +160,7 @@ class LabeledSplit:
             Labels with marks; needed by splitters whose number of folds depends on the data.
 
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter of the labelled rows.
+            Passed to the splitter of the labeled rows.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class LabeledSplit:
         return self._splitter().get_n_splits(labels, labels, groups)
 
     def get_metadata_routing(self) -> Any:
-        """Return the metadata that the splitter of the labelled rows requests.
+        """Return the metadata that the splitter of the labeled rows requests.
 
         Returns
         -------
@@ -214,13 +214,13 @@ class LabeledSplit:
 
 
 class LabeledScorer:
-    """Score only the labelled rows.
+    """Score only the labeled rows.
 
-    To be passed as ``scoring=`` to tools that also score unlabelled rows, which occur among
+    To be passed as ``scoring=`` to tools that also score unlabeled rows, which occur among
     training rows (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
     :func:`~sklearn.model_selection.validation_curve`,
     :class:`~sklearn.model_selection.HalvingGridSearchCV`). The test sets of :class:`LabeledSplit`
-    contain labelled rows only, and need this scorer only if labels are numbers in an array of
+    contain labeled rows only, and need this scorer only if labels are numbers in an array of
     objects.
 
     Parameters
@@ -229,7 +229,7 @@ class LabeledScorer:
         The score, as for ``scoring=`` in scikit-learn.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
         of the estimator.
 
     See Also
@@ -253,7 +253,7 @@ class LabeledScorer:
         self.unlabeled = unlabeled
 
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the score of an estimator on the labelled rows.
+        """Return the score of an estimator on the labeled rows.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class LabeledScorer:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked.
+            Labels, with unlabeled rows marked.
 
         Returns
         -------
@@ -273,7 +273,7 @@ class LabeledScorer:
         Raises
         ------
         ValueError
-            If no row is labelled.
+            If no row is labeled.
         """
         labels = column_or_1d(y)
         classes = list(map(canonical, estimator.classes_.tolist()))

@@ -38,9 +38,9 @@ _MIN_CERTAINTY = 0.3
 # Folds of labels that runs of self-training are held out from; rule of thumb.
 _N_FOLDS = 3
 
-# Neighbours of a row; rule of thumb.
+# Neighbors of a row; rule of thumb.
 _N_NEIGHBOURS = 10
-# Share of a posterior that comes from the neighbours; rule of thumb.
+# Share of a posterior that comes from the neighbors; rule of thumb.
 _FROM_NEIGHBOURS = 0.8
 # Steps, after which what is left to spread is 0.8³⁰, a thousandth.
 _N_STEPS = 30
@@ -120,7 +120,7 @@ def _add_trained_by_sources(task, training, candidates):
 
 
 def held_out_log_posteriors(task, training):
-    """Return log-posteriors of labelled rows by runs of self-training without their labels.
+    """Return log-posteriors of labeled rows by runs of self-training without their labels.
 
     Parameters
     ----------
@@ -182,12 +182,12 @@ class Combination:
 
 
 class NoiseAwareRounds:
-    """Self-training in the target's subspace, with scorers weighted on the labelled rows.
+    """Self-training in the target's subspace, with scorers weighted on the labeled rows.
 
     Every round has the same four steps: two target models, fuzzy sets and mixtures of normal
     distributions, score each fold of the rows without having seen it, and count alike; their
-    scores and those of the source are weighted by how well they explain the labelled rows;
-    guesses are moved towards the class frequencies of the source; and rows whose neighbours
+    scores and those of the source are weighted by how well they explain the labeled rows;
+    guesses are moved towards the class frequencies of the source; and rows whose neighbors
     disagree with their guess are left out of training in the next round.
 
     Parameters
@@ -240,9 +240,9 @@ class NoiseAwareRounds:
         return ScorerAverage(self._task.subspace, self._scorers, targets, self._combination)
 
     def _first_scores(self, fit, settings):
-        """Return scores of all rows by the labelled ones; of these, by those of other folds.
+        """Return scores of all rows by the labeled ones; of these, by those of other folds.
 
-        Zeros for labelled rows where a class has a single one.
+        Zeros for labeled rows where a class has a single one.
         """
         codes, true = self._codes[self._known], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
@@ -348,7 +348,7 @@ def _in_units(scores, units):
 
 
 def neighbour_graph(Z, n_jobs):
-    """Return weights of the ten nearest neighbours of each row, which add up to 1.
+    """Return weights of the ten nearest neighbors of each row, which add up to 1.
 
     Weights fall off as exp(−2(d/d₁₀)²), d₁₀ being the distance of the tenth.
 
@@ -366,7 +366,7 @@ def neighbour_graph(Z, n_jobs):
     """
     n = len(Z)
     k = min(_N_NEIGHBOURS, n - 1)
-    # Without arguments, a row is none of its own neighbours.
+    # Without arguments, a row is none of its own neighbors.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
     weights = np.exp(-2 * (distances / farthest) ** 2)
@@ -375,7 +375,7 @@ def neighbour_graph(Z, n_jobs):
 
 
 def spread_labels(graph, posteriors, known):
-    """Return posteriors of which four fifths come from the neighbours.
+    """Return posteriors of which four fifths come from the neighbors.
 
     Zhou et al. (2004), "Learning with local and global consistency", with known rows held.
 

@@ -118,7 +118,7 @@ def prior_shift_offsets(scores, frequencies):
 
 
 def log_posteriors_of(result, task):
-    """Return normalised log-posteriors of all rows by the learned model, in float64.
+    """Return normalized log-posteriors of all rows by the learned model, in float64.
 
     Parameters
     ----------

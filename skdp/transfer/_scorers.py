@@ -43,7 +43,7 @@ _TEMPERATURE = 0.5
 # in the target stays where it was. On human activity at record ε = 1, 200 and 1,000 get 92.9 and
 # 93.0 % right, and 92.3 % if noise does not count.
 _PRIOR_ROWS = 500.0
-# Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points with 10
+# Rows for which a labeled one stands: human activity, 5 labels a class, gains .2 points with 10
 # on average, and loses .4 with 100.
 _LABEL_ROWS = 10.0
 # Rows of a class, at least, where means of them are taken; rule of thumb.
@@ -105,7 +105,7 @@ def _densities(mixtures):
     return partial(mixtures.log_likelihood, noise=np.zeros(mixtures.means.shape[1]))
 
 
-# For self-training: scores on any scale, which the labelled rows weight.
+# For self-training: scores on any scale, which the labeled rows weight.
 
 
 def source_scorers(task):
@@ -309,7 +309,7 @@ class ClassMeans:
         than a regression: on human activity at ε = 1 it becomes 92-96 % right by the second start
         and 60-90 % by the first, while linear scores become 91-95 % by the first and 70-83 % by
         the second. The likelier of the two is the better one in nearly all cases.
-        Expectation maximisation then moves them, with one covariance of all classes,
+        Expectation maximization then moves them, with one covariance of all classes,
         responsibilities tempered by 1/2, every mean held where it was by as many rows as would
         make it as certain, 500 at most, and class frequencies that are half uniform.
 
@@ -330,7 +330,7 @@ class ClassMeans:
             Of these rows, by the source: its means of them are the start. None: its own means.
 
         labels : ndarray of shape (n_samples,) or None, default=None
-            Class indices, −1 where unlabelled. A labelled row stands for ten of its class.
+            Class indices, −1 where unlabeled. A labeled row stands for ten of its class.
         """
         subspace = _leading_directions(X)
         Z = subspace.project(X)

@@ -146,7 +146,7 @@ class SelfTrainingSchedule(BaseEstimator):
             Values for "auto". If these are "auto" too, components follow the number of rows.
 
         rows_per_class : float
-            Average number of rows in a class, labelled or not.
+            Average number of rows in a class, labeled or not.
 
         n_jobs, verbose, random_state
             See :class:`SelfTraining`.
@@ -247,7 +247,7 @@ class Step:
     Attributes
     ----------
     distributions : ndarray of shape (n_samples, n_classes)
-        Class probabilities of each row; 0 or 1 for labelled rows.
+        Class probabilities of each row; 0 or 1 for labeled rows.
 
     details : dict of str to float
         Fractions for the history, by name.
@@ -257,7 +257,7 @@ class Step:
         are not log-posteriors.
 
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
-        Out-of-fold log-posteriors of all rows, labelled or not; None if scores are not
+        Out-of-fold log-posteriors of all rows, labeled or not; None if scores are not
         log-posteriors.
     """
 
@@ -345,9 +345,9 @@ class SelfTraining:
     def run(
         self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
     ) -> SelfTrained | None:
-        """Label the unlabelled rows round by round.
+        """Label the unlabeled rows round by round.
 
-        In round 0 a model of the labelled rows alone predicts pseudo-labels. When hardly any of
+        In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         these change in a round, the last round comes next.
 
         Parameters
@@ -356,7 +356,7 @@ class SelfTraining:
             Of a strategy; computes class probabilities from the labels of the previous round.
 
         labels : ndarray of shape (n_samples,)
-            Class indices, −1 where unlabelled; not written to.
+            Class indices, −1 where unlabeled; not written to.
 
         min_certainty : float, default=-inf
             Minimum certainty of the first round; below it, self-training stops.

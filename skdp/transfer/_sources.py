@@ -165,7 +165,7 @@ def summed_guarantee(guarantees, disjoint):
     -------
     guarantee : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
         Their sum, or the weakest of them if nobody has rows in two sources. Guarantees with
-        different neighbouring relations have neither: they are returned as a tuple, and each
+        different neighboring relations have neither: they are returned as a tuple, and each
         holds for the rows of its own source only.
     """
     if not guarantees:
@@ -441,7 +441,7 @@ def check_columns(estimator, matching, X, labels):
     X : ndarray of shape (n_samples, n_encoded)
 
     labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabelled.
+        Class indices, −1 where unlabeled.
     """
     labelled = len(np.unique(labels[labels >= 0])) > 1
     for release in matching.releases:

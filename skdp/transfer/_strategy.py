@@ -30,7 +30,7 @@ class Task:
         All target rows.
 
     labels : ndarray of shape (n_samples,)
-        Class indices among the target's classes, −1 where unlabelled.
+        Class indices among the target's classes, −1 where unlabeled.
 
     n_classes : int
         Number of classes of the target.
@@ -48,7 +48,7 @@ class Task:
         Source of randomness.
 
     label_sampling : {"auto", "random", "stratified"}, default="auto"
-        How the labelled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
+        How the labeled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
 
     single_sources : tuple of (str, Release, list of int), default=()
         The individual releases that were merged, likewise.

@@ -23,9 +23,9 @@ _RECODED = (
 
 
 def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
-    """Return the classes of a target, and the class index of each row, −1 where unlabelled.
+    """Return the classes of a target, and the class index of each row, −1 where unlabeled.
 
-    Unlabelled rows are found by :func:`unlabelled_rows`, with a release or without.
+    Unlabeled rows are found by :func:`unlabelled_rows`, with a release or without.
     The classes are sorted, as in all of scikit-learn's classifiers, whose metrics rely on it.
     Labels that equal a class of the first release in canonical form are spelled like that class:
     readers of tables turn one cell into 1, 1.0 or "1".
@@ -33,7 +33,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     Parameters
     ----------
     y : array-like of shape (n_samples,) or None
-        None if no row is labelled.
+        None if no row is labeled.
 
     n_samples : int
 
@@ -93,12 +93,12 @@ def _unlabelled_classes_stay(releases, n_named, strategy):
     """Return whether the classes are those of the releases, whether or not they have a label.
 
     This is so if all releases have log-posteriors of the same classes (statistics and tables),
-    and for releases with any moments if at most one class is labelled.
+    and for releases with any moments if at most one class is labeled.
 
     Raises
     ------
     ValueError
-        If releases differ in their classes and no row is labelled.
+        If releases differ in their classes and no row is labeled.
     """
     lists = [release.classes.tolist() for release in releases]
     same = len({frozenset(map(canonical, classes)) for classes in lists}) == 1

@@ -5,7 +5,7 @@ from html import escape
 from skdp.utils._validation import inline
 
 # Styles of the elements themselves, which notebooks' own style sheets do not override. Colors are
-# those of the surroundings, and grey lines can be seen on white and on black.
+# those of the surroundings, and gray lines can be seen on white and on black.
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 _TABLE = "border-collapse: collapse; margin: 0.4em 0; color: inherit; background: transparent"
 _CELL = (

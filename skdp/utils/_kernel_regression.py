@@ -59,10 +59,10 @@ def check_points(estimator, name, n_features):
 def kmeans_centres(x, n_centres, random_state):
     """Return at most n_centres cluster centroids of the rows of x.
 
-    As many centres as distinct rows need no clustering: those rows are returned.
+    As many centers as distinct rows need no clustering: those rows are returned.
 
     The start is a random choice of rows. k-means++ spreads its start over outliers, which
-    helps when a few centres must find a few clusters; with a centre for every other row it
+    helps when a few centers must find a few clusters; with a center for every other row it
     was measured to cost six times the time and a little accuracy.
     """
     distinct = np.unique(x, axis=0)
@@ -99,7 +99,7 @@ def log_kernel(x, centres, weights):
         At most 0, in the dtype of x.
     """
     # Expanding the square loses digits when both points lie far from the origin, so the
-    # origin moves to the centres first.
+    # origin moves to the centers first.
     origin = centres.mean(axis=0)
     scale = np.sqrt(weights)
     x = (x - origin) * scale

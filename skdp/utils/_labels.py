@@ -5,7 +5,7 @@ from sklearn.utils import column_or_1d
 
 
 def unlabelled_rows(y, marker="auto", classes=None):
-    """Return which entries of y mark an unlabelled row.
+    """Return which entries of y mark an unlabeled row.
 
     Parameters
     ----------
@@ -13,7 +13,7 @@ def unlabelled_rows(y, marker="auto", classes=None):
         Labels and marks.
 
     marker : "auto" or label, default="auto"
-        The value that marks an unlabelled row; None and NaN stand for each other and for
+        The value that marks an unlabeled row; None and NaN stand for each other and for
         pandas' NA. ``"auto"`` takes these and −1, unless −1 is one of ``classes``.
 
     classes : sequence or None, default=None

@@ -17,8 +17,8 @@ def row_blocks(n_rows):
 def principal_directions(Y, n_components, centre=True):
     """Return the leading eigenvectors of the second moment of Y, as rows.
 
-    In double precision, of the sample covariance, or of the uncentred moment without centring.
-    At most n_components of them, and no more than the numerical rank of the (centred) data
+    In double precision, of the sample covariance, or of the uncentered moment without centring.
+    At most n_components of them, and no more than the numerical rank of the (centered) data
     (but at least one): a direction without variance would only add noise to the kernel.
     """
     n_samples, n_features = Y.shape

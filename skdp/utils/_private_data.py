@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from skdp.utils._sklearn import InvalidParameterError
 
-# Magnitude up to which float64 holds every whole number. Beyond, neighbours that differ by 1
+# Magnitude up to which float64 holds every whole number. Beyond, neighbors that differ by 1
 # may become floats that differ by 1,024.
 _LARGEST_INTEGER = 2.0**53
 # Bytes of the widest float that is no wider than float64, and of the widest integer all of whose
@@ -189,7 +189,7 @@ def _shape_and_types(X):
 
 
 def validate_private_data(estimator, X, *y, **settings):
-    """Validate as scikit-learn does, and keep neighbouring rows neighbours.
+    """Validate as scikit-learn does, and keep neighboring rows neighbors.
 
     float32 and float64 rows stay as they are. Whole numbers are clipped to ±2^53 before they
     become float64, which moves no two of them apart and does not depend on the data. Whatever

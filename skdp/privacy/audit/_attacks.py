@@ -24,7 +24,7 @@ METRICS = ("correctness", "loss", "confidence", "entropy")
 # Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
 # Nearest records of other labels towards which a record is moved. On digits, five of them identify
-# 97 % of the members of a 1-nearest-neighbour classifier, at 1 % of false positives.
+# 97 % of the members of a 1-nearest-neighbor classifier, at 1 % of false positives.
 _NEAREST = 5
 # Distances from the midpoint at which predictions are compared, as fractions (rule of thumb).
 _CLOSE = (0.1, 0.01, 0.001, 0.0001)
@@ -153,7 +153,7 @@ def stack_rows(first, second):
 def halfway_scores(model, X, y):
     """Return how exactly predictions change halfway between a record and those of other labels.
 
-    A model that memorizes, such as a 1-nearest-neighbour classifier, has its decision boundary
+    A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
     halfway between two training records. Each record is moved towards the five nearest records
     with another label. The score is the number of digits to which the point where the predicted
     label changes agrees with the midpoint, for the best of the five. Only predicted labels are
@@ -222,7 +222,7 @@ def canary_scores(estimator, members, others, random_state):
     The records of ``others`` are paired within their class. Each pair is given one wrong label,
     and one of the two, chosen at random, is added to the training data. All training data except
     the features of that record are the same in both cases, so that the two data sets are
-    neighbours for a guarantee that treats labels as public. The score is log p of the planted
+    neighbors for a guarantee that treats labels as public. The score is log p of the planted
     label, or whether it is predicted if the model has no probabilities.
 
     Parameters

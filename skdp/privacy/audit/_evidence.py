@@ -68,17 +68,17 @@ def epsilon_lower_bound(
     r"""Return a lower bound of the ε of a mechanism, from how often an event occurred.
 
     An (ε, δ)-private mechanism has :math:`P(E) \le e^ε Q(E) + δ` for every event E and any
-    two neighbours. With a lower limit of P(E) and an upper one of Q(E),
+    two neighbors. With a lower limit of P(E) and an upper one of Q(E),
 
     .. math:: ε \ge \log\frac{P_{low}(E) - δ}{Q_{high}(E)}
 
     Parameters
     ----------
     hits, n : array-like of int
-        How often E occurred with one neighbour, and in how many trials.
+        How often E occurred with one neighbor, and in how many trials.
 
     other_hits, other_n : array-like of int
-        The same with the other neighbour.
+        The same with the other neighbor.
 
     delta : float, default=0.0
         The claimed δ.
@@ -105,7 +105,7 @@ def epsilon_lower_bound(
 def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
     r"""Return the smallest ε that an audit detects with a power of about 50 %.
 
-    No event tells the neighbours of an (ε, δ)-private mechanism apart better than one with
+    No event tells the neighbors of an (ε, δ)-private mechanism apart better than one with
 
     .. math:: P(E) = 1 - Q(E), \qquad Q(E) = \frac{1 - δ}{1 + e^ε}
 
@@ -119,7 +119,7 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
         The claimed ε.
 
     n, other_n : int
-        Trials with either neighbour.
+        Trials with either neighbor.
 
     delta : float, default=0.0
         The claimed δ.
@@ -159,9 +159,9 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
 def mu_lower_bound(wins, n, confidence=0.95):
     r"""Return a lower bound of the μ of a mechanism with Gaussian losses, from pairs of outputs.
 
-    With the losses of Gaussian noise, two neighbours are no easier to tell apart than two normal
+    With the losses of Gaussian noise, two neighbors are no easier to tell apart than two normal
     distributions of variance 1 whose means differ by μ: no test has a higher ROC curve (Dong,
-    Roth and Su, 2022). For any score of the outputs, the probability that that of one neighbour
+    Roth and Su, 2022). For any score of the outputs, the probability that that of one neighbor
     exceeds that of the other is therefore at most the area under that curve,
 
     .. math:: P(\text{win}) \le Φ(μ/\sqrt{2}).
@@ -297,7 +297,7 @@ class Evidence:
         Probability that the bound is right.
 
     n, other_n : int
-        Numbers of trials with the two neighbours.
+        Numbers of trials with the two neighbors.
 
     attacks : str, default="these attacks"
         Name of the attacks in the verdict.
@@ -358,7 +358,7 @@ class Evidence:
 class GaussianEvidence(Evidence):
     """The same for a claim of Gaussian losses: a bound of μ, as its ε at δ.
 
-    From ``n`` pairs of trials, one with each neighbour. It does not refute a claim that says
+    From ``n`` pairs of trials, one with each neighbor. It does not refute a claim that says
     nothing about its losses.
 
     Examples

@@ -17,7 +17,7 @@ from skdp.privacy.audit._evidence import (
 )
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Fewest outputs on which an event is chosen for each pair of neighbours; with more columns than
+# Fewest outputs on which an event is chosen for each pair of neighbors; with more columns than
 # this allows, only some of them are changed (rule of thumb).
 _FEWEST_TRIALS = 500
 # Least correlation of two columns for which their difference is tried, in standard deviations
@@ -41,14 +41,14 @@ class MechanismAudit(AuditReport):
         The evidence, at the claimed δ.
 
     event : str
-        The event that distinguished two neighbours best. Outputs are relative to the first
-        neighbour, in units of the sensitivity; labels are class indices.
+        The event that distinguished two neighbors best. Outputs are relative to the first
+        neighbor, in units of the sensitivity; labels are class indices.
 
     moved : str
-        The pairs of neighbours that were tried.
+        The pairs of neighbors that were tried.
 
     n_untried : int
-        Number of pairs of neighbours that were not tried, because there were too few trials.
+        Number of pairs of neighbors that were not tried, because there were too few trials.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class MechanismAudit(AuditReport):
     def epsilon_detectable(self) -> float:
         """The smallest ε that this number of trials could have detected with a power of 50 %.
 
-        For the best possible event; infinite if no event could detect any, or if some neighbours
+        For the best possible event; infinite if no event could detect any, or if some neighbors
         were not tried.
         """
         return np.inf if self.n_untried else super().epsilon_detectable
@@ -122,7 +122,7 @@ def audit_mechanism(
     A row, and the same row shifted by the sensitivity, are perturbed many times. With a guarantee
     per element each column is shifted in turn, with one per record all columns together, and with
     one per label each class is compared with each other. One half of the outputs chooses the
-    shift and the event that distinguish neighbours best; on new outputs of that shift, the
+    shift and the event that distinguish neighbors best; on new outputs of that shift, the
     probabilities of the event are bounded by Clopper and Pearson. As only one event is tested, no
     correction for multiple testing is needed.
 
@@ -132,7 +132,7 @@ def audit_mechanism(
     after subtracting the column most correlated with it, and of sums of the columns whose means
     one shift changes; for records, those of sums of all columns.
 
-    Repeated noise, up to its sign, is searched for first: between calls, between neighbouring
+    Repeated noise, up to its sign, is searched for first: between calls, between neighboring
     rows, between the two halves in both directions, and between two columns of the same row;
     among the first 100,000 values also at any fixed distance, and as draws from a small set.
 
@@ -147,7 +147,7 @@ def audit_mechanism(
         :func:`audit_membership`, for a source of statistics :func:`audit_release`.
 
     n_trials : int, default=1_000_000
-        Number of outputs for each neighbour: one half, divided among the shifted columns, chooses
+        Number of outputs for each neighbor: one half, divided among the shifted columns, chooses
         the event; the other half tests it. With fewer than 1,000 for each column, only some
         columns are shifted: those that return their input too often, then alternately one with
         little noise and one at random. The verdict says so, and ``epsilon_detectable`` is
@@ -157,7 +157,7 @@ def audit_mechanism(
         Number of elements of a row.
 
     value : float, default=0.0
-        Value of the first neighbour in every column. With bounds, their lower end is used
+        Value of the first neighbor in every column. With bounds, their lower end is used
         instead.
 
     confidence : float, default=1 - 1e-6
@@ -325,7 +325,7 @@ class _NoiseSubject:
         What is claimed.
 
     pairs : dict of {(int, int): str}
-        Inputs that are neighbours, and in which way. Input 0 is in at least one of them.
+        Inputs that are neighbors, and in which way. Input 0 is in at least one of them.
 
     atoms : tuple of float
         Outputs that may have a probability of their own.

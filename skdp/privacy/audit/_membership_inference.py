@@ -238,7 +238,7 @@ def audit_membership(
         the line from each record to the nearest ones of other labels: a boundary exactly in the
         middle reveals both. ``"canary"`` attacks the training algorithm: another model is trained
         on the members and on half of the others with planted wrong labels, and its predictions of
-        these are compared; two neighbours differ only in the features of a record. Also
+        these are compared; two neighbors differ only in the features of a record. Also
         ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
         ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`), which train more models.
 

@@ -319,7 +319,7 @@ def audit_release(
     Raises
     ------
     ValueError
-        If the guarantee is about other neighbours, groups are missing or not used, the canary
+        If the guarantee is about other neighbors, groups are missing or not used, the canary
         is more than one record for a guarantee about records, or it changes nothing that is
         released.
 

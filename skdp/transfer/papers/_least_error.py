@@ -76,7 +76,7 @@ class LeastErrorRounds:
 
     With one fold the target's errors are those of a classifier of all rows (Kumar and Moser,
     Algorithm 7). It is trained on the pseudo-labels that it scores, and confirms most of them.
-    With more folds, pseudo-labels of each fold are scored by a classifier of the labelled rows and
+    With more folds, pseudo-labels of each fold are scored by a classifier of the labeled rows and
     of the other folds.
 
     Parameters
@@ -134,7 +134,7 @@ class LeastErrorRounds:
     def _step(self, labels, scores):
         """Return distributions of zeros and ones, since errors have no common scale.
 
-        Scores are those of the unlabelled rows; None if there are none.
+        Scores are those of the unlabeled rows; None if there are none.
         """
         if scores is not None:
             labels = labels.copy()
@@ -163,7 +163,7 @@ class LeastErrorModel:
     target_scorer : ReconstructionScorer
 
     source_share : float
-        Fraction of the unlabelled rows that the source decided in the last round.
+        Fraction of the unlabeled rows that the source decided in the last round.
 
     alone : bool
         Whether there is no source.
