@@ -1,8 +1,8 @@
 """Noise distributions: plain objects, no estimators.
 
 Each has ``pdf(v)``, ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``,
-which returns the sampler of its discrete counterpart on the multiples of a step. A further noise
-is one more small class here.
+which returns the sampler of its discrete counterpart on the multiples of a step. A new kind of
+noise is one more small class here.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 _LAPLACE_CELLS = 2048
 # Cells of a Gaussian table, as wide: they would reach 32σ or more.
 _GAUSSIAN_CELLS = 8192
-# Standard deviations at which the last of these cells that are kept starts, or below by the width
-# of one: what lies beyond 32σ is never drawn. Farther out probabilities would leave double
-# precision.
+# Standard deviations up to which cells start (within the width of one cell): values beyond 32σ are
+# never drawn. Farther out, probabilities would exceed double precision.
 _GAUSSIAN_END = 33
-# What that has a probability of, at most: 2Φ(−32).
+# Upper bound of the probability of these values: 2Φ(−32).
 GAUSSIAN_CUT = 2.0**-730
-# ε below which a cell of a staircase holds several steps and is as wide as one of a Laplace table.
-# With a cell for each step the table would end within 8 losses, most draws would go through it
-# several times, and the time that they take would tell how large they are
+# ε below which a cell of a staircase contains several steps and is as wide as one of a Laplace
+# table. With a cell for each step the table would end within 8 losses, most draws would pass
+# through it several times, and their duration would reveal their magnitude
 # (benchmarks/bench_noise_timing.py).
 _SEVERAL_STEPS = 1 / 256
-# Privacy losses that a staircase table spans: beyond is a probability of e^-12 (rule of thumb).
+# Range of a staircase table in privacy losses: the tail has probability e^-12 (rule of thumb).
 _STAIRCASE_LOSSES = 12
-# Most cells of one of both kinds of steps in a staircase table (rule of thumb, as for Laplace).
+# Largest number of cells for each kind of steps in a staircase table (rule of thumb, as for
+# Laplace).
 _STAIRCASE_CELLS = 2048
-# Most cells of one step, nearly all of them powers of two wide, where no draw is rejected. That
-# doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
+# Largest number of cells of one step, the widths of nearly all of which are powers of two, without
+# rejections. This doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
 _STAIRCASE_PIECES = 8
 
 
@@ -44,9 +44,9 @@ _STAIRCASE_PIECES = 8
 class OptimalDistribution:
     r"""Zero with probability δ, Laplace otherwise: the optimal noise of Kumar and Moser.
 
-    Among the noises made of one point mass and a density that meets their pointwise
-    sufficient condition for (ε, δ)-privacy, this one has the least expected magnitude
-    (Kumar and Moser, Result 3). With b the scale,
+    Among noises consisting of one point mass and a density that meets their pointwise sufficient
+    condition for (ε, δ)-privacy, this one has the least expected magnitude (Kumar and Moser,
+    Result 3). With b the scale,
 
     .. math:: f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,\frac{1}{2b} e^{-|v|/b}
 
@@ -75,7 +75,7 @@ class OptimalDistribution:
     delta: float = 0.0
 
     def pdf(self, v: ArrayLike) -> np.ndarray:
-        """Return the density of what is not the point mass; its integral is 1 − δ.
+        """Return the density without the point mass; its integral is 1 − δ.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class OptimalDistribution:
         Parameters
         ----------
         step : float
-            Small against the scale.
+            Small compared with the scale.
 
         Returns
         -------
@@ -227,7 +227,7 @@ class GaussianDistribution:
         Parameters
         ----------
         step : float
-            Small against σ.
+            Small compared with σ.
 
         Returns
         -------
@@ -263,15 +263,15 @@ class GaussianDistribution:
 class StaircaseDistribution:
     r"""Zero with probability δ, a staircase otherwise: the least noise that is ε-private.
 
-    A density that falls by a factor of e^ε from step to step, two steps to each sensitivity
-    d, the upper one γd wide (Geng & Viswanath, 2014). With k a natural number,
+    The density falls by a factor of e^ε from step to step, with two steps in each interval of the
+    sensitivity d, the upper one of width γd (Geng & Viswanath, 2014). With k a natural number,
 
     .. math::
        f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,a\,e^{-kε} \cdot
        \begin{cases} 1 & kd \le |v| < (k + γ)d \\
        e^{-ε} & (k + γ)d \le |v| < (k + 1)d \end{cases}
 
-    with :math:`γ = 1/(1 + e^{ε/2})`, which makes E|v| least.
+    with :math:`γ = 1/(1 + e^{ε/2})`, which minimizes E|v|.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class StaircaseDistribution:
 
     @property
     def gamma(self) -> float:
-        """Share γ of the upper step."""
+        """Fraction γ of the upper step."""
         return 1 / (1 + exp(self.epsilon / 2))
 
     @property
@@ -311,7 +311,7 @@ class StaircaseDistribution:
         return -expm1(-self.epsilon) / (2 * (self.gamma + exp(-self.epsilon) * (1 - self.gamma)))
 
     def pdf(self, v: ArrayLike) -> np.ndarray:
-        """Return the density of what is not the point mass; its integral is 1 − δ.
+        """Return the density without the point mass; its integral is 1 − δ.
 
         Parameters
         ----------
@@ -369,7 +369,7 @@ class StaircaseDistribution:
         Parameters
         ----------
         step : float
-            Small against γ·sensitivity. Two steps of the staircase are as wide as the
+            Small compared with γ·sensitivity. Two steps of the staircase have the width of the
             sensitivity, rounded up.
 
         Returns

@@ -1,4 +1,4 @@
-"""HTML of what prints: tables that read alike in notebooks and on pages, light or dark."""
+"""HTML tables that look alike in notebooks and on web pages, light or dark."""
 
 from html import escape
 
@@ -28,7 +28,7 @@ def as_html(text):
 
 
 def definitions(pairs):
-    """Return a table of terms and what is to be said of each.
+    """Return a table of terms and their descriptions.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def grid(names, rows):
     Parameters
     ----------
     names : sequence of str
-        Of the columns.
+        Names of the columns.
 
     rows : iterable of sequence of (str, int, float or None)
         Cells, of untrusted text; None is empty.
