@@ -1,6 +1,6 @@
-"""One round over NVIDIA FLARE: a controller and an executor that a job names (extra ``nvflare``).
+"""One round over NVIDIA FLARE: controller and executor for a job (extra ``nvflare``).
 
-The job has no code of its own. Its ``config_fed_server.json``::
+The job needs no code of its own. Its ``config_fed_server.json``::
 
     {"format_version": 2, "workflows": [{
         "id": "releases", "path": "skdp.federated.nvflare.ReleaseController",
@@ -12,7 +12,7 @@ and its ``config_fed_client.json``::
         "tasks": ["release"],
         "executor": {"path": "skdp.federated.nvflare.ReleaseExecutor"}}]}
 
-What an owner answers is its own matter, and not the job's: environment variables of its site.
+The answer of an owner is configured by environment variables of its site, not by the job.
 """
 
 import os
@@ -36,25 +36,25 @@ except ImportError as _error:
 __all__ = ["ReleaseController", "ReleaseExecutor"]
 
 _TASK = "release"
-# Of the answer in the message.
+# Key of the answer in messages.
 _KEY = "skdp"
-# Of the owner, see owner_answer.
+# Parameters of owner_answer.
 _PATHS = ("path", "error_path")
 
 
 class ReleaseExecutor(Executor):
-    """Answers with the owner's release, or with the type of an error.
+    """Executor that answers with the owner's release, or with the type of an error.
 
-    The site's environment says how: ``SKDP_FEDERATION_LOADER``, ``"module:function"``, is what
-    loads the source and the rows of the owner, whose name it gets, and returns
-    ``(source, X, y)``, or with ``groups``; ``SKDP_FEDERATION_PATH`` and
+    It is configured by environment variables of the site. ``SKDP_FEDERATION_LOADER``,
+    ``"module:function"``, is a function that gets the owner's name, loads its source and rows,
+    and returns ``(source, X, y)``, or with ``groups``. ``SKDP_FEDERATION_PATH`` and
     ``SKDP_FEDERATION_ERROR_PATH`` are ``path`` and ``error_path`` of
-    :func:`~skdp.federated.owner_answer`, in which ``{owner}`` stands for the owner's name, for
-    several sites on one machine.
+    :func:`~skdp.federated.owner_answer`; for several sites on one machine, ``{owner}`` in them is
+    replaced by the owner's name.
     """
 
     def execute(self, task_name: Any, shareable: Any, fl_ctx: Any, abort_signal: Any) -> Any:
-        """Return the answer to the one task that there is."""
+        """Return the answer to the task."""
         if task_name != _TASK:
             return make_reply(ReturnCode.TASK_UNKNOWN)
         owner = fl_ctx.get_identity_name()
@@ -67,21 +67,21 @@ class ReleaseExecutor(Executor):
 
 
 class ReleaseController(Controller):
-    """Asks every site once, merges what can be merged, and writes it.
+    """Controller that asks every site once, merges the releases, and writes the result.
 
     Parameters
     ----------
     release_path : str
-        For the merged release.
+        Path of the merged release.
 
     report_path : str or None, default=None
-        For who is in it, and why others are not, as JSON.
+        Path of a JSON file with the owners in it, and the reasons for refusing others.
 
     timeout : int, default=600
         Seconds to wait for the answers.
 
     schema : dict, str or None, default=None
-        What was agreed on, see :func:`~skdp.federated.collect_answers`.
+        The agreed schema, see :func:`~skdp.federated.collect_answers`.
 
     disjoint : bool, default=True
         Whether nobody is in two sources.
@@ -104,7 +104,7 @@ class ReleaseController(Controller):
         self._answers: dict[str, Any] = {}
 
     def start_controller(self, fl_ctx: Any) -> None:
-        """Note all sites, of which some may never answer."""
+        """Register all sites, some of which may never answer."""
         self._answers = {site.name: None for site in fl_ctx.get_engine().get_clients()}
 
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
@@ -113,7 +113,7 @@ class ReleaseController(Controller):
             name=_TASK, data=Shareable(), timeout=self.timeout, result_received_cb=self._receive
         )
         self.broadcast_and_wait(task, fl_ctx, min_responses=0, abort_signal=abort_signal)
-        answers = dict(self._answers)  # whatever comes later is too late
+        answers = dict(self._answers)  # later answers are ignored
         collected = collect_answers(answers, disjoint=self.disjoint, schema=self.schema)
         self.log_info(fl_ctx, str(collected))
         collected.save(self.release_path, self.report_path)
@@ -123,7 +123,7 @@ class ReleaseController(Controller):
         failed = result.get_return_code() != ReturnCode.OK
         answer = {"error": "error"} if failed else result.get(_KEY)
         self._answers[client_task.client.name] = answer
-        client_task.result = None  # so that the framework does not keep it
+        client_task.result = None  # so that the framework does not store it
 
     def process_result_of_unknown_task(
         self, client: Any, task_name: Any, client_task_id: Any, result: Any, fl_ctx: Any
@@ -131,4 +131,4 @@ class ReleaseController(Controller):
         """Ignore answers that come too late."""
 
     def stop_controller(self, fl_ctx: Any) -> None:
-        """Leave nothing behind."""
+        """Do nothing: there is nothing to clean up."""

@@ -114,7 +114,7 @@ class FuzzyLayer:
     factor: np.ndarray | None = None
 
     def memberships(self, x):
-        """Return the normalised degrees to which the rules fire."""
+        """Return the normalized degrees to which the rules fire."""
         return normalised_memberships(x, self.centres, self.weights, self.function)
 
     def predict(self, x):

@@ -464,7 +464,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             ) from error
 
     def _make_accounts(self, row_epsilon, budgets):
-        """Return the accounts of one training; the last is that of one labelled record."""
+        """Return the accounts of one training; the last is that of one labeled record."""
         relevance, inputs, loss = budgets
         if self.noise_per == "row":
             claim = "independent noise of the rows of a batch averages out in their sum"

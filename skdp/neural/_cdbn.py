@@ -325,7 +325,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         return architecture
 
     def _make_accounts(self, network, perturbation):
-        """Return the accounts of one training; the last is that of one labelled record."""
+        """Return the accounts of one training; the last is that of one labeled record."""
         epsilon, row = float(self.epsilon), perturbation.row_epsilon
         counted = "as the paper counts", "sums over one batch"
         claim = (

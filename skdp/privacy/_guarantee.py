@@ -671,7 +671,7 @@ class PrivacyGuarantee:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation, as a text."""
+        """The neighboring relation, as a text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
             return f"two data sets, one of which has {WHOLE[unit]} more"

@@ -185,7 +185,7 @@ class Candidates:
 
     @property
     def labels_favour_target(self):
-        """Whether labels, of which there are some, favour the target alone over the source."""
+        """Whether there are labels, and they favor the target alone over the source."""
         alone = self.named("target alone")
         return bool(alone) and alone[0].log_odds > self._candidates[0].log_odds
 

@@ -1,4 +1,4 @@
-"""Cross-validation and scores of partially labelled data."""
+"""Cross-validation and scores of partially labeled data."""
 
 from collections.abc import Callable, Iterator
 from numbers import Integral
@@ -20,7 +20,7 @@ from skdp.utils._warnings import warn
 
 
 class LabeledScoreMixin(ClassifierMixin):
-    """A classifier whose score refuses rows that are marked as unlabelled."""
+    """A classifier whose score refuses rows that are marked as unlabeled."""
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on labeled rows.
@@ -189,7 +189,7 @@ class LabeledSplit:
         return get_routing_for_object(self._splitter())
 
     def _labelled_rows(self, y, groups):
-        """Return labelled rows, the other rows, and labels and groups of the former."""
+        """Return labeled rows, the other rows, and labels and groups of the former."""
         y = column_or_1d(y)
         marked = unlabelled_rows(y, self.unlabeled)
         labelled = np.flatnonzero(~marked)

@@ -221,7 +221,7 @@ class NoiseAwareRounds:
         return fit_mixtures(rows, labels, self._task.random_state)
 
     def start(self, settings, labels):
-        """Return class distributions by the labelled rows alone."""
+        """Return class distributions by the labeled rows alone."""
         return self._combine([self._first_scores(fit, settings) for fit in self._target_fits])
 
     def step(self, settings, labels):

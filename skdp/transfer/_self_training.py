@@ -271,7 +271,7 @@ class Rounds(Protocol):
     """Interface of a strategy for the loop. Labels are class indices, −1 where unknown."""
 
     def start(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by the labelled rows alone."""
+        """Return class distributions by the labeled rows alone."""
 
     def step(self, settings: Round, labels: np.ndarray) -> Step:
         """Return class distributions by all rows and the labels of the round before."""

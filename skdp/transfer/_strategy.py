@@ -71,7 +71,7 @@ class Task:
 
     @cached_property
     def sampling(self):
-        """How the labelled rows were presumably chosen: "random" or "stratified"."""
+        """How the labeled rows were presumably chosen: "random" or "stratified"."""
         return sampling_of(self.labels, self.label_sampling, self.frequencies)
 
     @cached_property
@@ -103,7 +103,7 @@ class Task:
 
     @property
     def labels_each_class(self):
-        """Whether each class has a labelled row."""
+        """Whether each class has a labeled row."""
         return len(np.unique(self.labels[~self.unlabelled])) == self.n_classes
 
     @property

@@ -1,4 +1,4 @@
-"""Kernel regression around centres, as membership mappings and fuzzy models use it."""
+"""Kernel regression around centers, as membership mappings and fuzzy models use it."""
 
 from dataclasses import dataclass
 from numbers import Integral

@@ -1,4 +1,4 @@
-"""Labels: marks of unlabelled rows, by one rule, and folds."""
+"""Labels: marks of unlabeled rows, by one rule, and folds."""
 
 import numpy as np
 from sklearn.utils import column_or_1d

@@ -1,4 +1,4 @@
-"""What gives a mechanism away: events that tell neighbours apart, and noise that comes twice."""
+"""What gives a mechanism away: events that tell neighbors apart, and noise that comes twice."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -325,7 +325,7 @@ class Evidence:
 
     @property
     def limit(self) -> float:
-        """The bound that perfect separation of the neighbours would have given."""
+        """The bound that perfect separation of the neighbors would have given."""
         sizes = (self.n, self.n, 0, self.other_n)
         return float(epsilon_lower_bound(*sizes, self.delta, self.confidence))
 
@@ -369,7 +369,7 @@ class GaussianEvidence(Evidence):
 
     @property
     def limit(self):
-        """The bound that perfect separation of the neighbours would have given."""
+        """The bound that perfect separation of the neighbors would have given."""
         mu = float(mu_lower_bound(self.n, self.n, self.confidence))
         return gaussian_epsilon_of(mu, self.delta)
 

@@ -1,4 +1,4 @@
-"""Audit of a noise transformer or a label randomiser from its outputs alone."""
+"""Audit of a noise transformer or a label randomizer from its outputs alone."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -224,7 +224,7 @@ def audit_mechanism(
 
 
 def _tried(subject, outputs, confidence):
-    """Return the pairs of neighbours that are tried, by as many inputs as the outputs allow."""
+    """Return the pairs of neighbors that are tried, by as many inputs as the outputs allow."""
     pairs, most = subject.pairs, max(len(outputs) // _FEWEST_TRIALS, 1)
     inputs = sorted({which for pair in pairs for which in pair} - {0})
     if len(inputs) <= most:
@@ -253,7 +253,7 @@ def _likely_first(order, outputs, delta, confidence):
 
 
 def _choose(subject, pairs, outputs, confidence):
-    """Return the pair of neighbours and the event that tells them apart best."""
+    """Return the pair of neighbors and the event that tells them apart best."""
     inputs = {which for pair in pairs for which in pair} - {0}
     samples = {which: Sample(subject.draw(which, len(outputs) // len(inputs))) for which in inputs}
     samples[0] = Sample(outputs)
@@ -299,7 +299,7 @@ def _differences(outputs):
 
 
 def _make_subject(transformer, n_features, value):
-    """Return what is to be audited, fitted: its guarantee, and outputs for neighbours."""
+    """Return what is to be audited, fitted: its guarantee, and outputs for neighbors."""
     transformer = clone(transformer)
     if "classes" in transformer.get_params(deep=False):
         return _LabelSubject(transformer)
@@ -371,7 +371,7 @@ class _NoiseSubject:
 
 
 def _neighbours(transformer, guarantee, n_features, value):
-    """Return where the first neighbour lies, and how far each element may move."""
+    """Return where the first neighbor lies, and how far each element may move."""
     if guarantee.sensitivity is not None:
         return np.full(n_features, value), np.full(n_features, guarantee.sensitivity)
     if isinstance(transformer.bounds, str):
@@ -384,7 +384,7 @@ def _neighbours(transformer, guarantee, n_features, value):
 
 
 class _LabelSubject:
-    """A label randomiser, in the same way; inputs and outputs are class indices."""
+    """A label randomizer, in the same way; inputs and outputs are class indices."""
 
     on_grid = False
     joint = False

@@ -101,7 +101,7 @@ class LeastErrorRounds:
         self._source_share = 0.0
 
     def start(self, settings, labels):
-        """Return the predictions of a classifier of the labelled rows alone."""
+        """Return the predictions of a classifier of the labeled rows alone."""
         known = ~self._unlabelled
         scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
         return self._step(labels, scorer.scores(self._rows[self._unlabelled]))
@@ -119,7 +119,7 @@ class LeastErrorRounds:
         return self._step(labels, np.maximum(target, source))
 
     def _target_scores(self, settings, labels):
-        """Return scores of the unlabelled rows, by a model of all rows or of other folds."""
+        """Return scores of the unlabeled rows, by a model of all rows or of other folds."""
         if not self._out_of_fold:
             return self._target.scores(self._rows[self._unlabelled])
         n_unlabelled = np.count_nonzero(self._unlabelled)
