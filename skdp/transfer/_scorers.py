@@ -24,8 +24,8 @@ _MIN_ROWS = 10
 # lose .1 points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
 
-# Constants of class means that are adapted to the target's rows. Largest number of directions; on
-# human activity accuracy is 88-90 % with 60, and 93-95 % with 120.
+# Of class means that are adapted to the target:
+# Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
 _MAX_DIRECTIONS = 120
 # Number of rows for each direction of the common covariance; rule of thumb.
 _ROWS_PER_DIRECTION = 20
