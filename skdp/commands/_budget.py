@@ -115,7 +115,7 @@ def opened_ledger(arguments, note):
         yield ledger
     finally:
         total = ledger.total
-        if len(ledger.entries) > before:
+        if total is not None and len(ledger.entries) > before:
             note(
                 f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
                 f"{total.delta:g} of {_limit(ledger.delta)}"

@@ -1,8 +1,13 @@
-"""What a server makes of answers: one merged release, and reasons for those refused."""
+"""The server of a federation: one merged release, and the reasons for refused answers."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from skdp.release import Release, merge_problem
 from skdp.tabular import as_schema
@@ -16,18 +21,18 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class CollectedReleases:
-    """What a server has collected in one round.
+    """The answers that a server collected in one round.
 
     Attributes
     ----------
     release : Release or None
-        Of all owners whose answers could be merged; None where there is none.
+        Merged release of all owners whose answers could be merged; None if there is none.
 
     n_bytes : dict of str to int
         Size of the release of each of these owners.
 
     refused : dict of str to str
-        Why others are not in it, by owner.
+        Reasons for refusing the answers of other owners, by owner.
 
     Examples
     --------
@@ -40,16 +45,31 @@ class CollectedReleases:
     n_bytes: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def save(self, path, report_path=None):
-        """Write the merged release, and who is in it.
+    def save(
+        self, path: str | os.PathLike[str], report_path: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Write the merged release, and optionally a report on its owners.
 
         Parameters
         ----------
         path : str or path-like
-            For the release, see :meth:`~skdp.Release.save`; not written where there is none.
+            Path of the release, see :meth:`~skdp.Release.save`; not written if there is none.
 
         report_path : str, path-like or None, default=None
-            For ``n_bytes`` and ``refused``, as JSON.
+            Path of a JSON file with ``n_bytes`` and ``refused``.
+
+        Examples
+        --------
+        >>> import json
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.federated import CollectedReleases
+        >>> collected = CollectedReleases(None, {}, {"Zurich": "no answer in time"})
+        >>> with TemporaryDirectory() as folder:
+        ...     report = Path(folder, "report.json")
+        ...     collected.save(Path(folder, "merged.skdp"), report)
+        ...     json.loads(report.read_text())["refused"]
+        {'Zurich': 'no answer in time'}
         """
         if report_path is not None:
             with write_whole(report_path) as file:
@@ -57,44 +77,52 @@ class CollectedReleases:
         if self.release is not None:
             self.release.save(path)
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Return one line for each owner."""
         lines = [f"{name}: {size:,} bytes" for name, size in self.n_bytes.items()]
         return "\n".join(lines + [f"{name}: refused, {why}" for name, why in self.refused.items()])
 
 
-def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2**26):
+def collect_answers(
+    answers: Mapping[str, Mapping[str, Any] | None],
+    *,
+    disjoint: bool,
+    schema: Any = None,
+    classes: ArrayLike | None = None,
+    max_bytes: int = 2**26,
+) -> CollectedReleases:
     """Check the answers of owners, and merge the releases that can be merged.
 
-    An answer that cannot be used is refused with a reason, and the others are merged. A release
-    is checked as one from any file is: nothing in it can run. That it fits does not mean that it
-    is true: an owner may send whatever sums it likes.
+    An answer that cannot be used is refused with a reason, and the others are merged. Releases are
+    validated like any file, and cannot execute code. Validation does not establish that a release
+    is truthful: an owner can send arbitrary sums.
 
     Parameters
     ----------
     answers : dict of str to dict or None
-        By name of the owner: what :func:`owner_answer` returned, or None where nothing came.
+        By name of the owner: the result of :func:`owner_answer`, or None if there was no answer.
 
     disjoint : bool
         Whether nobody has rows at two of the owners, see :meth:`~skdp.Release.merge`.
 
     schema : Schema, mapping, str, path-like or None, default=None
-        What was agreed on: releases of tables with other columns are refused. None: what most of
-        the releases have in common; of equally many, that of the first name.
+        The agreed schema: releases of tables with other columns are refused. None: the schema that
+        most of the releases share; in case of a tie, that of the first name.
 
     classes : array-like or None, default=None
-        Likewise of the classes; None: those of the schema, if it has any.
+        The agreed classes, likewise; None: those of the schema, if it has any.
 
     max_bytes : int, default=2**26
-        Of one release, at most.
+        Largest size of one release.
 
     Returns
     -------
     collected : CollectedReleases
+        The merged release, with sizes and reasons for refusals.
 
     See Also
     --------
-    owner_answer : What owners send.
+    owner_answer : The answer of an owner.
 
     Examples
     --------
@@ -116,7 +144,7 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
     if schema is not None:
         schema = as_schema(schema)
         classes = schema.classes if classes is None else classes
-    named = {_printable(name): answer for name, answer in answers.items()}
+    named: dict[str, Any] = {_printable(name): each for name, each in answers.items()}
     refused, releases, n_bytes = {}, {}, {}
     # In the order of names, so that sums do not depend on who answered first.
     for name, answer in sorted(named.items()):
@@ -136,11 +164,11 @@ def collect_answers(answers, *, disjoint, schema=None, classes=None, max_bytes=2
 
 
 class _RefusedError(Exception):
-    """Why an answer cannot be used."""
+    """Reason for refusing an answer."""
 
 
 def _printable(text):
-    """Return a name that somebody else chose, as one that can stand in a line."""
+    """Return a name without control characters, and not too long for a line."""
     return "".join(c if c.isprintable() else "?" for c in str(text))[:_LONGEST]
 
 

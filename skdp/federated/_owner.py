@@ -1,43 +1,50 @@
-"""What an owner answers: the bytes of its release, or the type of an error and no more."""
+"""The answer of an owner in a federation: its release, or the type of an error."""
 
 import os
 import traceback
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from skdp.privacy import BudgetExceededError
 from skdp.release import Release
 
-# Of an error the most special one of these is named. A fixed list, so that no name can have been
-# made of rows; and no message, which is for the owner's own eyes.
+# Types of errors that an answer may name, the most specific first. The list is fixed, so that a
+# name cannot depend on rows; messages stay with the owner.
 _TYPES = (
     *(BudgetExceededError, FileNotFoundError, PermissionError, OSError, ImportError),
     *(MemoryError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError),
 )
 
 
-def owner_answer(make_release, *, path=None, error_path=None):
-    """Return what an owner sends to the server of a federation: its release, or that it failed.
+def owner_answer(
+    make_release: Callable[[], Any],
+    *,
+    path: str | os.PathLike[str] | None = None,
+    error_path: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Return the answer of an owner to the server of a federation: its release, or an error.
 
-    Whatever goes wrong while rows are read and summed stays with the owner: the answer names the
-    type of the error, one of a fixed list, and has nothing of its message, which may quote rows.
+    Details of an error stay with the owner: the answer contains only its type, from a fixed list,
+    and not its message, which may quote rows.
 
     Parameters
     ----------
     make_release : callable
-        Without arguments; reads the owner's rows and returns a :class:`~skdp.Release` or a fitted
-        source.
+        Function without arguments that reads the owner's rows and returns a
+        :class:`~skdp.Release` or a fitted source.
 
     path : str, path-like or None, default=None
-        Where the owner keeps its release. A release that is there is sent again instead of making
-        another one, which would spend ε and δ again: a request may come twice, as when a
-        connection broke. Remove the file, or name another, for a new release. None: each request
-        makes a release.
+        File of the owner's release. If it exists, that release is sent again instead of making
+        another one, which would spend ε and δ again: requests may be repeated, for instance after
+        a broken connection. Remove the file, or use another path, for a new release. None: each
+        request makes a release.
 
     error_path : str, path-like or None, default=None
-        The owner's own file for errors, each with its traceback, which may quote rows. None: they
-        are not kept. They are not logged either, because frameworks may send logs to the server.
+        The owner's file for errors with their tracebacks, which may quote rows. None: they are
+        not stored. They are never logged, because frameworks may send logs to the server.
 
     Returns
     -------
@@ -47,7 +54,7 @@ def owner_answer(make_release, *, path=None, error_path=None):
 
     See Also
     --------
-    collect_answers : What the server does with it.
+    collect_answers : Merges answers at the server.
 
     Examples
     --------
@@ -65,7 +72,7 @@ def owner_answer(make_release, *, path=None, error_path=None):
     """
     try:
         if path is not None and os.path.exists(path):
-            Release.load(path)  # whether it is one
+            Release.load(path)  # raises if it is not a release
             return {"release": Path(path).read_bytes()}
         made = make_release()
         release = getattr(made, "release_", made)
@@ -85,7 +92,7 @@ def owner_answer(make_release, *, path=None, error_path=None):
 
 
 def loaded_answer(loader, owner, **paths):
-    """Return the answer of an owner whose source and rows a function of its own loads.
+    """Return the answer of an owner whose own function loads the source and the rows.
 
     Parameters
     ----------
@@ -108,12 +115,12 @@ def loaded_answer(loader, owner, **paths):
 
 
 def _type_name(error):
-    """Return the name of the first of the known types that the error is one of."""
+    """Return the name of the first known type of which the error is an instance."""
     return next((known.__name__ for known in _TYPES if isinstance(error, known)), "Exception")
 
 
 def _keep(error, path):
-    """Add the traceback to the owner's file; where that fails, the answer is sent all the same."""
+    """Append the traceback to the owner's file; the answer is sent even if that fails."""
     lines = traceback.format_exception(error)
     try:
         with open(path, "a", encoding="utf-8", opener=_private) as file:
@@ -123,5 +130,5 @@ def _keep(error, path):
 
 
 def _private(path, flags):
-    """Open a file that its owner alone may read, if it is made now."""
+    """Open a file, readable by its owner only if it is new."""
     return os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""One round over Flower: its apps, which a Flower project names (extra ``flower``).
+"""One round over Flower: the apps that a Flower project refers to (extra ``flower``).
 
 The project is a folder with this ``pyproject.toml`` and no code::
 
@@ -17,16 +17,17 @@ The project is a folder with this ``pyproject.toml`` and no code::
     n-owners = 4
     release-path = "merged.skdp"
 
-Further keys of the server: ``report-path``; ``schema``, the path of one; ``start-timeout``,
-seconds to wait until as many owners are there; and ``timeout``, seconds to wait for their answers.
-It claims that nobody is in two sources unless ``disjoint`` is false. What an owner answers is its
-own matter: the node configuration of its SuperNode has ``owner``, its name, ``loader``, the
-function that loads its source and rows, and may have ``path`` and ``error-path``, see
-:func:`~skdp.federated.owner_answer`.
+Further keys of the server: ``report-path``; ``schema``, the path of a schema; ``start-timeout``,
+seconds to wait for the given number of owners; and ``timeout``, seconds to wait for their answers.
+Unless ``disjoint`` is false, it is assumed that nobody is in two sources. The answer of an owner
+is configured by its owner: the node configuration of its SuperNode has ``owner``, its name, and
+``loader``, the function that loads its source and rows, and may have ``path`` and ``error-path``,
+see :func:`~skdp.federated.owner_answer`.
 """
 
 import time
 from logging import INFO
+from typing import Any
 
 from skdp.federated._collecting import collect_answers
 from skdp.federated._owner import loaded_answer
@@ -36,30 +37,32 @@ try:
     from flwr.clientapp import ClientApp
     from flwr.common import log
     from flwr.serverapp import ServerApp
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "skdp.federated.flower needs Flower, which is not installed here. Install it with pip "
         "install 'skdp[flower]'; skdp.federated.owner_answer and collect_answers work without."
-    ) from error
+    ) from _error
 
-# Of the record that messages carry.
+__all__ = ["client", "server"]
+
+# Key of the record in messages.
 _KEY = "skdp"
-# Seconds between two looks at who is there.
+# Seconds between two queries of the connected nodes.
 _PAUSE = 1.0
 
-client = ClientApp()
-server = ServerApp()
+client: Any = ClientApp()
+server: Any = ServerApp()
 
 
 @client.query()
-def say_name(message, context):
-    """Answer with the owner's name, so that the server can say who did not answer further."""
+def say_name(message: Any, context: Any) -> Any:
+    """Answer with the owner's name, so that the server can report missing answers."""
     name = {"owner": str(context.node_config.get("owner", ""))}
     return Message(RecordDict({_KEY: ConfigRecord(name)}), reply_to=message)
 
 
 @client.train()
-def answer(message, context):
+def answer(message: Any, context: Any) -> Any:
     """Answer with the owner's release, or the type of an error; see :func:`owner_answer`."""
     config = context.node_config
     paths = {name: config.get(name.replace("_", "-")) for name in ("path", "error_path")}
@@ -68,7 +71,7 @@ def answer(message, context):
 
 
 @server.main()
-def collect(grid, context):
+def collect(grid: Any, context: Any) -> None:
     """Ask every owner once, merge what can be merged, and write it."""
     config = context.run_config
     nodes = _nodes(grid, int(config["n-owners"]), float(config.get("start-timeout", 60)))
@@ -86,7 +89,7 @@ def collect(grid, context):
 
 
 def _nodes(grid, n_owners, timeout):
-    """Wait until as many nodes are there; afterwards, go on with those that are."""
+    """Wait for the given number of nodes; after the timeout, continue with those connected."""
     end = time.monotonic() + timeout
     while len(nodes := list(grid.get_node_ids())) < n_owners and time.monotonic() < end:
         time.sleep(_PAUSE)
@@ -94,20 +97,20 @@ def _nodes(grid, n_owners, timeout):
 
 
 def _ask(grid, nodes, kind, timeout):
-    """Send one message to each node; return what each answers in time, errors as answers."""
+    """Send one message to each node; return the answers in time, errors included."""
     messages = [
         Message(RecordDict(), message_type=kind, dst_node_id=node, ttl=timeout) for node in nodes
     ]
     answers = {}
     for reply in grid.send_and_receive(messages, timeout=timeout):
-        # The reason that Flower gives quotes the client's exception, and is left unread.
+        # The reason given by Flower quotes the client's exception, and is not read.
         found = {"error": "error"} if reply.has_error() else dict(reply.content[_KEY])
         answers[reply.metadata.src_node_id] = found
     return answers
 
 
 def _names(answers):
-    """Return the name that each node gave, with its number where another one gave it too."""
+    """Return the name of each node, with its number if another one has the same name."""
     given = {node: answer.get("owner") for node, answer in answers.items() if answer.get("owner")}
     several = [name for name in given.values() if list(given.values()).count(name) > 1]
     return {n: f"{name} (node {n})" if name in several else name for n, name in given.items()}

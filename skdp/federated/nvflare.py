@@ -1,6 +1,6 @@
-"""One round over NVIDIA FLARE: a controller and an executor that a job names (extra ``nvflare``).
+"""One round over NVIDIA FLARE: controller and executor for a job (extra ``nvflare``).
 
-The job has no code of its own. Its ``config_fed_server.json``::
+The job needs no code of its own. Its ``config_fed_server.json``::
 
     {"format_version": 2, "workflows": [{
         "id": "releases", "path": "skdp.federated.nvflare.ReleaseController",
@@ -12,10 +12,11 @@ and its ``config_fed_client.json``::
         "tasks": ["release"],
         "executor": {"path": "skdp.federated.nvflare.ReleaseExecutor"}}]}
 
-What an owner answers is its own matter, and not the job's: environment variables of its site.
+The answer of an owner is configured by environment variables of its site, not by the job.
 """
 
 import os
+from typing import Any
 
 from skdp.federated._collecting import collect_answers
 from skdp.federated._owner import loaded_answer
@@ -25,33 +26,35 @@ try:
     from nvflare.apis.fl_constant import ReturnCode
     from nvflare.apis.impl.controller import Controller, Task
     from nvflare.apis.shareable import Shareable, make_reply
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "skdp.federated.nvflare needs NVIDIA FLARE, which is not installed here. Install it with "
         "pip install 'skdp[nvflare]'; skdp.federated.owner_answer and collect_answers work "
         "without."
-    ) from error
+    ) from _error
+
+__all__ = ["ReleaseController", "ReleaseExecutor"]
 
 _TASK = "release"
-# Of the answer in the message.
+# Key of the answer in messages.
 _KEY = "skdp"
-# Of the owner, see owner_answer.
+# Parameters of owner_answer.
 _PATHS = ("path", "error_path")
 
 
 class ReleaseExecutor(Executor):
-    """Answers with the owner's release, or with the type of an error.
+    """Executor that answers with the owner's release, or with the type of an error.
 
-    The site's environment says how: ``SKDP_FEDERATION_LOADER``, ``"module:function"``, is what
-    loads the source and the rows of the owner, whose name it gets, and returns
-    ``(source, X, y)``, or with ``groups``; ``SKDP_FEDERATION_PATH`` and
+    It is configured by environment variables of the site. ``SKDP_FEDERATION_LOADER``,
+    ``"module:function"``, is a function that gets the owner's name, loads its source and rows,
+    and returns ``(source, X, y)``, or with ``groups``. ``SKDP_FEDERATION_PATH`` and
     ``SKDP_FEDERATION_ERROR_PATH`` are ``path`` and ``error_path`` of
-    :func:`~skdp.federated.owner_answer`, in which ``{owner}`` stands for the owner's name, for
-    several sites on one machine.
+    :func:`~skdp.federated.owner_answer`; for several sites on one machine, ``{owner}`` in them is
+    replaced by the owner's name.
     """
 
-    def execute(self, task_name, shareable, fl_ctx, abort_signal):
-        """Return the answer to the one task that there is."""
+    def execute(self, task_name: Any, shareable: Any, fl_ctx: Any, abort_signal: Any) -> Any:
+        """Return the answer to the task."""
         if task_name != _TASK:
             return make_reply(ReturnCode.TASK_UNKNOWN)
         owner = fl_ctx.get_identity_name()
@@ -64,46 +67,53 @@ class ReleaseExecutor(Executor):
 
 
 class ReleaseController(Controller):
-    """Asks every site once, merges what can be merged, and writes it.
+    """Controller that asks every site once, merges the releases, and writes the result.
 
     Parameters
     ----------
     release_path : str
-        For the merged release.
+        Path of the merged release.
 
     report_path : str or None, default=None
-        For who is in it, and why others are not, as JSON.
+        Path of a JSON file with the owners in it, and the reasons for refusing others.
 
     timeout : int, default=600
         Seconds to wait for the answers.
 
     schema : dict, str or None, default=None
-        What was agreed on, see :func:`~skdp.federated.collect_answers`.
+        The agreed schema, see :func:`~skdp.federated.collect_answers`.
 
     disjoint : bool, default=True
         Whether nobody is in two sources.
     """
 
-    def __init__(self, release_path, report_path=None, timeout=600, schema=None, disjoint=True):
+    def __init__(
+        self,
+        release_path: str,
+        report_path: str | None = None,
+        timeout: int = 600,
+        schema: Any = None,
+        disjoint: bool = True,
+    ):
         super().__init__()
         self.release_path = release_path
         self.report_path = report_path
         self.timeout = timeout
         self.schema = schema
         self.disjoint = disjoint
-        self._answers = {}
+        self._answers: dict[str, Any] = {}
 
-    def start_controller(self, fl_ctx):
-        """Note all sites, of which some may never answer."""
+    def start_controller(self, fl_ctx: Any) -> None:
+        """Register all sites, some of which may never answer."""
         self._answers = {site.name: None for site in fl_ctx.get_engine().get_clients()}
 
-    def control_flow(self, abort_signal, fl_ctx):
+    def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
         """Run the one round."""
         task = Task(
             name=_TASK, data=Shareable(), timeout=self.timeout, result_received_cb=self._receive
         )
         self.broadcast_and_wait(task, fl_ctx, min_responses=0, abort_signal=abort_signal)
-        answers = dict(self._answers)  # whatever comes later is too late
+        answers = dict(self._answers)  # later answers are ignored
         collected = collect_answers(answers, disjoint=self.disjoint, schema=self.schema)
         self.log_info(fl_ctx, str(collected))
         collected.save(self.release_path, self.report_path)
@@ -113,10 +123,12 @@ class ReleaseController(Controller):
         failed = result.get_return_code() != ReturnCode.OK
         answer = {"error": "error"} if failed else result.get(_KEY)
         self._answers[client_task.client.name] = answer
-        client_task.result = None  # so that the framework does not keep it
+        client_task.result = None  # so that the framework does not store it
 
-    def process_result_of_unknown_task(self, client, task_name, client_task_id, result, fl_ctx):
+    def process_result_of_unknown_task(
+        self, client: Any, task_name: Any, client_task_id: Any, result: Any, fl_ctx: Any
+    ) -> None:
         """Ignore answers that come too late."""
 
-    def stop_controller(self, fl_ctx):
-        """Leave nothing behind."""
+    def stop_controller(self, fl_ctx: Any) -> None:
+        """Do nothing: there is nothing to clean up."""

@@ -1,6 +1,10 @@
 """The deep fuzzy autoencoder."""
 
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,11 +21,11 @@ from skdp.utils._validation import validate_training_data
 class DeepFuzzyAutoencoder(BaseAutoencoder):
     r"""Deep fuzzy autoencoder: a deep fuzzy model from the code of a row to the row.
 
-    The code is x = Vᵀy, with V the leading eigenvectors of the uncentred second moment of
-    the training rows; a :class:`DeepFuzzyRegressor`-like model maps it back to y. All
-    layers share the centres and the metric of the first, since all read codes of (nearly)
-    the same rows. The autoencoder induces a fuzzy set, to which a row belongs the more the
-    better it is reconstructed:
+    The code is x = Vᵀy, with V the leading eigenvectors of the uncentered second moment of
+    the training rows; a model like :class:`DeepFuzzyRegressor` maps it back to y. All layers
+    share the centers and the metric of the first, since their inputs are codes of (nearly)
+    the same rows. The autoencoder defines a fuzzy set, in which the membership of a row is the
+    higher the better it is reconstructed:
 
     .. math:: μ(y) = \exp\Big(-\frac{\|y - \hat y\|^2}{2p}\Big)
 
@@ -36,11 +40,11 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         the distinct rows.
 
     max_layers : int, default=10
-        Most layers; they are added while the precision grows.
+        Largest number of layers; layers are added while the precision grows.
 
     centers : array-like of shape (n_rules, n_components), default=None
-        Centres of the fuzzy sets in the space of codes, used as given. ``None`` takes
-        k-means centroids of the codes.
+        Centers of the fuzzy sets in the space of codes. By default, k-means centroids of the
+        codes.
 
     membership_function : "gaussian" or callable, default="gaussian"
         A callable takes an array of squared distances, in units of the squared range of
@@ -50,7 +54,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer. An iteration costs next to nothing.
+        Largest number of iterations for a layer, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -64,7 +68,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Size of the code.
 
     centers_ : ndarray of shape (n_rules, `n_components_`)
-        Centres of the fuzzy sets.
+        Centers of the fuzzy sets.
 
     n_layers_ : int
         Number of layers.
@@ -77,10 +81,10 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         squares of these.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -114,17 +118,28 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
     _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
+    components_: np.ndarray
+    n_components_: int
+    centers_: np.ndarray
+    n_layers_: int
+    precisions_: np.ndarray
+    training_error_sums_: np.ndarray
+    n_iter_: int
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        centers=None,
-        membership_function="gaussian",
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        max_layers: int = 10,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -136,7 +151,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the autoencoder.
 
         Parameters
@@ -151,14 +166,23 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> autoencoder.components_.shape, autoencoder.centers_.shape
+        ((5, 64), (20, 5))
         """
-        X = validate_training_data(self, X)
-        V = principal_directions(X, self.n_components, centre=False)
+        rows = validate_training_data(self, X)
+        V = principal_directions(rows, self.n_components, centre=False)
         layers, fitted = fit_layers(
-            X @ V.T,
-            X,
+            rows @ V.T,
+            rows,
             V,
-            n_rules=resolve_count(self.n_inducing, len(X)),
+            n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
             centres=check_points(self, "centers", len(V)),
             share_centres=True,
@@ -168,8 +192,8 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             random_state=check_random_state(self.random_state),
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        self.training_error_sums_ = error_sums(X, fitted)
-        return self._assemble(V, layers, X.dtype)
+        self.training_error_sums_ = error_sums(rows, fitted)
+        return self._assemble(V, layers, rows.dtype)
 
     def _assemble(self, V, layers, dtype):
         """Take arrays, fitted or loaded, as the state of this autoencoder."""
@@ -215,7 +239,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self.training_error_sums_ = stored_error_sums(arrays, key)
         return self._assemble(components, layers, dtype)
 
-    def membership(self, X):
+    def membership(self, X: ArrayLike) -> np.ndarray:
         """Return the degree to which each row belongs to the fuzzy set.
 
         SERUMS D3.1 (2019), equation (2.162).
@@ -229,10 +253,19 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         membership : ndarray of shape (n_samples,)
             Between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> bool(autoencoder.membership(X).mean() > autoencoder.membership(1 - X).mean())
+        True
         """
         return error_membership(self.reconstruction_error(X), self.n_features_in_)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Decode codes; ``inverse_transform(transform(X))`` is ``reconstruct(X)``.
 
         Parameters
@@ -244,11 +277,22 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         -------
         X_decoded : ndarray of shape (n_samples, n_features)
             Rows in the space of the training data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyAutoencoder
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = DeepFuzzyAutoencoder(5, n_inducing=20, random_state=0).fit(X)
+        >>> codes = autoencoder.transform(X)
+        >>> bool(np.allclose(autoencoder.inverse_transform(codes), autoencoder.reconstruct(X)))
+        True
         """
         check_is_fitted(self)
         return propagate(self._layers, self.components_, check_codes(self, X))[0]
 
-    def candidates(self, Y):
+    def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield codes and reconstructions, see :mod:`skdp.membership`.
 
         Parameters
@@ -259,7 +303,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         Yields
         ------
         code : ndarray of shape (n_rows, n_coordinates)
-            Coordinates Vᵀy; there is one candidate.
+            Coordinates Vᵀy of the only candidate.
 
         reconstruction : ndarray of shape (n_rows, n_features)
             Output of the last layer.
@@ -267,13 +311,13 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         code = Y @ self.components_.T
         yield code, propagate(self._layers, self.components_, code)[0]
 
-    def values_per_row(self):
-        """Return how many numbers :meth:`candidates` holds at once for each row.
+    def values_per_row(self) -> int:
+        """Return how many numbers :meth:`candidates` holds in memory for each row.
 
         Returns
         -------
         n_values : int
-            By which predictions size their blocks.
+            Determines the block size of predictions.
         """
         return 4 * self.n_features_in_ + 2 * len(self.centers_) + 4 * self.n_components_
 

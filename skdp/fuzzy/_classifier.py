@@ -1,9 +1,13 @@
-"""A classifier of fuzzy rules, which participants learn apart and merge without their data."""
+"""A classifier of fuzzy rules that participants learn separately and merge without their data."""
 
+import os
+from collections.abc import Callable, Iterable
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -12,6 +16,7 @@ from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
+    ErrorScales,
     ReconstructionClassifier,
     check_shared_scales,
     fit_autoencoders,
@@ -23,7 +28,7 @@ from skdp.membership import (
     validate_training,
 )
 from skdp.noise import perturb_training_rows
-from skdp.privacy import joint_guarantee, pack_guarantee, unpack_guarantee
+from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpack_guarantee
 from skdp.tabular import as_schema, explain_prediction
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 from skdp.utils._storage import (
@@ -46,19 +51,19 @@ _SAVED = (
 
 
 class DeepFuzzyClassifier(ReconstructionClassifier):
-    r"""Fuzzy if-then rules over participants: the class whose set a row belongs to most wins.
+    r"""Classify by fuzzy if-then rules of several participants.
 
-    For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns the fuzzy set
-    of the rows that s has of c. A rule says "if a row is in the set of (s, c), then it is of
-    class c", and the strongest rule decides:
+    For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns a fuzzy set from
+    the rows of class c that s has. Each rule states "if a row is in the set of (s, c), then it is
+    of class c", and the rule with the highest membership decides:
 
     .. math:: c^*(y) = \arg\max_c \max_s μ_{s,c}(y), \qquad
        μ_{s,c}(y) = \exp\Big(-\frac{\|y - \hat y_{s,c}\|^2}{2p}\Big)
 
-    Participants can fit apart, each on its own machine with its own rows (one class is
-    enough), :meth:`save` their models to files that hold no rows, and others can
-    :meth:`load` and :meth:`merge` them. With ``noise`` the rows are perturbed before
-    anything is learned, and the guarantee travels with the model.
+    Participants can fit separately, each on its own machine with its own rows (a single class
+    suffices), and :meth:`save` their models to files without rows, which others :meth:`load` and
+    :meth:`merge`. With ``noise`` the rows are perturbed before anything is learned, and the model
+    contains the guarantee.
 
     Parameters
     ----------
@@ -69,45 +74,46 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Number of rules inside each autoencoder: a count, or a fraction of its rows.
 
     max_layers : int, default=10
-        Most layers of each autoencoder; they are added while the precision grows.
+        Largest number of layers of each autoencoder; layers are added while the precision grows.
 
     noise : transformer, default=None
-        Makes the training rows private before anything else happens, such as
-        :class:`~skdp.OptimalDPNoise`. It is cloned and fitted for each participant;
-        queries are never perturbed. ``None`` learns from the rows as they are.
+        Noise transformer such as :class:`~skdp.OptimalDPNoise`, which perturbs the training rows
+        first. It is cloned and fitted for each participant; queries are never perturbed.
+        ``None`` learns from the original rows.
 
     membership_function : "gaussian" or callable, default="gaussian"
         See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
 
     n_voters : int, default=1
-        How many rules score a class: the score is that of the mean reconstruction error of
-        its ``n_voters`` strongest rules, or of all where it has fewer. 1 is the rule above.
+        Number of rules that score a class: the score is that of the mean reconstruction error of
+        its ``n_voters`` strongest rules, or of all if it has fewer. 1 is the rule above.
         With many participants and much noise about five are better (see Notes). May be set
         on a fitted or merged model.
 
     subset_size : int, default=1000
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
-        autoencoder each; a row belongs to the set as much as to the best of them.
+        autoencoder each; the membership of a row is that of the best of them.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, which is the rule above, or
-        relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, by the given
-        ``n_voters``, which takes five more fits and at least two rows of each class. It says
-        nothing about the rows of others: such a model is not merged or saved.
+        "shared": errors of all classes are compared directly, which is the rule above. "own":
+        they are compared relative to a scale for each class, and class frequencies are taken into
+        account, see :class:`~skdp.membership.ErrorScales`. The scales are learned out of fold,
+        with the given ``n_voters``, which takes five more fits and at least two rows of each
+        class. They do not apply to the rows of others: such a model cannot be merged or saved.
 
     tol : float, default=1e-4
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer.
+        Largest number of iterations for a layer.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
+        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
+        on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -118,33 +124,33 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Class labels.
 
     participants_ : list
-        Names of the participants, ``[None]`` where none were given.
+        Names of the participants, ``[None]`` if none were given.
 
     rules_ : list of FuzzyRule
         One for each pair of participant and class that has rows.
 
     autoencoders_ : list of list of DeepFuzzyAutoencoder
-        Those of each rule.
+        Autoencoders of each rule.
 
     guarantees_ : dict
-        The :class:`~skdp.PrivacyGuarantee` of each participant, None where its rows were
+        The :class:`~skdp.PrivacyGuarantee` of each participant, None if its rows were
         not perturbed.
 
     guarantee_ : PrivacyGuarantee or None
-        What holds for every participant: since their data are disjoint, nothing adds up,
-        and the weakest number of each kind holds for all. None if one has no guarantee.
+        Guarantee that holds for every participant: since their data are disjoint, the guarantees
+        do not add up, and the weakest one holds for all. None if one has no guarantee.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -159,19 +165,18 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
-    classes that overlap, as in most tables. On 2,000 rows of two medical and economic tables the
-    accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
-    .759 for the most frequent class alone and .812 and .833 for a logistic regression. Own scales
-    are those of perturbed rows where there is noise: on digits with ε = 1 the accuracy falls from
-    .75 to .62, from ε = 4 it does not.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data, and not overlapping classes, as in most tables. On 2,000 rows of two medical and economic
+    tables the accuracy was .629 and .784 with shared scales, .724 and .802 with own ones, .724 and
+    .759 for the most frequent class and .812 and .833 for logistic regression. With noise, own
+    scales are those of perturbed rows: on digits, accuracy falls from .75 to .62 at ε = 1, but not
+    from ε = 4 on.
 
-    What a model reveals without noise: centres of clusters of rows, so it is no protection.
-    With noise, the number of participants' classes and subsets is still visible.
+    Without noise a model reveals centers of clusters of rows, and is therefore not private. With
+    noise, the numbers of each participant's classes and subsets are still visible.
 
-    The maximum over many noisy participants picks the one that errs most in favour of a
-    class. On human activity with 25 participants, five voters were better than one at every
-    ε.
+    With many noisy participants, the maximum selects the one with the largest error in favor of a
+    class. On human activity with 25 participants, five voters were better than one at every ε.
 
     References
     ----------
@@ -204,22 +209,35 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
+    classes_: np.ndarray
+    participants_: list[Any]
+    rules_: list[FuzzyRule]
+    autoencoders_: list[list[DeepFuzzyAutoencoder]]
+    guarantees_: dict[Any, PrivacyGuarantee | None]
+    guarantee_: PrivacyGuarantee | None
+    n_iter_: int
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        noise=None,
-        n_voters=1,
-        membership_function="gaussian",
-        subset_size=1000,
-        error_scale="shared",
-        tol=1e-4,
-        max_iter=200,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        max_layers: int = 10,
+        noise: Any = None,
+        n_voters: int = 1,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        subset_size: int = 1000,
+        error_scale: str = "shared",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -236,7 +254,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, groups=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn a fuzzy set for each participant and class.
 
         Parameters
@@ -245,36 +263,49 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             Training rows.
 
         y : array-like of shape (n_samples,)
-            Class labels; one class is enough for a model that is to be merged.
+            Class labels; a single class suffices for a model that will be merged.
 
         groups : array-like of shape (n_samples,), default=None
-            Name of the participant of each row. ``None`` is one nameless participant.
+            Name of the participant of each row. ``None`` is one unnamed participant.
 
         Returns
         -------
         self : object
             The fitted classifier.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> wards = np.repeat(["ward 1", "ward 2"], 180)
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y, groups=wards)
+        >>> model.participants_, len(model.rules_)
+        (['ward 1', 'ward 2'], 4)
         """
         # A participant may have rows of a single class.
         private = self.noise is not None
-        X, class_indices = validate_training(self, X, y, min_classes=1, private=private)
-        names, participants = [None], np.zeros(len(X), dtype=int)
+        rows, class_indices = validate_training(self, X, y, min_classes=1, private=private)
+        names: list[Any] = [None]
+        participants: np.ndarray = np.zeros(len(rows), dtype=int)
         if groups is not None:
             groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
+            check_consistent_length(rows, groups)
             found, participants = np.unique(groups, return_inverse=True)
             names = found.tolist()
-        X, guarantees = self._perturb(X, participants, names)
+        rows, guarantees = self._perturb(rows, participants, names)
         rules, sets = [], []
         for s, name in enumerate(names):
             own = participants == s
             for c in np.unique(class_indices[own]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(np.flatnonzero(own & (class_indices == c)))
-        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, X, sets)
+        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, rows, sets)
         self._assemble(rules, autoencoders, guarantees)
         if self.error_scale == "own":
-            self.error_scales_ = fit_error_scales(self, X, class_indices, participants)
+            self.error_scales_ = fit_error_scales(self, rows, class_indices, participants)
         return self
 
     def _perturb(self, X, participants, names):
@@ -297,23 +328,24 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.temperature_ = group_temperature(self.autoencoders_by_class())
         return self
 
-    def autoencoders_by_class(self):
-        """Return the fitted autoencoders of each class, in one list for each.
+    def autoencoders_by_class(self) -> list[list[Any]]:
+        """Return the fitted autoencoders of each class.
 
         Returns
         -------
         groups : list of list of DeepFuzzyAutoencoder
-            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+            In the order of ``classes_``; the argument of
+            :func:`~skdp.membership.group_errors`.
         """
         by_class = self._rules_by_class()
         return [[a for rule in rules for a in self.autoencoders_[rule]] for rules in by_class]
 
     def _rules_by_class(self):
-        """Return the numbers of the rules of each class, in one list for each."""
+        """Return the indices of the rules of each class."""
         labels = [rule.label for rule in self.rules_]
         return [[r for r, c in enumerate(labels) if c == k] for k in self.classes_.tolist()]
 
-    def reconstruction_errors(self, X):
+    def reconstruction_errors(self, X: ArrayLike) -> np.ndarray:
         """Return the squared reconstruction error of each class, by its strongest rules.
 
         Parameters
@@ -325,6 +357,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X; the mean over the ``n_voters`` strongest rules.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> bool((model.reconstruction_errors(X).argmin(axis=1) == y).mean() > 0.97)
+        True
         """
 
         def reduce(errors):
@@ -335,13 +377,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return self._rule_errors(X, reduce)
 
     def _rule_errors(self, X, reduce=None):
-        """Return the squared reconstruction error of each rule, or what is made of them."""
+        """Return the squared reconstruction error of each rule, or their reduction."""
         X = validate_queries(self, X)
         return group_errors(
             self.autoencoders_, X, dtype=self.dtype_, n_jobs=self.n_jobs, reduce=reduce
         )
 
-    def memberships(self, X):
+    def memberships(self, X: ArrayLike) -> np.ndarray:
         """Return the degree to which each row fires each rule.
 
         Parameters
@@ -353,11 +395,23 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         memberships : ndarray of shape (n_samples, n_rules)
             Between 0 and 1; columns are in the order of ``rules_``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> model.memberships(X).shape
+        (360, 2)
         """
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
-    def explain(self, x, schema=None, *, n_columns=5, n_rules=5):
-        """Explain a prediction: the columns and ranges that decide it, and the rules that fired.
+    def explain(
+        self, x: ArrayLike, schema: Any = None, *, n_columns: int = 5, n_rules: int = 5
+    ) -> FuzzyExplanation:
+        """Explain a prediction: the decisive columns and ranges, and the strongest rules.
 
         Parameters
         ----------
@@ -365,25 +419,25 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             One query.
 
         schema : Schema, mapping, str, path-like or None, default=None
-            The schema by which :class:`~skdp.TabularEncoder` made the rows, which says what
-            columns may be and in which unit. None stands for numbers in [0, 1].
+            Schema by which :class:`~skdp.TabularEncoder` encoded the rows, with the ranges and
+            units of the columns. None stands for numbers in [0, 1].
 
         n_columns : int, default=5
-            How many columns to name at most.
+            Largest number of columns in the explanation.
 
         n_rules : int, default=5
-            How many rules to return at most.
+            Largest number of rules in the explanation.
 
         Returns
         -------
         explanation : FuzzyExplanation
-            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is what
-            :meth:`predict` returns.
+            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is that of
+            :meth:`predict`.
 
         Raises
         ------
         ValueError
-            When x is not one row, or the schema has other encoded columns than the model.
+            If x is not one row, or the schema has other encoded columns than the model.
 
         Examples
         --------
@@ -436,7 +490,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         )
 
     def _rule_residuals(self, X):
-        """Return of one row what each feature adds to the error of each rule, (n_rules, p)."""
+        """Return the contribution of each feature to the error of each rule, (n_rules, p)."""
         by_rule = []
         for autoencoders in self.autoencoders_:
             squares = [np.square(X - a.reconstruct(X), dtype=np.float64)[0] for a in autoencoders]
@@ -451,7 +505,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return [by_rule[rules[: self.n_voters]].mean(axis=0) for rules in ordered]
 
     def _fired_rules(self, errors, n_rules):
-        """Return the rules that a row fires, the strongest first, by their squared errors."""
+        """Return the rules that fire for a row, strongest first, given their squared errors."""
         shares = softmax(-errors / self.temperature_)
         memberships = error_membership(errors, self.n_features_in_)
         order = np.argsort(errors, kind="stable")[:n_rules]
@@ -460,13 +514,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         )
 
     @staticmethod
-    def merge(models):
-        """Compose one classifier from models that participants fitted apart.
+    def merge(models: Iterable["DeepFuzzyClassifier"]) -> "DeepFuzzyClassifier":
+        """Merge models that participants fitted separately into one classifier.
 
         Parameters
         ----------
         models : list of DeepFuzzyClassifier
-            Fitted or loaded. They may have different classes. A nameless participant gets
+            Fitted or loaded. They may have different classes. An unnamed participant gets
             the position of its model as its name.
 
         Returns
@@ -477,9 +531,23 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            When there are no models, when they differ in their features or in the type of
-            their labels, when two of them name the same participant, or when one has
+            If there are no models, if they differ in their features or in the type of their
+            labels, if two of them have the same participant, or if one has
             ``error_scale="own"``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> models = [
+        ...     DeepFuzzyClassifier(5, 20, random_state=0).fit(X[rows], y[rows])
+        ...     for rows in (slice(0, 180), slice(180, 360))
+        ... ]
+        >>> merged = DeepFuzzyClassifier.merge(models)
+        >>> merged.participants_, bool(merged.score(X, y) > 0.97)
+        ([0, 1], True)
         """
         models = list(models)
         _check_mergeable(models)
@@ -501,27 +569,43 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             autoencoders += model.autoencoders_
         return merged._assemble(rules, autoencoders, guarantees)
 
-    def save(self, path):
-        """Write the fitted model to a file that holds arrays and text, and no code.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file of arrays and text, without code.
 
         Parameters
         ----------
         path : str or path-like
-            Where to write.
+            Path of the file.
 
         Raises
         ------
         ValueError
-            When ``membership_function`` is a callable, which is code, or ``error_scale`` is
-            "own", for which the file has no place.
+            If ``membership_function`` is a callable, which is code, or ``error_scale`` is
+            "own", which the file format does not support.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> X = X / 16
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ward.skdp")
+        ...     model.save(path)
+        ...     loaded = DeepFuzzyClassifier.load(path)
+        >>> bool((loaded.predict(X) == model.predict(X)).all())
+        True
         """
         check_is_fitted(self)
         check_shared_scales(self, "a saved model")
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
-                f"'gaussian' to be saved, got {self.membership_function!r}: the file holds no "
-                "code. Use pickle where the file is trusted."
+                f"'gaussian' to be saved, got {self.membership_function!r}: the file contains no "
+                "code. Use pickle if the file is trusted."
             )
         header, arrays = pack_model(self, _SAVED, self.autoencoders_)
         header |= {
@@ -535,23 +619,23 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         save_arrays(path, _KIND, header, arrays)
 
     @classmethod
-    def load(cls, path):
-        """Read a model that :meth:`save` wrote; no code in the file can run.
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; the file cannot execute code.
 
         Parameters
         ----------
         path : str or path-like
-            The file.
+            Path of the file.
 
         Returns
         -------
         model : DeepFuzzyClassifier
-            Fitted, ready to predict or to merge.
+            Fitted, ready to predict or to merge. See :meth:`save` for an example.
 
         Raises
         ------
         ValueError
-            When the file is truncated, altered or not one of skdp's.
+            If the file is truncated, altered or not a model of skdp.
         """
         header, arrays = load_arrays(path, _KIND)
         with well_formed(path, _KIND):
@@ -575,8 +659,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         restore_feature_names(model, header["feature_names"])
         return model._assemble(rules, autoencoders, guarantees)
 
-    def __getstate__(self):
-        # Whoever gets a pickle of a fitted model must not get what made its noise.
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle of a fitted model must not contain the source of its noise.
         state = super().__getstate__().copy()
         if "rules_" in state:
             state["noise"] = None
@@ -617,7 +701,7 @@ def _check_mergeable(models):
         if own & seen:
             raise ValueError(
                 f"models[{position}] names a participant that another model names too: "
-                f"{sorted(own & seen, key=str)}. Give each participant a name of its own in "
-                "groups; what one participant learned twice spends its privacy twice."
+                f"{sorted(own & seen, key=str)}. Give each participant a unique name in groups; "
+                "if one participant fitted two models, its privacy is spent twice."
             )
         seen |= own

@@ -1,7 +1,9 @@
-"""Rules as sentences, and what they and the columns say of a prediction."""
+"""Fuzzy rules as sentences, and explanations of predictions by rules and columns."""
 
 from dataclasses import dataclass
 from typing import Any
+
+import pandas as pd
 
 from skdp.tabular import Explanation
 
@@ -13,7 +15,7 @@ class FuzzyRule:
     Parameters
     ----------
     participant : object
-        Name of the participant whose rows the fuzzy set was learned from; None without names.
+        Name of the participant from whose rows the fuzzy set was learned; None without names.
 
     label : object
         The class.
@@ -28,27 +30,27 @@ class FuzzyRule:
     participant: Any
     label: Any
 
-    def __str__(self):
+    def __str__(self) -> str:
         whose = "" if self.participant is None else f" of participant {self.participant!r}"
         return f"if a row is like class {self.label!r}{whose}, then it is of class {self.label!r}"
 
 
 @dataclass(frozen=True)
 class FiredRule:
-    """A rule and the degree to which a row fires it.
+    """A rule with the degree to which it fires for a row.
 
     Parameters
     ----------
     membership : float
-        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Near 1
-        for all rules where rows are short.
+        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Close
+        to 1 for all rules if rows have a small norm.
 
     rule : FuzzyRule
         The rule.
 
     share : float
-        The same relative to all rules: exp(−error/T), as probabilities have it, over its sum over
-        all rules.
+        The degree relative to all rules: exp(−error/T), as in probabilities, divided by its sum
+        over all rules.
 
     Examples
     --------
@@ -61,15 +63,15 @@ class FiredRule:
     rule: FuzzyRule
     share: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.share:.4f}: {self.rule}"
 
 
 @dataclass(frozen=True)
 class FuzzyExplanation(Explanation):
-    """What decided a prediction of :class:`~skdp.DeepFuzzyClassifier`.
+    """Explanation of a prediction of :class:`~skdp.DeepFuzzyClassifier`.
 
-    An :class:`~skdp.tabular.Explanation`, with what fuzzy rules have besides.
+    An :class:`~skdp.tabular.Explanation` with additional information about fuzzy rules.
 
     Parameters
     ----------
@@ -77,26 +79,45 @@ class FuzzyExplanation(Explanation):
         See :class:`~skdp.tabular.Explanation`.
 
     rules : tuple of FiredRule
-        The strongest first.
+        The rules, strongest first.
 
     error_differences : tuple of float
-        For each of ``columns``, how much more squared error it has when the runner-up
-        reconstructs the row than when the predicted class does. They add up to the difference of
-        the classes' errors, which decides with ``error_scale="shared"``.
+        For each of ``columns``, its squared error in the reconstruction by the runner-up minus
+        that by the predicted class. They add up to the difference of the classes' errors, which
+        decides the prediction with ``error_scale="shared"``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import DeepFuzzyClassifier
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+    >>> explanation = model.explain(X[0] / 16)
+    >>> explanation.label, explanation.rules[0].rule.label
+    (0, 0)
     """
 
-    rules: tuple
-    error_differences: tuple
+    rules: tuple[FiredRule, ...]
+    error_differences: tuple[float, ...]
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return one row for each column.
 
         Returns
         -------
         frame : DataFrame of shape (n_columns, 8)
             As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+        >>> model.explain(X[0] / 16).to_frame().shape
+        (64, 8)
         """
         return super().to_frame().assign(error_difference=self.error_differences)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([super().__str__(), "shares of the rules:", *map(str, self.rules)])

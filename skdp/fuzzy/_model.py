@@ -1,7 +1,7 @@
 r"""Zero-order Takagi-Sugeno layers with Bayesian consequents, as SERUMS D3.1 (2019) has them.
 
 A layer's M rules "if x is in the fuzzy set around a_m, then y is α_m" fire to degrees
-that are normalised to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
+that are normalized to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
 output K(x)·α is a weighted average of the consequents α (2.105).
 """
 
@@ -27,7 +27,7 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
     """Return K(x), the degrees to which each rule fires (2.110); rows sum to one.
 
     The logarithms are shifted by the largest of each row before they are exponentiated:
-    far from every centre all memberships underflow, their ratios do not.
+    far from every center all memberships underflow, their ratios do not.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
         Inputs.
 
     centres : ndarray of shape (n_rules, n_components)
-        Centres of the fuzzy sets.
+        Centers of the fuzzy sets.
 
     weights : ndarray of shape (n_components,)
         Diagonal of W.
@@ -84,7 +84,7 @@ class FuzzyLayer:
     Attributes
     ----------
     centres : ndarray of shape (M, n)
-        Centres of the fuzzy sets.
+        Centers of the fuzzy sets.
 
     weights : ndarray of shape (n,)
         Diagonal of W.
@@ -114,7 +114,7 @@ class FuzzyLayer:
     factor: np.ndarray | None = None
 
     def memberships(self, x):
-        """Return the normalised degrees to which the rules fire."""
+        """Return the normalized degrees to which the rules fire."""
         return normalised_memberships(x, self.centres, self.weights, self.function)
 
     def predict(self, x):
@@ -171,10 +171,10 @@ def fit_layers(
         Layers are added while β̂ grows, up to this many.
 
     centres : ndarray of shape (M, n) or None
-        Centres of the first layer's sets, instead of k-means centroids.
+        Centers of the first layer's sets, instead of k-means centroids.
 
     share_centres : bool, default=False
-        Whether deeper layers use the centres and W of the first one, as the paper does
+        Whether deeper layers use the centers and W of the first one, as the paper does
         where Vᵀŷ lives in the space of x. Otherwise each layer finds its own.
 
     function, tol, max_iter, random_state

@@ -1,8 +1,11 @@
 """The deep fuzzy model as a multi-output regressor."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
@@ -27,34 +30,33 @@ FUZZY_CONSTRAINTS: dict = {
 class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Deep fuzzy model: stacked Takagi-Sugeno filters with Bayesian consequents.
 
-    Each of M rules says "if x is in the fuzzy set around a_m, then y is α_m". With the
-    degrees to which the rules fire normalised to sum to one, a layer is linear in its
-    consequents,
+    Each of M rules states "if x is in the fuzzy set around a_m, then y is α_m". With the
+    memberships of the rules normalized to sum to one, a layer is linear in its consequents,
 
     .. math:: \hat y(x) = K(x)\,α, \qquad
        K_m(x) = \frac{μ_m(x)}{\sum_j μ_j(x)}, \qquad
        μ_m(x) = \exp\Big(-\tfrac12 \sum_k w_k (x_k - a_{mk})^2\Big)
 
-    and α has a Gaussian prior of variance 10⁶, the precision β of the outputs a Gamma
-    prior; mean-field updates find both. A further layer reads the leading principal
-    coordinates Vᵀŷ of the output so far. Layers are added while β grows.
+    where α has a Gaussian prior of variance 10⁶, and the precision β of the outputs a Gamma
+    prior; both are estimated by mean-field updates. The input of a further layer consists of the
+    leading principal coordinates Vᵀŷ of the previous output. Layers are added while β grows.
 
     Parameters
     ----------
     n_components : int, default=20
-        Number of principal coordinates Vᵀŷ that layers after the first read; never more
-        than outputs.
+        Number of principal coordinates Vᵀŷ that are the input of layers after the first; never
+        more than the number of outputs.
 
     n_inducing : int or float, default=0.5
         Number of rules M: a count, or a fraction of the rows in (0, 1]. Never more than
         the distinct rows.
 
     max_layers : int, default=10
-        Most layers.
+        Largest number of layers.
 
     centers : array-like of shape (n_rules, n_features), default=None
-        Centres of the first layer's fuzzy sets, used as given. ``None`` takes k-means
-        centroids of X. Further layers find their own, since they read another space.
+        Centers of the first layer's fuzzy sets. By default, k-means centroids of X. Further
+        layers always find their own, since their inputs are in another space.
 
     membership_function : "gaussian" or callable, default="gaussian"
         A callable takes an array of squared distances, in units of the squared range of
@@ -64,7 +66,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Relative change of β at which the inference of a layer stops.
 
     max_iter : int, default=200
-        Most iterations for a layer. An iteration costs next to nothing.
+        Largest number of iterations for a layer, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -72,7 +74,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     centers_ : ndarray of shape (n_rules, n_features)
-        Centres of the first layer.
+        Centers of the first layer.
 
     n_layers_ : int
         Number of layers.
@@ -81,7 +83,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Precision β of each layer, in inverse squared units of y; they increase.
 
     n_iter_ : int
-        Most iterations that a layer took.
+        Largest number of iterations of a layer.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -92,7 +94,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    DeepFuzzyAutoencoder : The same from the principal coordinates of y to y.
+    DeepFuzzyAutoencoder : Such a model from the principal coordinates of y to y.
 
     References
     ----------
@@ -115,17 +117,24 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
+    centers_: np.ndarray
+    n_layers_: int
+    precisions_: np.ndarray
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
         *,
-        max_layers=10,
-        centers=None,
-        membership_function="gaussian",
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        max_layers: int = 10,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -137,7 +146,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the model.
 
         Parameters
@@ -152,17 +161,26 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self : object
             The fitted regressor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DeepFuzzyRegressor
+        >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
+        >>> model = DeepFuzzyRegressor(n_inducing=10, random_state=0).fit(X, np.sin(3 * X.ravel()))
+        >>> model.centers_.shape
+        (10, 1)
         """
-        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
-        Y = y.reshape(len(y), -1).astype(np.float64)
+        rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
+        Y = outputs.reshape(len(outputs), -1).astype(np.float64)
         V = principal_directions(Y, self.n_components, centre=False)
         layers, _ = fit_layers(
-            X.astype(np.float64, copy=False),
+            rows.astype(np.float64, copy=False),
             Y,
             V,
-            n_rules=resolve_count(self.n_inducing, len(X)),
+            n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
-            centres=check_points(self, "centers", X.shape[1]),
+            centres=check_points(self, "centers", rows.shape[1]),
             function=self.membership_function,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -173,12 +191,14 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        self._layers = [layer.astype(X.dtype) for layer in layers]
-        self._directions = V.astype(X.dtype, copy=False)
-        self._single_output = y.ndim == 1
+        self._layers = [layer.astype(rows.dtype) for layer in layers]
+        self._directions = V.astype(rows.dtype, copy=False)
+        self._single_output = outputs.ndim == 1
         return self
 
-    def predict(self, X, return_std=False):
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict the outputs for X.
 
         Parameters
@@ -187,8 +207,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Inputs.
 
         return_std : bool, default=False
-            Also return the standard deviation of the predictive distribution: that of the
-            consequents of the last layer, and of the noise.
+            Whether to return the standard deviation of the predictive distribution too, due to
+            the consequents of the last layer and the noise.
 
         Returns
         -------
@@ -196,9 +216,19 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Posterior mean, in the floating dtype of the training inputs.
 
         std : ndarray of the shape of y
-            Returned when ``return_std`` is true. The same for each output of a row.
+            Returned if ``return_std`` is true; equal for all outputs of a row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DeepFuzzyRegressor
+        >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
+        >>> model = DeepFuzzyRegressor(n_inducing=10, random_state=0).fit(X, np.sin(3 * X.ravel()))
+        >>> y, std = model.predict(X, return_std=True)
+        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.1), std.shape
+        (True, (100,))
         """
-        X = validate_queries(self, X)
+        rows = validate_queries(self, X)
         n_rules, n_outputs = self._layers[-1].coef.shape
 
         def compute(x):
@@ -209,8 +239,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         out = map_rows(
             compute,
-            X,
-            values_per_row=2 * X.shape[1] + 3 * (n_rules + n_outputs),
+            rows,
+            values_per_row=2 * rows.shape[1] + 3 * (n_rules + n_outputs),
             dtype=self._directions.dtype,
         )
         mean = out[:, 0] if self._single_output else out[:, :n_outputs]

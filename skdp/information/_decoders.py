@@ -144,7 +144,7 @@ def student_log_density(residuals, scale, degrees):
 
 
 def mixture_weights(log_densities):
-    """Return the weights of a mixture of greatest likelihood, by expectation-maximisation.
+    """Return the weights of a mixture of greatest likelihood, by expectation-maximization.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is estimated from rows: nats with their error, and what chance alone would give."""
+"""Information estimated from rows, with its standard error and a permutation test."""
 
 from dataclasses import dataclass
 from math import log
@@ -9,33 +9,33 @@ _N_ERRORS = 2.0
 
 @dataclass(frozen=True)
 class InformationEstimate:
-    """How much one thing says about another, estimated from rows.
+    """Estimate of the mutual information of two variables from rows.
 
-    It is computed from the rows without noise: what they are is not protected in it.
+    It is computed from the rows without noise and does not protect them.
 
     Parameters
     ----------
     estimate : float
-        Mean over the rows, in nats. The expectation of a bound is no larger than the mutual
-        information, so that it may be negative where little is to be found.
+        Mean over the rows, in nats. The expectation of a lower bound is at most the mutual
+        information, so that it may be negative if that is small.
 
     standard_error : float
         Standard error of the mean, in nats.
 
     n_rows : int
-        Rows that it is a mean of.
+        Number of rows.
 
     about : str
-        What it is about.
+        What the information is about.
 
     null : tuple of float, default=()
-        The same after permuting the rows of one of the two: what is found where there is nothing.
+        Estimates after permuting the rows of one of the two variables: the null distribution.
 
     is_bound : bool, default=True
-        Whether it is a lower bound, or what probabilities let expect.
+        Whether it is a lower bound, or an expectation according to predicted probabilities.
 
     remark : str, default=""
-        What is to be known of it.
+        A caveat.
 
     Examples
     --------
@@ -51,33 +51,33 @@ class InformationEstimate:
     standard_error: float
     n_rows: int
     about: str
-    null: tuple = ()
+    null: tuple[float, ...] = ()
     is_bound: bool = True
     remark: str = ""
 
     @property
-    def nats(self):
-        """The estimate in nats, or 0 where it is negative, as information never is."""
+    def nats(self) -> float:
+        """The estimate in nats, or 0 if it is negative."""
         return max(0.0, self.estimate)
 
     @property
-    def bits(self):
+    def bits(self) -> float:
         """``nats`` divided by log 2."""
         return self.nats / log(2)
 
     @property
-    def low(self):
-        """Two standard errors less than the estimate, or 0."""
+    def low(self) -> float:
+        """The estimate minus two standard errors, or 0 if that is negative."""
         return max(0.0, self.estimate - _N_ERRORS * self.standard_error)
 
     @property
-    def p_value(self):
-        """Share of the permutations, and of the rows as they are, that give as much; or None."""
+    def p_value(self) -> float | None:
+        """P-value of the permutation test, or None without permutations."""
         if not self.null:
             return None
         return (1 + sum(other >= self.estimate for other in self.null)) / (1 + len(self.null))
 
-    def __str__(self):
+    def __str__(self) -> str:
         n, of = sum(other >= self.estimate for other in self.null), len(self.null)
         chance = f"{n} of {of} permutations give as much" if n else f"above {of} permutations"
         said = [

@@ -1,9 +1,11 @@
-"""A lower bound on what released data say of a sensitive column, learned by decoders."""
+"""A lower bound on the information of released data about a sensitive column, by decoders."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from scipy.special import digamma, gammaln, ndtri
 from sklearn.base import is_classifier, is_regressor
@@ -27,105 +29,108 @@ from skdp.information._decoders import (
 from skdp.information._estimate import InformationEstimate
 from skdp.utils._parallel import draw_seeds, run_tasks
 
-# Rows below which nothing can be said.
+# Smallest number of rows.
 _FEWEST_ROWS = 50
-# Distinct numbers up to which a column is taken to hold categories, as a schema's draft does.
+# Number of distinct values up to which a numeric column is treated as categories, as in a schema's
+# draft.
 _FEW_NUMBERS = 10
-# Rows that a category needs: rarer ones are counted as one.
+# Smallest number of rows of a category; rarer ones are merged.
 _LEAST_ROWS = 20
-# Neighbours of the estimate of entropy: more of them, less variance and more bias (rule of thumb).
+# Neighbors in the estimate of entropy: more of them have less variance and more bias (rule of
+# thumb).
 _N_NEIGHBOURS = 5
-# Categories of a released text column that get a column of their own.
+# Largest number of categories of a released text column that are encoded separately.
 _MOST_CATEGORIES = 30
 
 
 def information_leakage(
-    private,
-    released,
+    private: ArrayLike | pd.DataFrame,
+    released: ArrayLike | pd.DataFrame,
     *,
-    kind="auto",
-    decoder=None,
-    cv=5,
-    n_permutations=10,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
-    r"""Estimate how much of a sensitive column is left in what is released or predicted.
+    kind: str = "auto",
+    decoder: Any = None,
+    cv: Any = 5,
+    n_permutations: int = 10,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> InformationEstimate:
+    r"""Estimate how much information about a sensitive column released or predicted data contain.
 
     A lower bound on the mutual information of the sensitive column S and the released columns T,
-    from rows of which the owner holds both. For any distribution q of S given T (Barber and
+    from rows of which the owner has both. For any distribution q of S given T (Barber and
     Agakov),
 
     .. math:: I(S; T) \ge E[\log q(S \mid T) - \log p(S)],
 
-    with equality where q is the true one. q is learned here by *decoders*, of whose densities the
-    best mixture is taken; all that is learned comes from other rows than those it is judged on,
-    so that on average the estimate is never too large.
+    with equality if q is the true distribution. Here q is the best mixture of the densities of
+    several *decoders*. Everything is learned from other rows than those used for evaluation, so
+    that on average the estimate is never too large.
 
     Parameters
     ----------
     private : array-like of shape (n_rows,) or (n_rows, n_columns)
-        The sensitive column, or a few: numbers or categories.
+        One or a few sensitive columns: numbers or categories.
 
     released : array-like of shape (n_rows, n_columns)
-        What became of the same rows: noisy values, codes, predictions. Text, booleans and
-        categories are one-hot encoded, missing numbers replaced by the median and marked.
+        The released version of the same rows: noisy values, codes, predictions. Text, booleans
+        and categories are one-hot encoded; missing numbers are replaced by the median, with an
+        indicator.
 
     kind : {"auto", "categories", "numbers"}, default="auto"
-        What the private columns hold. ``"auto"``: numbers where there are more than ten distinct
+        Kind of the private columns. ``"auto"``: numbers if there are more than ten distinct
         ones.
 
     decoder : estimator, default=None
-        A classifier with ``predict_proba`` for categories, or a regressor for numbers (and a
-        classifier does not do for numbers, nor a regressor for categories). By default a mixture:
-        for numbers ridge regression and :class:`~skdp.MembershipMapping`, both with Student-t
-        residuals, and boosting of up to 16 bins; for categories logistic regression and boosting.
+        A classifier with ``predict_proba`` for categories, or a regressor for numbers. By default
+        a mixture: for numbers ridge regression and :class:`~skdp.MembershipMapping`, both with
+        Student-t residuals, and boosting on up to 16 bins; for categories logistic regression and
+        boosting.
 
     cv : int or splitter, default=5
-        Folds. Several rows of a person must be in one: pass a list of splits for them.
+        Folds. All rows of a person must be in the same fold: pass a list of splits if a person
+        may have several rows.
 
     n_permutations : int, default=10
-        How often the same is done with the rows of ``private`` permuted: what decoders find where
-        there is nothing. They multiply the time; 0 does without.
+        Number of repetitions with the rows of ``private`` permuted, which estimate the null
+        distribution. They multiply the time; 0 for none.
 
     n_jobs : int, default=None
-        Permutations at a time, as in joblib.
+        Number of permutations in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
         For folds, ties, permutations and decoders.
 
     verbose : int, default=0
-        Above 0, print progress.
+        If positive, print progress.
 
     Returns
     -------
     estimate : InformationEstimate
-        In nats, with its standard error. **It is computed from private rows without noise**: for
-        the owner's eyes, not to be handed out with a release.
+        In nats, with its standard error. **It is computed from private rows without noise** and
+        must not be published with a release.
 
     Raises
     ------
     ValueError
-        When rows do not match or are fewer than 50, numbers of ``private`` are missing, or the
-        decoder is none for what ``private`` holds.
+        If rows do not match or are fewer than 50, numbers of ``private`` are missing, or the
+        decoder does not fit the kind of ``private``.
 
     See Also
     --------
     noise_information : The exact value for one noisy number.
-    skdp.privacy.PrivacyGuarantee.information_bound : What no adversary exceeds.
+    skdp.privacy.PrivacyGuarantee.information_bound : An upper bound for every adversary.
 
     Notes
     -----
-    A small estimate is no proof that little is left: a better decoder may find more. What cannot
-    be exceeded is the bound of the guarantee.
+    A small estimate does not prove that the released data contain little information: a better
+    decoder may find more. Only the bound of the guarantee cannot be exceeded.
 
-    Of numbers, S is replaced by normal scores of its ranks, ties broken at random, which leaves
-    the information as it is and makes log p(S) known. Of several columns,
+    For numbers, S is replaced by normal scores of its ranks, with ties broken at random, which
+    does not change the information and makes log p(S) known. For several columns,
     :math:`\log q(s_1, s_2 \mid t) = \log q(s_1 \mid t) + \log q(s_2 \mid t, s_1)`, and the
-    entropy of several numbers is estimated by nearest neighbours (Kozachenko and Leonenko), which
-    errs to either side; it is done for two or three columns. Categories of fewer than 20 rows are
-    counted as one.
+    entropy of two or three numbers is estimated by nearest neighbors (Kozachenko and Leonenko),
+    which may err in either direction. Categories of fewer than 20 rows are merged.
 
     References
     ----------
@@ -138,8 +143,8 @@ def information_leakage(
     >>> import numpy as np
     >>> from skdp.information import information_leakage
     >>> rng = np.random.default_rng(0)
-    >>> age = rng.normal(50, 10, 1000)
-    >>> noisy = age + rng.normal(0, 10, 1000)  # 0.347 nats
+    >>> age = rng.normal(50, 10, 400)
+    >>> noisy = age + rng.normal(0, 10, 400)  # 0.347 nats
     >>> found = information_leakage(age, noisy[:, np.newaxis], n_permutations=0, random_state=0)
     >>> bool(abs(found.nats - 0.347) < 2 * found.standard_error)
     True
@@ -180,7 +185,7 @@ def information_leakage(
 
 @dataclass(frozen=True)
 class _Secret:
-    """What is to be decoded: a joint category of each row, and normal scores within it."""
+    """The target of decoding: a joint category of each row, and normal scores within it."""
 
     categories: np.ndarray
     scores: np.ndarray
@@ -224,7 +229,7 @@ class _Secret:
 
 
 def _private_columns(private):
-    """Return the private columns as a frame, and what to call them."""
+    """Return the private columns as a frame, and their name."""
     if isinstance(private, pd.Series):
         private = private.to_frame()
     if not isinstance(private, pd.DataFrame):
@@ -254,14 +259,14 @@ def _holds_numbers(values, kind):
         return False
     if not np.isfinite(values.to_numpy(dtype=np.float64)).all():
         raise ValueError(
-            "The 'private' parameter must not have missing or infinite numbers. Leave these rows "
-            "out, here and in 'released', or use kind='categories'."
+            "The 'private' parameter must not have missing or infinite numbers. Remove these rows "
+            "here and in 'released', or use kind='categories'."
         )
     return True
 
 
 def _features(released, n_rows):
-    """Return what was released as standardised numbers; no private value is looked at."""
+    """Return the released columns as standardized numbers, without using private values."""
     if not hasattr(released, "shape"):
         released = np.asarray(released)
     if len(released) != n_rows or n_rows < _FEWEST_ROWS:
@@ -299,7 +304,7 @@ def _check_decoder(decoder, secret):
         if numbers and categories:
             needed = "None"
         raise ValueError(
-            f"The 'decoder' parameter must be {needed} for what 'private' holds, got "
+            f"The 'decoder' parameter must be {needed} for the columns of 'private', got "
             f"{decoder!r:.60}. Use None for the decoders of skdp."
         )
 
@@ -335,9 +340,9 @@ def _folds(cv, secret, state):
 
 
 def neighbour_entropies(Z):
-    """Return terms of which the mean estimates the entropy of rows, in nats.
+    """Return terms whose mean estimates the entropy of rows, in nats.
 
-    ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbour and V_d the volume
+    ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
     of the unit ball (Kozachenko and Leonenko, 1987).
     """
     n, d = Z.shape

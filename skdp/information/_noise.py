@@ -1,8 +1,9 @@
-"""What one noisy value says of the value behind it, exactly."""
+"""The exact information that one noisy value contains about the original value."""
 
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, inf, log
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -14,59 +15,60 @@ from skdp.noise import (
     StaircaseDistribution,
 )
 
-# Nodes and weights on [-1, 1] of each panel. Panels are as narrow as the noise, where what is
-# integrated is smooth (tests/information/test_noise.py).
+# Nodes and weights on [-1, 1] of each panel. Panels are as narrow as the noise, so that integrands
+# are smooth on them (tests/information/test_noise.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-# Losses, or standard deviations, beyond which nothing is left that a float64 shows.
+# Losses, or standard deviations, beyond which the density is negligible in float64.
 _LAPLACE_REACH = 40.0
 _GAUSSIAN_REACH = 9.0
-# Most panels, which take a second (rule of thumb).
+# Largest number of panels, which takes a second (rule of thumb).
 _MOST_PANELS = 10**6
 
 
-def noise_information(noise, prior="uniform", *, width=None):
-    r"""Return how much a noisy value says of the value, in nats.
+def noise_information(noise: Any, prior: str = "uniform", *, width: float | None = None) -> float:
+    r"""Return the information that a noisy value contains about the original value, in nats.
 
-    The mutual information I(X; X + V) of a value X and what becomes of it, V being the noise. Of a
-    value anywhere between bounds of width Δ, all equally likely, with F the cumulative
-    distribution of the noise and h the differential entropy,
+    This is the mutual information I(X; X + V) of a value X and its noisy copy, with noise V. For
+    a value that is uniform between bounds of width Δ, with F the cumulative distribution of the
+    noise and h the differential entropy, it is
 
     .. math:: I = h(X + V) - h(V), \qquad p(t) = \frac{F(t) - F(t - Δ)}{Δ},
 
-    and of a value that is at either end the Jensen-Shannon divergence of f(t) and f(t − Δ), with f
-    the density. Integrals are by Gauss-Legendre quadrature, to about 1e-12.
+    and for a value that is at either end with equal probability, the Jensen-Shannon divergence of
+    f(t) and f(t − Δ), with f the density. Integrals are computed by Gauss-Legendre quadrature, to
+    about 1e-12.
 
-    Noise with a point mass, δ > 0, shows the value itself now and then. Of a value anywhere in an
-    interval that is an infinite amount of information, and of two values it is δ log 2.
+    Noise with a point mass, δ > 0, sometimes leaves the value unchanged. For a value anywhere in
+    an interval this is an infinite amount of information, and for two values it is δ log 2.
 
     Parameters
     ----------
     noise : fitted noise transformer, RandomizedResponse, or distribution
-        What is added to the value, or what replaces it.
+        The noise that is added to the value, or the mechanism that replaces it.
 
     prior : {"uniform", "two-point"}, default="uniform"
-        What is known of the value beforehand: that it is anywhere between its bounds, or at one
-        of the two ends; of randomized labels, that it is any of the classes, or one of two. All
-        are equally likely.
+        Prior of the value: uniform between its bounds, or one of the two ends with equal
+        probability; for randomized labels, uniform over all classes, or over two of them.
 
     width : float, default=None
-        How far apart the bounds are, in the units of the distribution. By default the
-        sensitivity of a transformer or a staircase.
+        Distance of the bounds, in the units of the distribution. By default the sensitivity of a
+        transformer or a staircase.
 
     Returns
     -------
     nats : float
-        Of one element, whatever the privacy unit is.
+        For one element, whatever the privacy unit is.
 
     Raises
     ------
     ValueError
-        When the noise is none of these, or not fitted; ``width`` is missing, not positive, or
-        given for labels; or noise and width differ by so much that integrals take too long.
+        If the noise is none of these, or not fitted; if ``width`` is missing, not positive, or
+        given for labels; or if noise and width differ by so much that integrals take too long.
 
     See Also
     --------
-    skdp.privacy.PrivacyGuarantee.information_bound : What no mechanism of a guarantee exceeds.
+    skdp.privacy.PrivacyGuarantee.information_bound : Upper bound for all mechanisms with a
+        guarantee.
 
     Examples
     --------
@@ -123,15 +125,15 @@ def _distribution_and_width(noise, width):
         width = getattr(distribution, "sensitivity", None)
     if width is None or not 0 < width < inf:
         raise ValueError(
-            f"The 'width' parameter must be positive and finite, got {width!r}. State how far "
-            "apart the bounds of the value are."
+            f"The 'width' parameter must be positive and finite, got {width!r}. Pass the distance "
+            "of the bounds of the value."
         )
     return distribution, float(width)
 
 
 def _of_uniform(distribution, width):
     def entropy_terms(t):
-        # Of lower tails, which have all digits.
+        # By lower tails, which have full precision.
         p = (distribution.cdf(t) - distribution.cdf(t - width)) / width
         return -xlogy(p, p)
 
@@ -153,7 +155,7 @@ def _of_two_points(distribution, width):
 
 
 def _divergence_term(p, q):
-    """Return p log(2p / (p + q)), with all digits where the two are close too."""
+    """Return p log(2p / (p + q)), with full precision even if the two are close."""
     total = np.maximum(p + q, 1e-300)
     difference = (p - q) / total
     close = np.log1p(np.where(abs(difference) < 0.5, difference, 0.0))
@@ -161,7 +163,7 @@ def _divergence_term(p, q):
 
 
 def _integral(function, distribution, width, end):
-    """Return the integral from far below up to an end, over panels on which it is smooth."""
+    """Return the integral from far below up to an end, over panels on which f is smooth."""
     edges, n_halvings = _edges(distribution, width, end)
     if len(edges) * (2 * n_halvings + 1) > _MOST_PANELS:
         raise ValueError(
@@ -170,7 +172,7 @@ def _integral(function, distribution, width, end):
         )
     low, high = edges[:-1], edges[1:]
     total = 0.0
-    # Towards both ends panels are halved again and again, where a density may be nearly zero.
+    # Panels are halved repeatedly towards both ends, where a density may be nearly zero.
     shares = np.append(0.0, 0.5 ** np.arange(n_halvings + 1, 0, -1))
     shares = np.append(shares, 1 - shares[-2::-1])
     for first, last in pairwise(shares):
@@ -182,7 +184,7 @@ def _integral(function, distribution, width, end):
 
 
 def _edges(distribution, width, end):
-    """Return the ends of panels, and how often these are to be halved towards their ends."""
+    """Return the ends of panels, and the number of halvings towards their ends."""
     if isinstance(distribution, StaircaseDistribution):
         d, gamma = distribution.sensitivity, distribution.gamma
         n = ceil((_LAPLACE_REACH / distribution.epsilon) + width / d) + 1

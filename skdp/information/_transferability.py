@@ -1,6 +1,10 @@
-"""What a release is expected to be worth for a target, before it is trusted."""
+"""The expected usefulness of a release for a target."""
+
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax, xlogy
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -15,30 +19,38 @@ _LEAST = 1e-9
 # How far labels are expected to move the intercepts and the slope of log-posteriors (standard
 # deviations of the prior): frequencies differ by a factor of e between hospitals.
 _INTERCEPT, _SLOPE = 1.0, 0.5
-# Labels below which little can be said.
+# Number of labels below which the estimate gets a caveat.
 _FEW_LABELS = 30
 
 
-def transferability(release, X, y=None, *, cv=10, random_state=None):
+def transferability(
+    release: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike | None = None,
+    *,
+    cv: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+) -> InformationEstimate:
     r"""Estimate how much a release says about the classes of a target's rows, in nats.
 
-    It answers, before anything is learned, which of several releases is worth more to a target:
-    the mutual information of label and score on the target's rows.
+    The estimate is of the mutual information of label and score on the target's rows. It helps to
+    compare several releases before learning from them.
 
     With labels of all rows it is a lower bound (Barber and Agakov),
 
     .. math:: I(y; s) \ge E[\log q(y \mid s) - \log p(y)],
 
-    with q the log-posteriors s of the release, corrected by labels of other folds: by a slope and
-    by an intercept for each class, whose prior is around no change, so that ten labels do.
+    where q are the log-posteriors s of the release, corrected by labels of other folds: by a slope
+    and an intercept for each class, with a prior centered at no change, so that ten labels
+    suffice.
 
-    Without labels it is what the posteriors p of the release claim,
+    Without labels it is the information that the posteriors p of the release claim,
 
-    .. math:: H(\bar p) - \overline{H(p)}.
+    .. math:: H(\bar p) - \overline{H(p)},
 
-    That holds if they are calibrated on the target's rows, which nothing there can prove. Of a
-    release, p are therefore the posteriors of a :class:`~skdp.DPTransferClassifier` that has seen
-    these rows and no label: it follows what rows cluster into where that agrees with the release.
+    which is correct if they are calibrated on the target's rows; this cannot be checked without
+    labels. For a release, p are the posteriors of a :class:`~skdp.DPTransferClassifier` fitted to
+    these rows without labels, which adapts to clusters of the rows that agree with the release.
 
     Parameters
     ----------
@@ -46,13 +58,13 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
         With ``predict_proba`` and ``classes_``.
 
     X : array-like or DataFrame of shape (n_rows, n_features)
-        Rows of the target, as ``release.predict_proba`` takes them.
+        Rows of the target, as for ``release.predict_proba``.
 
     y : array-like of shape (n_rows,), default=None
-        Labels of all these rows; leave out rows without.
+        Labels of all these rows; omit rows without a label.
 
     cv : int, default=10
-        Folds of labels.
+        Number of folds of the labels.
 
     random_state : int, RandomState instance or None, default=None
         For folds.
@@ -60,31 +72,32 @@ def transferability(release, X, y=None, *, cv=10, random_state=None):
     Returns
     -------
     estimate : InformationEstimate
-        In nats, with its standard error over rows and a remark where it says little. With labels
-        **it is computed from private rows without noise**: for the target's eyes.
+        In nats, with its standard error over rows and a remark if it is unreliable. With labels
+        **it is computed from the target's rows without noise** and must not be published.
 
     Raises
     ------
     ValueError
-        When the release states no probabilities, labels do not match the rows, or are none of its
-        classes, there are fewer than four rows, or fewer than two folds.
+        If the release has no probabilities, labels do not match the rows or are not among its
+        classes, or there are fewer than four rows or two folds.
 
     See Also
     --------
-    skdp.DPTransferClassifier : Learns from the release, and weighs it by labels.
+    skdp.DPTransferClassifier : Learns from the release, weighted by labels.
     information_leakage : The same bound for a sensitive column.
 
     Notes
     -----
-    Over 192 releases for 21 targets the rank correlation with what releases say about other rows
-    is .77 without labels and .72 with a hundred; among the releases for one target it is .47 and
-    .46 on average, and less where they differ in ε alone. With the gain of a transfer over a few
-    labels alone it is .51 and .46 within a target, and .34 and .18 over all: see the guide. With
-    ten labels the estimate is too small by .2 nats or more, as the entropy of these labels is.
+    Over 192 releases for 21 targets the rank correlation with the information on other rows is .77
+    without labels and .72 with a hundred labels; among the releases for one target it is .47 and
+    .46 on average, and lower if they differ in ε only. With the gain of a transfer over a few
+    labels alone, the rank correlation is .51 and .46 within a target, and .34 and .18 over all.
+    With ten labels the estimate is too small by .2 nats or more, as is the entropy of these
+    labels.
 
     References
     ----------
-    Kumar, M. and Moser, B. close with transferability as mutual information of source and target.
+    Kumar, M. and Moser, B. discuss transferability as mutual information of source and target.
     Barber, D. and Agakov, F., "The IM algorithm: a variational approach to information
     maximization", 2003.
 
@@ -128,7 +141,7 @@ def _codes(y, classes, n_rows):
     if y.shape != (n_rows,):
         raise ValueError(
             f"The 'y' parameter must have one label for each of {n_rows} rows, got an array of "
-            f"the shape {y.shape}. Leave out rows without a label, or pass y=None."
+            f"the shape {y.shape}. Omit rows without a label, or pass y=None."
         )
     index = {label: k for k, label in enumerate(classes.tolist())}
     unknown = sorted({str(label) for label in y.tolist() if label not in index})

@@ -1,8 +1,10 @@
-"""What all autoencoders share: nearest reconstruction, public methods, fits of many at once."""
+"""Common parts of all autoencoders: nearest reconstruction, public methods, parallel fits."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
@@ -13,8 +15,8 @@ from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
 from skdp.utils._validation import validate_queries
 
-# Rows that k-means clusters, for each subset and at least: what FAISS takes for each cell of an
-# inverted file. All rows would cost time that grows with their square.
+# Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
+# file. With all rows, time would grow with the square of their number.
 _CLUSTERED_ROWS_EACH = 64
 _CLUSTERED_ROWS = 8192
 
@@ -31,8 +33,8 @@ def nearest(candidates, Y, keep=None):
         Rows to be reconstructed.
 
     keep : callable, default=None
-        ``keep(code, reconstruction)`` gives the array whose rows are kept where that
-        candidate wins.
+        ``keep(code, reconstruction)`` returns the array whose rows are kept where that
+        candidate is nearest.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def nearest(candidates, Y, keep=None):
         Least squared reconstruction errors.
 
     kept : ndarray or None
-        Rows of ``keep`` for the winners.
+        Rows of ``keep`` for the nearest candidates.
     """
     errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
     for code, reconstruction in candidates:
@@ -60,7 +62,7 @@ def take_output(code, reconstruction):
 
 
 def check_codes(autoencoder, X):
-    """Return codes for an ``inverse_transform``, checked.
+    """Check the codes passed to an ``inverse_transform``.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def check_codes(autoencoder, X):
     Raises
     ------
     ValueError
-        When they are not finite or not of that shape.
+        If they are not finite or not of that shape.
 
     Examples
     --------
@@ -93,13 +95,13 @@ def check_codes(autoencoder, X):
     if codes.shape[1] != autoencoder.n_components_:
         raise ValueError(
             f"The codes passed to inverse_transform must have {autoencoder.n_components_} "
-            f"columns, got {codes.shape[1]}. Pass what transform returned."
+            f"columns, got {codes.shape[1]}. Pass the output of transform."
         )
     return codes
 
 
 class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The public methods of all autoencoders, given ``candidates`` and ``dtype_``."""
+    """Base of all autoencoders; a subclass defines ``candidates`` and sets ``dtype_``."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -107,8 +109,8 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "random_state": ["random_state"],
     }
 
-    def reconstruct(self, X):
-        """Return the reconstruction of X: where there are candidates, the nearest one.
+    def reconstruct(self, X: ArrayLike) -> np.ndarray:
+        """Return the reconstruction of X, the nearest one if there are several candidates.
 
         Parameters
         ----------
@@ -119,10 +121,19 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         X_reconstructed : ndarray of shape (n_samples, n_features)
             In the floating dtype of the training data.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.reconstruct(X).shape
+        (178, 64)
         """
         return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
 
-    def reconstruct_block(self, Y):
+    def reconstruct_block(self, Y: np.ndarray) -> np.ndarray:
         """Return the reconstruction of a block of rows, without checks and in one piece.
 
         For callers that check their rows and divide them into blocks themselves.
@@ -140,11 +151,11 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._nearest(Y, take_output)[1]
 
     def _nearest(self, Y, keep=None):
-        """Return the least errors of a block of rows and what is kept of the best candidates."""
+        """Return the least errors of a block of rows, and the kept rows of the best candidates."""
         return nearest(self.candidates(Y), Y, keep)
 
-    def reconstruction_error(self, X):
-        """Return the squared Euclidean distance of each row from its reconstruction.
+    def reconstruction_error(self, X: ArrayLike) -> np.ndarray:
+        """Return the squared Euclidean distance of each row to its reconstruction.
 
         Parameters
         ----------
@@ -155,11 +166,21 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         -------
         error : ndarray of shape (n_samples,)
             In squared units of X, summed over features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> error = autoencoder.reconstruction_error(X)
+        >>> bool(error.mean() < (X**2).sum(axis=1).mean() / 5)
+        True
         """
         return self._map_rows(lambda Y: self._nearest(Y)[0], X)
 
-    def transform(self, X):
-        """Encode X: the coordinates that the layer whose output is taken reads.
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Encode X as the input of the layer with the nearest reconstruction.
 
         Parameters
         ----------
@@ -169,7 +190,16 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         code : ndarray of shape (n_samples, `n_components_`)
-            Principal coordinates, those that the layer does not read being zero.
+            Principal coordinates; those that the layer does not use are zero.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.transform(X).shape
+        (178, 5)
         """
 
         def keep(code, output):
@@ -187,14 +217,14 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_jobs=getattr(self, "n_jobs", None),
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
 def with_parameters_of(estimator, kind, random_state=None):
-    """Return an unfitted autoencoder of a kind, with the parameters that an estimator has too."""
+    """Return an unfitted autoencoder of a kind, with the parameters shared with an estimator."""
     names = kind().get_params(deep=False)
     shared = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
     return kind(**{**shared, "random_state": random_state})
@@ -203,7 +233,7 @@ def with_parameters_of(estimator, kind, random_state=None):
 def kmeans_partition(Y, n_subsets, random_state):
     """Return the row indices of each of n_subsets non-empty clusters of Y.
 
-    The centres are those of all rows or, where these are many, of a random sample of them.
+    The centers are computed from all rows or, if there are many, from a random sample of them.
     """
     random_state = check_random_state(random_state)
     n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
@@ -219,21 +249,21 @@ def kmeans_partition(Y, n_subsets, random_state):
 
 
 def fit_autoencoders(estimator, kind, X, sets):
-    """Fit one autoencoder for each subset of each set of rows, all of them in one flat pool.
+    """Fit one autoencoder for each subset of each set of rows, all in one pool of workers.
 
-    Workers get the rows of their subset alone, when they begin with it, so that memory beyond
+    Each worker receives only the rows of its subset, when it starts with it, so that memory beyond
     that of X and the autoencoders does not grow with the number of rows.
 
     Parameters
     ----------
     estimator : estimator
-        Its ``random_state`` gives all seeds before anything runs in parallel, its ``n_jobs``
+        Its ``random_state`` provides all seeds before anything runs in parallel, its ``n_jobs``
         is the size of the pool, and its ``verbose``, if it has one, prints progress. With a
         ``subset_size`` a set of N rows is split by k-means into ⌈N / subset_size⌉ subsets;
-        None never splits. The autoencoders have its other parameters, as far as they take them.
+        None never splits. The autoencoders get its other parameters, if they have them.
 
     kind : type
-        Of the autoencoders.
+        Class of the autoencoders.
 
     X : ndarray of shape (n_samples, n_features)
         Validated rows; a :class:`numpy.memmap` is read as needed.
@@ -244,7 +274,7 @@ def fit_autoencoders(estimator, kind, X, sets):
     Returns
     -------
     autoencoders : list of list of autoencoders
-        Those of each set.
+        Autoencoders of each set.
 
     Examples
     --------
@@ -263,7 +293,7 @@ def fit_autoencoders(estimator, kind, X, sets):
     size = estimator.subset_size
     counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]
     seeds = draw_seeds(random_state, len(sets))
-    # A set that stays whole is not sent to a worker to come back as it was.
+    # A set that is not split need not be sent to a worker.
     divided = [k for k, n_subsets in enumerate(counts) if n_subsets > 1]
     partitions = [[rows] for rows in sets]
     found = run_tasks(

@@ -1,8 +1,11 @@
 """CDMMA, the conditionally deep membership-mapping autoencoder, and its wide form."""
 
+from collections.abc import Iterator
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,17 +31,17 @@ _NU = 2.1
 
 
 class _DeepAutoencoder(BaseAutoencoder):
-    """What CDMMA and WideCDMMA share: predictions by one CDMMA for each subset of the rows."""
+    """Base of CDMMA and WideCDMMA: predictions by one CDMMA for each subset of the rows."""
 
     _parameter_constraints: dict = {
         **BaseAutoencoder._parameter_constraints,
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
     }
-    n_probe = None  # all subsets compete, if there are several
+    n_probe: int | None = None  # all subsets compete, if there are several
 
-    def layer_outputs(self, X):
-        """Return the output of every layer; of several subsets, of that which wins the row.
+    def layer_outputs(self, X: ArrayLike) -> np.ndarray:
+        """Return the output of every layer; with several subsets, of the one nearest to the row.
 
         Parameters
         ----------
@@ -48,7 +51,16 @@ class _DeepAutoencoder(BaseAutoencoder):
         Returns
         -------
         outputs : ndarray of shape (n_layers, n_samples, n_features)
-            From the least abstract layer to the most.
+            From the least to the most abstract layer.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.layer_outputs(X[:3]).shape
+        (2, 3, 64)
         """
 
         def compute(Y):
@@ -76,7 +88,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         return errors, kept
 
     def _winners(self, Y):
-        """Return the least error of each row, and which subset and layer has it."""
+        """Return the least error of each row, with its subset and layer."""
         search = self._search([self._subsets()])
         errors, winners = search.winners_of_block(Y, n_probe=self.n_probe)
         return errors[:, 0], winners[:, 0]
@@ -86,7 +98,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         for k in np.unique(winners[:, 0]):
             yield k, np.flatnonzero(winners[:, 0] == k)
 
-    def candidates(self, Y):
+    def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield codes and reconstructions, see :mod:`skdp.membership`.
 
         Parameters
@@ -97,21 +109,21 @@ class _DeepAutoencoder(BaseAutoencoder):
         Yields
         ------
         code : ndarray of shape (n_rows, n_coordinates)
-            What a layer reads.
+            Input of a layer.
 
         reconstruction : ndarray of shape (n_rows, n_features)
-            What it makes of it.
+            Its output.
         """
         for autoencoder in self._subsets():
             yield from autoencoder._propagate(Y)
 
-    def values_per_row(self):
-        """Return how many numbers :meth:`candidates` holds at once for each row.
+    def values_per_row(self) -> int:
+        """Return how many numbers :meth:`candidates` holds in memory for each row.
 
         Returns
         -------
         n_values : int
-            By which predictions size their blocks.
+            Determines the block size of predictions.
         """
         return max(
             4 * self.n_features_in_ + 2 * a.n_inducing_.max() + 4 * a.n_components_
@@ -122,10 +134,10 @@ class _DeepAutoencoder(BaseAutoencoder):
 class CDMMA(_DeepAutoencoder):
     r"""Conditionally deep membership-mapping autoencoder.
 
-    Layer l projects the output of the layer before it on the first
+    Layer l projects the output of the previous layer on the first
     max(n_components − l + 1, 1) principal directions of the training data and predicts the
-    data from that code with a membership-mapping. Deeper layers see less and reconstruct
-    more abstractly; the output is that of the layer nearest to the input:
+    data from that code with a membership-mapping. Deeper layers use fewer coordinates and
+    reconstruct more abstractly; the output is that of the layer nearest to the input:
 
     .. math::
        \hat y^{l} = \mathcal{F}^l(P^l \hat y^{l-1}), \quad \hat y^0 = y, \qquad
@@ -135,7 +147,7 @@ class CDMMA(_DeepAutoencoder):
     ----------
     n_components : int, default=20
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of the centred data.
+        numerical rank of the centered data.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the rows in (0, 1]. Never
@@ -146,9 +158,9 @@ class CDMMA(_DeepAutoencoder):
 
     inference : {"gamma", "empirical"}, default="gamma"
         Inference of the mappings, see :class:`MembershipMapping`: ``"gamma"`` is that of
-        Kumar and Moser (ν = 2.1 in the first layer, infinite below), ``"empirical"`` that of
-        SERUMS D3.3 (2022) (ν = 2.1 throughout, and each layer starts from the number of
-        inducing points that the one before it ended with).
+        Kumar and Moser (ν = 2.1 in the first layer, infinite in deeper ones), ``"empirical"``
+        that of SERUMS D3.3 (2022) (ν = 2.1 in all layers, and each layer starts from the final
+        number of inducing points of the previous one).
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -172,7 +184,7 @@ class CDMMA(_DeepAutoencoder):
         squares of these.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -183,7 +195,7 @@ class CDMMA(_DeepAutoencoder):
 
     See Also
     --------
-    WideCDMMA : The same for large data, one autoencoder for each subset.
+    WideCDMMA : For large data, with one autoencoder for each subset.
     CDMMAClassifier : One autoencoder for each class.
 
     Notes
@@ -213,14 +225,23 @@ class CDMMA(_DeepAutoencoder):
     True
     """
 
+    components_: np.ndarray
+    n_components_: int
+    precisions_: np.ndarray
+    n_inducing_: np.ndarray
+    training_error_sums_: np.ndarray
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        random_state=None,
+        inference: str = "gamma",
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -229,7 +250,7 @@ class CDMMA(_DeepAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the autoencoder.
 
         Parameters
@@ -244,19 +265,28 @@ class CDMMA(_DeepAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> autoencoder.components_.shape, autoencoder.n_inducing_.tolist()
+        ((5, 64), [89, 89])
         """
-        X = validate_training_data(self, X)
+        rows = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
-        P = principal_directions(X, self.n_components)
+        P = principal_directions(rows, self.n_components)
         gamma = self.inference == "gamma"
         layers = []
 
         def outputs(n_inducing):
-            x = X @ P.T
+            x = rows @ P.T
             for depth in range(self.n_layers):
                 layer, output = fit_layer(
                     x[:, : max(len(P) - depth, 1)],
-                    X,
+                    rows,
                     n_inducing=n_inducing,
                     inference=self.inference,
                     nu=np.inf if gamma and depth else _NU,
@@ -268,9 +298,9 @@ class CDMMA(_DeepAutoencoder):
                 yield x, output
                 x = output @ P.T
 
-        fitted = nearest(outputs(resolve_count(self.n_inducing, len(X))), X, take_output)[1]
-        self.training_error_sums_ = error_sums(X, fitted)
-        return self._assemble(P, layers, X.dtype)
+        fitted = nearest(outputs(resolve_count(self.n_inducing, len(rows))), rows, take_output)[1]
+        self.training_error_sums_ = error_sums(rows, fitted)
+        return self._assemble(P, layers, rows.dtype)
 
     def _assemble(self, P, layers, dtype):
         """Take directions and layers, fitted or loaded, as this autoencoder."""
@@ -284,14 +314,14 @@ class CDMMA(_DeepAutoencoder):
         self._search = SearchCache()
         return self
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Decode codes.
 
-        A code tells which layer wrote it by how many of its last entries are zero, so
+        The number of trailing zeros of a code identifies its layer, so that
         ``inverse_transform(transform(X))`` equals ``reconstruct(X)``, with two exceptions:
-        rows whose last coordinates are exactly zero by themselves, as on a grid along the
-        axes, and depths beyond ``n_components_``, where several layers write codes of one
-        entry. A code of zeros alone is decoded by the first layer.
+        rows whose last coordinates are themselves exactly zero, as on a grid along the axes,
+        and depths beyond ``n_components_``, where several layers have codes of one entry. A
+        code of zeros only is decoded by the first layer.
 
         Parameters
         ----------
@@ -302,6 +332,17 @@ class CDMMA(_DeepAutoencoder):
         -------
         X_decoded : ndarray of shape (n_samples, n_features)
             Rows in the space of the training data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMA
+        >>> X = load_digits(n_class=1).data / 16
+        >>> autoencoder = CDMMA(5, n_layers=2, random_state=0).fit(X)
+        >>> codes = autoencoder.transform(X)
+        >>> bool(np.allclose(autoencoder.inverse_transform(codes), autoencoder.reconstruct(X)))
+        True
         """
         check_is_fitted(self)
         codes = check_codes(self, X)
@@ -348,8 +389,8 @@ class CDMMA(_DeepAutoencoder):
         numbers = stored_array(arrays, f"{key}layers", np.float64, (self.n_layers, 3))
         layers = []
         for depth, (scale, precision, n_iter) in enumerate(numbers):
-            # A scale may be zero: Π(1 + w·s)^−½ underflows where inputs hardly vary, and the
-            # coefficients hold the product already.
+            # A scale may be zero: Π(1 + w·s)^−½ underflows if inputs hardly vary, and the
+            # coefficients contain the product already.
             require(scale >= 0 and precision > 0, f"{key}layers")
             require(n_iter >= 0 and n_iter == int(n_iter), f"{key}layers")
             width = max(n - depth, 1)
@@ -386,16 +427,17 @@ class WideCDMMA(_DeepAutoencoder):
         Inference of the mappings, see :class:`CDMMA`.
 
     subset_size : int, default=1000
-        Rows for which one autoencoder is meant.
+        Number of rows for each autoencoder.
 
     n_probe : int or None, default=None
-        How many autoencoders compete for a row, those whose subsets' centers are nearest to it:
-        the time of a query then hardly grows with the number of training rows. ``None`` means
-        all of them. Can be set after :meth:`fit`.
+        Number of autoencoders that are evaluated for a row, those with the nearest mean
+        reconstructions, so that the time of a query hardly grows with the number of training
+        rows. ``None`` means all of them. Can be set after :meth:`fit`.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
+        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
+        on it.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -406,7 +448,7 @@ class WideCDMMA(_DeepAutoencoder):
         One for each subset.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -422,9 +464,9 @@ class WideCDMMA(_DeepAutoencoder):
 
     Notes
     -----
-    The code of a row is in the principal coordinates of the subset that won it, so codes
-    of different rows need not be comparable, and there is no ``inverse_transform``: a code
-    does not tell which subset wrote it.
+    The code of a row consists of principal coordinates of the subset that reconstructs it best.
+    Codes of different rows are therefore not always comparable, and there is no
+    ``inverse_transform``, since a code does not identify its subset.
 
     References
     ----------
@@ -451,17 +493,22 @@ class WideCDMMA(_DeepAutoencoder):
         "n_jobs": [Integral, None],
     }
 
+    autoencoders_: list[CDMMA]
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        subset_size=1000,
-        n_probe=None,
-        n_jobs=None,
-        random_state=None,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        n_probe: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -473,7 +520,7 @@ class WideCDMMA(_DeepAutoencoder):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Partition the rows and learn an autoencoder for each subset.
 
         Parameters
@@ -488,22 +535,31 @@ class WideCDMMA(_DeepAutoencoder):
         -------
         self : object
             The fitted autoencoder.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMA
+        >>> X = load_digits(n_class=2).data / 16
+        >>> autoencoder = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0).fit(X)
+        >>> len(X), len(autoencoder.autoencoders_)
+        (360, 4)
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
+        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
         return self._assemble(autoencoders)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
-        """Add autoencoders for new rows; those that there are stay as they are.
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Add autoencoders for new rows; existing ones are not changed.
 
-        The new rows are partitioned among themselves: give about ``subset_size`` rows or more
-        at a time. A reconstruction changes only where one of the new autoencoders is nearer.
+        The new rows are partitioned among themselves: pass about ``subset_size`` rows or more
+        at a time. A reconstruction changes only if one of the new autoencoders is nearer.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows; computed with in the dtype of the first ones.
+            New rows; computations use the dtype of the first ones.
 
         y : None
             Ignored, present for API consistency.
@@ -512,11 +568,20 @@ class WideCDMMA(_DeepAutoencoder):
         -------
         self : object
             The autoencoder, fitted to all rows so far.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMA
+        >>> X = load_digits(n_class=2).data / 16
+        >>> autoencoder = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0).fit(X[:200])
+        >>> len(autoencoder.autoencoders_), len(autoencoder.partial_fit(X[200:]).autoencoders_)
+        (2, 4)
         """
         if not hasattr(self, "autoencoders_"):
             return self.fit(X)
-        X = validate_data(self, X, dtype=self.dtype_, reset=False)
-        [autoencoders] = fit_autoencoders(self, CDMMA, X, [np.arange(len(X))])
+        rows = validate_data(self, X, dtype=self.dtype_, reset=False)
+        [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
         return self._assemble([*self.autoencoders_, *autoencoders])
 
     def _assemble(self, autoencoders):

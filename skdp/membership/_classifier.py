@@ -1,15 +1,17 @@
 """Classifiers by the reconstruction errors of one autoencoder for each class."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
-from skdp.membership._errors import fit_error_scales, group_temperature
+from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -22,12 +24,12 @@ _NO_SCALES = (
 
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
-    """Check training rows and labels, and set what follows from them alone.
+    """Check training rows and labels, and set the attributes that depend on them only.
 
     Parameters
     ----------
     classifier : ReconstructionClassifier
-        Gets ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_``.
+        Its ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_`` are set.
 
     X : array-like of shape (n_samples, n_features)
         Training rows.
@@ -36,10 +38,10 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
         Class labels.
 
     min_classes : int, default=2
-        How many classes there must be.
+        Required number of classes.
 
     private : bool, default=False
-        Whether noise is to be added: then types are refused that would be rounded.
+        Whether noise will be added; then types that would be rounded are refused.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     Raises
     ------
     ValueError
-        When X or y are no such arrays, or there are fewer classes.
+        If X or y are not such arrays, or there are fewer classes.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """What the classifiers share; a subclass says how a class is modelled.
+    """Base of classifiers by reconstruction errors; a subclass defines the model of a class.
 
     A subclass defines ``fit``, ``autoencoders_by_class`` and ``reconstruction_errors``, and has
     the parameters ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
@@ -91,7 +93,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     }
     classes_: np.ndarray
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class.
 
         Parameters
@@ -102,14 +104,24 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Minus the squared reconstruction error of each class, or with ``error_scale="own"``
+            Negative squared reconstruction error of each class, or with ``error_scale="own"``
             its log-probability up to a constant. With two classes, the score of
-            ``classes_[1]`` less that of ``classes_[0]``, as scikit-learn has it.
+            ``classes_[1]`` minus that of ``classes_[0]``, as in scikit-learn.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> scores = classifier.decision_function(X[200:] / 16)
+        >>> bool(((scores > 0) == y[200:]).mean() > 0.97)
+        True
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class with the highest score.
 
         Parameters
@@ -120,8 +132,17 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels. That with the nearest reconstruction, or with ``error_scale="own"``
-            the most probable one.
+            Class labels: the class with the nearest reconstruction, or with
+            ``error_scale="own"`` the most probable one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> bool((classifier.predict(X[200:] / 16) == y[200:]).mean() > 0.97)
+        True
         """
         shared = self.error_scale == "shared"
         best = self._nearest_class(X) if shared else self._scores(X).argmax(axis=1)
@@ -131,15 +152,15 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         """Return the position of the class that reconstructs each row best."""
         return self.reconstruction_errors(X).argmin(axis=1)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return class probabilities.
 
-        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is taken
+        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is assumed
         to be Gaussian in k directions of variance v each, so that its squared norm has mean kv
         and variance 2kv²; both are matched to the errors of the training rows, which gives
-        T = 2v = variance/mean. All classes count as equally frequent. With
-        ``error_scale="own"``, the probabilities learned out of fold, class frequencies
-        included. Both order classes as :meth:`predict` does.
+        T = 2v = variance/mean. All classes are assumed equally frequent. With
+        ``error_scale="own"``, probabilities are learned out of fold and include class
+        frequencies. In both cases the most probable class is that of :meth:`predict`.
 
         Parameters
         ----------
@@ -150,12 +171,22 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> probabilities = classifier.predict_proba(X[200:] / 16)
+        >>> bool(abs(probabilities.sum(axis=1) - 1).max() < 1e-9)
+        True
         """
         weights = np.exp(self.log_odds(X))
         return weights / weights.sum(axis=1, keepdims=True)
 
-    def log_odds(self, X):
-        """Return by how much each class is less probable than the best one.
+    def log_odds(self, X: ArrayLike) -> np.ndarray:
+        """Return the log-odds of each class against the most probable one.
 
         Parameters
         ----------
@@ -165,15 +196,24 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         log_odds : ndarray of shape (n_samples, n_classes)
-            Logarithms of ratios of probabilities, at most 0; finite also where
-            :meth:`predict_proba` is zero by rounding.
+            Logarithms of ratios of probabilities, at most 0; finite even if
+            :meth:`predict_proba` is rounded to zero.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> float(classifier.log_odds(X[200:] / 16).max())
+        0.0
         """
         scores = self._scores(X).astype(np.float64)
         scores -= scores.max(axis=1, keepdims=True)
         return scores / self.temperature_ if self.error_scale == "shared" else scores
 
     def _scores(self, X):
-        """Return a score of each class, the higher the better, (n_samples, n_classes)."""
+        """Return a score of each class, higher being better, (n_samples, n_classes)."""
         errors = self.reconstruction_errors(X)
         if self.error_scale == "shared":
             return -errors
@@ -204,17 +244,17 @@ class CDMMAClassifier(ReconstructionClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, and the nearest
-        reconstruction wins, or relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
-        more fits and at least two rows of each class.
+        "shared": errors of all classes are compared directly, and the nearest reconstruction
+        wins. "own": they are compared relative to a scale for each class, and class frequencies
+        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        out of fold, which takes five more fits and at least two rows of each class.
 
     n_jobs : int or None, default=None
         Classes fitted at once, and threads of a prediction. ``None`` means 1 unless in a
         :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -228,13 +268,13 @@ class CDMMAClassifier(ReconstructionClassifier):
         One for each class, in the order of ``classes_``.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -249,15 +289,15 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Notes
     -----
-    It suits classes that lie on separate low-dimensional manifolds: images, sensors. Where
-    classes overlap, as in most tables, a row is reconstructed about equally well by all of
-    them, and the nearest one says little: use :class:`~sklearn.linear_model.LogisticRegression`
-    or trees there, and ``error_scale="own"`` where this model has to be used. On 2,000
-    rows of two medical and economic tables the accuracy was .732 and .776 with shared scales,
-    .786 and .806 with own ones, .724 and .759 for the most frequent class alone and .812 and
-    .833 for a logistic regression. On digits they improve the probabilities (log loss .237 to
-    .046) and leave the accuracy as it is, unless training rows are perturbed much more than
-    queries: with ε = 1 it falls from .82 to .78.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data. If classes overlap, as in most tables, a row is reconstructed about equally well by all
+    of them, and the nearest reconstruction is not informative: use
+    :class:`~sklearn.linear_model.LogisticRegression` or trees, or at least
+    ``error_scale="own"``. On 2,000 rows of two medical and economic tables the accuracy was .732
+    and .776 with shared scales, .786 and .806 with own ones, .724 and .759 for the most frequent
+    class and .812 and .833 for logistic regression. On digits, own scales improve the
+    probabilities (log loss .237 to .046) at the same accuracy, unless training rows are perturbed
+    much more than queries: with ε = 1 accuracy falls from .82 to .78.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
@@ -285,19 +325,28 @@ class CDMMAClassifier(ReconstructionClassifier):
         **ReconstructionClassifier._parameter_constraints,
         **CDMMA._parameter_constraints,
     }
-    subset_size = n_probe = None  # one autoencoder for each class
+
+    classes_: np.ndarray
+    autoencoders_: list[CDMMA] | list[WideCDMMA]
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    subset_size: int | None = None  # one autoencoder for each class
+    n_probe: int | None = None
 
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        error_scale="shared",
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        inference: str = "gamma",
+        error_scale: str = "shared",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -309,7 +358,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn an autoencoder for each class.
 
         Parameters
@@ -324,6 +373,20 @@ class CDMMAClassifier(ReconstructionClassifier):
         -------
         self : object
             The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If X or y are invalid, or y has fewer than two classes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> classifier.classes_, len(classifier.autoencoders_)
+        (array([0, 1]), 2)
         """
         X, class_indices = validate_training(self, X, y)
         return self._fit(X, class_indices)
@@ -342,8 +405,8 @@ class CDMMAClassifier(ReconstructionClassifier):
         self._search = SearchCache()
         return self
 
-    def reconstruction_errors(self, X):
-        """Return the squared distance of each row from its reconstruction by each class.
+    def reconstruction_errors(self, X: ArrayLike) -> np.ndarray:
+        """Return the squared distance of each row to its reconstruction by each class.
 
         Parameters
         ----------
@@ -354,6 +417,15 @@ class CDMMAClassifier(ReconstructionClassifier):
         -------
         errors : ndarray of shape (n_samples, n_classes)
             In squared units of X, summed over features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X[:200] / 16, y[:200])
+        >>> classifier.reconstruction_errors(X[200:] / 16).shape
+        (160, 2)
         """
         X = validate_queries(self, X)
         search = self._search(self.autoencoders_by_class())
@@ -368,13 +440,14 @@ class CDMMAClassifier(ReconstructionClassifier):
         [autoencoder] = group
         return autoencoder
 
-    def autoencoders_by_class(self):
-        """Return the fitted autoencoders of each class, in one list for each.
+    def autoencoders_by_class(self) -> list[list[Any]]:
+        """Return the fitted autoencoders of each class.
 
         Returns
         -------
         groups : list of list of CDMMA
-            In the order of ``classes_``; what :func:`~skdp.membership.group_errors` takes.
+            In the order of ``classes_``; the argument of
+            :func:`~skdp.membership.group_errors`.
         """
         return [autoencoder._subsets() for autoencoder in self.autoencoders_]
 
@@ -404,21 +477,27 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     subset_size : int, default=1000
-        Rows for which one autoencoder is meant.
+        Number of rows for each autoencoder.
 
     error_scale : {"shared", "own"}, default="shared"
-        Whether the errors of all classes are compared as they are, and the nearest
-        reconstruction wins, or relative to each class's own scale, with class frequencies; see
-        :class:`~skdp.membership.ErrorScales`. "own" is learned out of fold, which takes five
-        more fits and at least two rows of each class. A release
+        "shared": errors of all classes are compared directly, and the nearest reconstruction
+        wins. "own": they are compared relative to a scale for each class, and class frequencies
+        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        out of fold, which takes five more fits and at least two rows of each class. A release
         cannot hold it.
 
+    n_probe : int or None, default=None
+        Number of autoencoders of each class that are evaluated for a row, those with the nearest
+        mean reconstructions, so that the time of a query hardly grows with the number of training
+        rows. ``None`` means all of them. Can be set after :meth:`fit`.
+
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
+        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
+        on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints its progress.
+        If positive, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -432,13 +511,13 @@ class WideCDMMAClassifier(CDMMAClassifier):
         One for each class, in the order of ``classes_``.
 
     dtype_ : dtype
-        Floating dtype in which it computes, that of the training rows.
+        Floating dtype of the computations, that of the training rows.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        What is learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Defined only with ``error_scale="own"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -453,8 +532,9 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     Notes
     -----
-    It suits classes on separate low-dimensional manifolds, as of images and sensors, and not
-    classes that overlap, as in most tables; see the notes of :class:`CDMMAClassifier`.
+    The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
+    data, and not overlapping classes, as in most tables; see the notes of
+    :class:`CDMMAClassifier`.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
@@ -485,19 +565,23 @@ class WideCDMMAClassifier(CDMMAClassifier):
         "n_probe": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    subset_size: int
+    classes_: np.ndarray
+    autoencoders_: list[WideCDMMA]
+
     def __init__(
         self,
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
         *,
-        inference="gamma",
-        subset_size=1000,
-        error_scale="shared",
-        n_probe=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        error_scale: str = "shared",
+        n_probe: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -511,23 +595,23 @@ class WideCDMMAClassifier(CDMMAClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None):
-        """Add autoencoders for new rows, of known classes or new ones.
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Self:
+        """Add autoencoders for new rows, of known or of new classes.
 
-        The autoencoders that there are stay as they are, so that an error can only fall, and
-        only where one of the new autoencoders is nearer. The new rows of a class are partitioned
-        among themselves: give about ``subset_size`` rows of each class, or more, at a time.
+        Existing autoencoders are not changed, so that errors can only decrease, namely where a
+        new autoencoder is nearer. The new rows of a class are partitioned among themselves: pass
+        about ``subset_size`` rows of each class, or more, at a time.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows; computed with in the dtype of the first ones.
+            New rows; computations use the dtype of the first ones.
 
         y : array-like of shape (n_samples,)
-            Their classes. Those of the first call may be of a single one.
+            Their classes. The first call may have a single class.
 
         classes : None
-            Ignored, present for API consistency: classes are added when they have rows.
+            Ignored, present for API consistency: classes are added with their first rows.
 
         Returns
         -------
@@ -537,8 +621,19 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Raises
         ------
         ValueError
-            With ``error_scale="own"``, which is learned from all rows together; when the new
-            classes are text and the known ones numbers, or the other way round.
+            If ``error_scale="own"``, which is learned from all rows together, or if the new
+            classes are text and the known ones numbers, or vice versa.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import WideCDMMAClassifier
+        >>> X, y = load_digits(n_class=3, return_X_y=True)
+        >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0)
+        >>> for label in (0, 1, 2):  # a class at a time
+        ...     classifier = classifier.partial_fit(X[y == label] / 16, y[y == label])
+        >>> classifier.classes_
+        array([0, 1, 2])
         """
         if self.error_scale == "own":
             raise ValueError(

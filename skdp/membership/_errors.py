@@ -1,7 +1,8 @@
-"""Reconstruction errors of groups of autoencoders, and class probabilities from them."""
+"""Reconstruction errors of groups of autoencoders, and the resulting class probabilities."""
 
 from dataclasses import dataclass
 from itertools import chain, repeat
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,25 +16,25 @@ from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
 from skdp.utils._storage import require, stored_array
 
-# Temperature of training rows that are all reconstructed exactly: so small that the
-# nearest class gets probability one, and no division by zero.
+# Temperature if all training rows are reconstructed exactly: so small that the nearest class gets
+# probability one, without a division by zero.
 _EXACT_TEMPERATURE = 1e-100
-# Fits of which each leaves out other rows. A rule of thumb, scikit-learn's default.
+# Folds of cross-validation. A rule of thumb, scikit-learn's default.
 _N_FOLDS = 5
-# Precision of the prior that pulls the classes' powers and offsets together. 1 to 100 differ by
-# .01 in the log loss of digits and tables, but for 5 digits a class, where 1 is worse by .05.
+# Precision of the prior that shrinks the classes' powers and offsets together. 1 to 100 differ by
+# .01 in the log loss of digits and tables, except for 5 digits per class, where 1 is worse by .05.
 _PRIOR_PRECISION = 10.0
-# Precision of the prior of the power that all share, which bounds it where classes are
-# separable: a rule of thumb, for digits and tables have powers of 0.1 to 10.
+# Precision of the prior of the common power, which bounds it if classes are separable: a rule of
+# thumb, as digits and tables have powers of 0.1 to 10.
 _COMMON_PRECISION = 0.01
-# Least error, relative to the mean: that of rows which are reconstructed up to rounding.
+# Floor of errors, relative to the mean, for rows that are reconstructed up to rounding.
 _LEAST_ERROR = 1e-12
 
 
 def error_sums(X, fitted):
-    """Return what a model keeps of the squared reconstruction errors of its training rows.
+    """Return the sums that a model stores about the errors of its training rows.
 
-    Sums, not the errors of single rows: a model need not carry one number for each.
+    Sums suffice, so that a model does not store one number for each row.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def error_sums(X, fitted):
 
 
 def stored_error_sums(arrays, key):
-    """Return what :func:`error_sums` returned from a file's arrays, checked."""
+    """Return the result of :func:`error_sums` from a file's arrays, validated."""
     sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
     require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
     return sums
@@ -76,7 +77,7 @@ def error_temperature(sums, n_features):
     Parameters
     ----------
     sums : array-like of shape (n_classes, 3)
-        What :func:`error_sums` returned for each class.
+        Results of :func:`error_sums` for each class.
 
     n_features : int
         Number of features p.
@@ -102,7 +103,7 @@ def group_temperature(groups):
     Parameters
     ----------
     groups : list of list of autoencoders
-        Fitted, those of each class.
+        Fitted autoencoders of each class.
 
     Returns
     -------
@@ -133,21 +134,21 @@ def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
     Parameters
     ----------
     groups : list of list of autoencoders
-        Fitted, those of each class: objects with ``candidates`` and ``values_per_row``, see
-        :mod:`skdp.membership`.
+        Fitted autoencoders of each class: objects with ``candidates`` and ``values_per_row``,
+        see :mod:`skdp.membership`.
 
     X : ndarray of shape (n_samples, n_features)
         Validated queries.
 
     dtype : dtype
-        In which to compute.
+        Floating dtype of the computations.
 
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        Number of threads. The result does not depend on it.
 
     embed : callable, default=None
-        ``embed(Y)`` gives, group by group, what the autoencoders of that group shall
-        reconstruct for the rows Y. By default, Y itself.
+        ``embed(Y)`` yields, group by group, the rows that the autoencoders of that group
+        reconstruct in place of Y. By default, Y itself.
 
     reduce : callable, default=None
         ``reduce(errors)`` replaces the errors of a block of rows.
@@ -155,7 +156,7 @@ def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
     Returns
     -------
     errors : ndarray of shape (n_samples, n_groups)
-        In squared units of X, finite; or what ``reduce`` made of them.
+        In squared units of X, finite; or the result of ``reduce``.
 
     Examples
     --------
@@ -195,31 +196,32 @@ class ErrorScales:
     r"""Probabilities of classes given their reconstruction errors.
 
     Class c has a power :math:`a_c` and an offset :math:`b_c`; the squared error :math:`e_c` of
-    its reconstruction counts relative to the typical error :math:`m`:
+    its reconstruction is taken relative to the typical error :math:`m`:
 
     .. math:: P(c) \propto \exp(b_c)\,(e_c / m)^{-a_c}
 
-    Equal powers and zero offsets make the nearest reconstruction the most probable. Offsets hold
-    the class's scale of errors and its frequency.
+    With equal powers and zero offsets, the class of the nearest reconstruction is the most
+    probable one. Offsets represent the class's scale of errors and its frequency.
 
     Parameters
     ----------
     powers : ndarray of shape (n_classes,)
-        a.
+        Powers a.
 
     offsets : ndarray of shape (n_classes,)
-        b.
+        Offsets b.
 
     typical_error : float
-        m, the geometric mean of the errors of all rows by all classes, in squared units of X.
+        Typical error m, the geometric mean of the errors of all rows by all classes, in squared
+        units of X.
 
     least_error : float
-        Smaller errors count as this one.
+        Floor of the errors.
 
     References
     ----------
-    Platt, J., "Probabilistic outputs for support vector machines" (1999), is the same for one
-    score, out of fold as here.
+    Platt, J., "Probabilistic outputs for support vector machines" (1999), treats the case of one
+    score, likewise out of fold.
 
     Examples
     --------
@@ -237,12 +239,12 @@ class ErrorScales:
     least_error: float
 
     @classmethod
-    def from_errors(cls, errors, class_indices):
+    def from_errors(cls, errors: np.ndarray, class_indices: np.ndarray) -> Self:
         """Learn powers and offsets from out-of-fold errors.
 
         The posterior mode of a multinomial logistic regression in which the log-odds of a class
-        depend on its own log-error only. Powers are normal about a common power, which
-        is nearly free, and offsets normal about zero.
+        depend on its own log-error only. Powers have a normal prior around a common power with a
+        wide prior, and offsets one around zero.
 
         Parameters
         ----------
@@ -250,11 +252,20 @@ class ErrorScales:
             Squared errors of each row by the model of each class.
 
         class_indices : ndarray of shape (n_samples,)
-            Its own class.
+            Index of the class of each row.
 
         Returns
         -------
         scales : ErrorScales
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.membership import ErrorScales
+        >>> errors = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 1.0], [6.0, 2.0]])
+        >>> scales = ErrorScales.from_errors(errors, np.array([0, 0, 1, 1]))
+        >>> bool((scales.powers > 0).all())
+        True
         """
         errors = errors.astype(np.float64)
         least = max(_LEAST_ERROR * errors.mean(), np.finfo(np.float64).tiny)
@@ -263,7 +274,7 @@ class ErrorScales:
         powers, offsets = _fit_logits(logs - typical, class_indices)
         return cls(powers, offsets, float(np.exp(typical)), float(least))
 
-    def scores(self, errors):
+    def scores(self, errors: np.ndarray) -> np.ndarray:
         """Return log-probabilities of the classes, up to a constant in each row.
 
         Parameters
@@ -275,6 +286,14 @@ class ErrorScales:
         -------
         scores : ndarray of shape (n_samples, n_classes)
             In double precision.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.membership import ErrorScales
+        >>> scales = ErrorScales(np.array([1.0, 1.0]), np.zeros(2), 1.0, 1e-12)
+        >>> scales.scores(np.array([[1.0, 2.0]])).argmax(axis=1)
+        array([0])
         """
         errors = np.maximum(errors.astype(np.float64), self.least_error)
         return self.offsets - self.powers * (np.log(errors) - np.log(self.typical_error))
@@ -286,13 +305,13 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
     Parameters
     ----------
     classifier : ReconstructionClassifier
-        Not changed; clones of it are fitted.
+        Clones of it are fitted; it is not changed.
 
     X : ndarray of shape (n_samples, n_features)
-        Validated training rows, perturbed already if they shall be.
+        Validated training rows, already perturbed if there is noise.
 
     class_indices : ndarray of shape (n_samples,)
-        Positions of their classes, from 0.
+        Indices of their classes, from 0.
 
     groups : ndarray of shape (n_samples,), default=None
         Passed on to ``fit``.
@@ -304,7 +323,7 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
     Raises
     ------
     ValueError
-        When a class has a single row.
+        If a class has a single row.
 
     Examples
     --------
@@ -319,9 +338,9 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
     counts = np.bincount(class_indices)
     if counts.min() < 2:
         raise ValueError(
-            f"The 'error_scale' parameter of {type(classifier).__name__} must be 'shared' where a "
-            "class has a single row, got 'own', which leaves out rows of each class in turn. Add "
-            "rows, or use 'shared'."
+            f"The 'error_scale' parameter of {type(classifier).__name__} must be 'shared' if a "
+            "class has a single row, got 'own', which is learned by cross-validation. Add rows, "
+            "or use 'shared'."
         )
     random_state = check_random_state(classifier.random_state)
     n_folds = min(_N_FOLDS, len(X))
@@ -346,7 +365,7 @@ def _fit_logits(logs, class_indices):
     precisions = np.repeat([_COMMON_PRECISION, _PRIOR_PRECISION], [1, 2 * n_classes])
 
     def objective(parameters):
-        # The common power, then what each class's differs by, then the offsets.
+        # The common power, then the deviation of each class, then the offsets.
         deviations, offsets = parameters[1:].reshape(2, -1)
         log_odds = log_softmax(offsets - (parameters[0] + deviations) * logs, axis=1)
         residual = np.exp(log_odds) - own

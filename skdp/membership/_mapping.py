@@ -1,8 +1,10 @@
 """The membership-mapping as a multi-output regressor."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -18,7 +20,7 @@ from skdp.utils._warnings import warn
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Variational Student-t membership-mapping, a sparse Bayesian kernel regressor.
 
-    Each output is a smooth function of the inputs, summarised by M inducing points a:
+    Each output is a smooth function of the inputs, represented by M inducing points a:
 
     .. math:: \hat y(x) = G(x)\,α, \qquad α = (Φ + τK + K/β)^{-1}\,Ψ^T Y
 
@@ -30,17 +32,17 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     n_inducing : int or float, default=0.5
         Number of inducing points: a count, or a fraction of the rows in (0, 1]. It never
-        exceeds the number of distinct rows; ``inference="empirical"`` may lower it.
+        exceeds the number of distinct rows; ``inference="empirical"`` may reduce it.
 
     inference : {"gamma", "empirical"}, default="gamma"
-        How β and the kernel variance are found. ``"gamma"``: Gamma-distributed precisions
+        How β and the kernel variance are estimated. ``"gamma"``: Gamma-distributed precisions
         and uncertain inputs (Kumar and Moser, Algorithm 1). ``"empirical"``: β is the inverse
         of the mean squared residual, M and the kernel variance adapt to the variance of the
         outputs (SERUMS D3.3 (2022), Algorithm 1).
 
     nu : float, default=2.1
         Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
-        off (τ = 0), under "gamma" only. Large values make "empirical" drop nearly all
+        off (τ = 0), for "gamma" only. Large values make "empirical" drop nearly all
         inducing points.
 
     input_variance : float, default=0.01
@@ -48,13 +50,13 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         range. Used by ``inference="gamma"``.
 
     inducing_points : array-like of shape (n_points, n_features), default=None
-        Points to use as given. ``None`` takes k-means centroids of X.
+        Inducing points. By default, k-means centroids of X.
 
     tol : float, default=1e-4
         Relative change of β at which the iteration stops.
 
     max_iter : int, default=200
-        Most iterations of the update of β. An iteration costs next to nothing.
+        Largest number of updates of β, which are cheap.
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -71,7 +73,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The precision β of the outputs, in inverse squared units of y.
 
     n_iter_ : int
-        Iterations until β settled.
+        Number of iterations until β converged.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -87,10 +89,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/r_k^2)`, r_k the range of
-    feature k, so the features need no scaling for the kernel's sake. Under "gamma" the prior
-    of the outputs has mean zero and variance one: standardise y, for instance with
+    feature k, so that the kernel does not require scaled features. With "gamma" the prior of the
+    outputs has mean zero and variance one: standardize y, for instance with
     :class:`~sklearn.compose.TransformedTargetRegressor`. Outputs much larger than one are
-    shrunk towards zero, and a mean far from zero is hard to reach. "empirical" adapts.
+    shrunk towards zero, and a mean far from zero is fitted poorly. "empirical" adapts to them.
 
     References
     ----------
@@ -122,17 +124,24 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    inducing_points_: np.ndarray
+    dual_coef_: np.ndarray
+    precision_: float
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        n_inducing=0.5,
+        n_inducing: int | float = 0.5,
         *,
-        inference="gamma",
-        nu=2.1,
-        input_variance=0.01,
-        inducing_points=None,
-        tol=1e-4,
-        max_iter=200,
-        random_state=None,
+        inference: str = "gamma",
+        nu: float = 2.1,
+        input_variance: float = 0.01,
+        inducing_points: ArrayLike | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_inducing = n_inducing
         self.inference = inference
@@ -144,7 +153,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the mapping from X to y.
 
         Parameters
@@ -159,22 +168,41 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self : object
             The fitted regressor.
+
+        Raises
+        ------
+        ValueError
+            If ``nu`` is infinite with ``inference="empirical"``, or X or y are invalid.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If β did not converge within ``max_iter`` iterations.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import MembershipMapping
+        >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
+        >>> mapping = MembershipMapping(n_inducing=10, random_state=0).fit(X, np.sin(3 * X))
+        >>> mapping.dual_coef_.shape, bool(mapping.precision_ > 1)
+        ((10, 1), True)
         """
-        X, y = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
+        rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         if self.inference == "empirical" and np.isinf(self.nu):
             raise ValueError(
                 "The 'nu' parameter of MembershipMapping must be finite with "
-                "inference='empirical', got inf: without smoothing no number of inducing "
-                "points would do. Use nu=2.1, or inference='gamma'."
+                "inference='empirical', got inf: without smoothing the number of inducing points "
+                "is undefined. Use nu=2.1, or inference='gamma'."
             )
         layer, _ = fit_layer(
-            X.astype(np.float64, copy=False),
-            y.reshape(len(y), -1).astype(np.float64),
-            n_inducing=resolve_count(self.n_inducing, len(X)),
+            rows.astype(np.float64, copy=False),
+            outputs.reshape(len(outputs), -1).astype(np.float64),
+            n_inducing=resolve_count(self.n_inducing, len(rows)),
             inference=self.inference,
             nu=self.nu,
             input_variance=self.input_variance,
-            inducing_points=check_points(self, "inducing_points", X.shape[1]),
+            inducing_points=check_points(self, "inducing_points", rows.shape[1]),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
@@ -182,18 +210,18 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if layer.n_iter == self.max_iter:
             warn(
                 f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
-                f"settled to tol={self.tol}. Raise max_iter or tol.",
+                f"converged to tol={self.tol}. Increase max_iter or tol.",
                 ConvergenceWarning,
             )
         self.inducing_points_ = layer.inducing_points
         self.dual_coef_ = layer.coef / layer.scale
         self.precision_ = layer.precision
         self.n_iter_ = layer.n_iter
-        self._layer = layer.astype(X.dtype)
-        self._single_output = y.ndim == 1
+        self._layer = layer.astype(rows.dtype)
+        self._single_output = outputs.ndim == 1
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the outputs for X.
 
         Parameters
@@ -205,20 +233,30 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mapping's output, in the floating dtype of the training inputs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import MembershipMapping
+        >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
+        >>> mapping = MembershipMapping(n_inducing=10, input_variance=1e-4, random_state=0)
+        >>> y = mapping.fit(X, np.sin(3 * X.ravel())).predict(X)
+        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.2)
+        True
         """
-        X = validate_queries(self, X)
+        rows = validate_queries(self, X)
         y = map_rows(
             self.predict_block,
-            X,
-            values_per_row=2 * X.shape[1] + sum(self._layer.coef.shape),
+            rows,
+            values_per_row=2 * rows.shape[1] + sum(self._layer.coef.shape),
             dtype=self._layer.coef.dtype,
         )
         return y.ravel() if self._single_output else y
 
-    def predict_block(self, X):
-        """Predict a block of rows, without checks and in one piece.
+    def predict_block(self, X: np.ndarray) -> np.ndarray:
+        """Predict a block of rows, without validation and in one piece.
 
-        For callers that check their rows and divide them into blocks themselves.
+        For callers that validate their rows and divide them into blocks.
 
         Parameters
         ----------
@@ -228,6 +266,6 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_rows, n_outputs)
-            The mapping's output, of two dimensions always.
+            The mapping's output, always two-dimensional.
         """
         return self._layer.predict(X)

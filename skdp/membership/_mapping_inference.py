@@ -6,8 +6,8 @@ kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations 
 (155); s = 0 gives Ψ = K_xa and Φ = K_xaᵀK_xa, the inference of SERUMS D3.3 (2022).
 
 Both papers estimate :math:`α = (Φ + τK + K/β)^{-1} Ψ^T Y` and alternate it with an update
-of the precision β. In the generalised eigenbasis of (Φ, K) every quantity that the
-iteration needs is a sum of M terms, so a step costs O(M) instead of a factorisation.
+of the precision β. In the generalized eigenbasis of (Φ, K) every quantity that the
+iteration needs is a sum of M terms, so a step costs O(M) instead of a factorization.
 """
 
 from dataclasses import dataclass, replace
@@ -45,8 +45,8 @@ def averaged_weights(weights, variance):
 def averaged_products(x, centres, weights, variance):
     r"""Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a').
 
-    Kumar and Moser, equation (155), sums N exponentials for each pair of centres. Since
-    :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorises
+    Kumar and Moser, equation (155), sums N exponentials for each pair of centers. Since
+    :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorizes
     into one matrix product of exponentials of the pairs (x, a) and a correction for each
     pair (a, a').
 

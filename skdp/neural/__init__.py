@@ -1,6 +1,7 @@
 """Private neural networks of the papers, with PyTorch (``pip install skdp[neural]``)."""
 
 from importlib.util import find_spec
+from typing import Any
 
 from skdp.neural._accounts import PrivacyAccount
 
@@ -11,7 +12,7 @@ if find_spec("torch"):
     from skdp.neural._cdbn import PrivateCDBNClassifier
 else:
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         """Say what is missing; what needs no network works without."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""One training, counted as its paper counts it, as composition demands, and for one row.
+"""Privacy accounts of a training: as in the paper, by composition, and for one row.
 
 This module and ``_polynomials`` need no PyTorch.
 """
@@ -12,30 +12,30 @@ from skdp.privacy import Mechanism, PrivacyGuarantee
 
 @dataclass(frozen=True)
 class PrivacyAccount:
-    """One way to count what a training costs, and whether it holds.
+    """One way to account for the privacy loss of a training, and whether it is valid.
 
     Parameters
     ----------
     counting : str
-        Whose way of counting it is.
+        Name of the way of accounting.
 
     protects : str
-        What the ε is about.
+        What the ε protects.
 
     epsilon, delta : float
         Privacy loss and slack.
 
     holds : bool
-        Whether this is a guarantee for what is trained and handed on.
+        Whether this is a valid guarantee for the trained network.
 
     reason : str
-        Why it holds, or why not.
+        Why it is valid, or why not.
 
     Raises
     ------
     ValueError
-        When it is no account that there can be: no text where a text belongs, ε negative or NaN,
-        δ outside [0, 1], or a guarantee without a finite ε that is said to hold.
+        If the account is impossible: a value of the wrong type, ε negative or NaN, δ outside
+        [0, 1], or a valid guarantee without a finite ε.
 
     Examples
     --------
@@ -51,36 +51,49 @@ class PrivacyAccount:
     holds: bool
     reason: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         texts = all(isinstance(t, str) for t in (self.counting, self.protects, self.reason))
         numbers = all(isinstance(n, Real) and n >= 0 for n in (self.epsilon, self.delta))
         sound = texts and numbers and self.delta <= 1 and isinstance(self.holds, bool)
         if not sound or (self.holds and isinf(self.epsilon)):
             raise ValueError(
                 "A PrivacyAccount must have texts, an 'epsilon' of at least 0 and a 'delta' in "
-                f"[0, 1], and may hold for a finite 'epsilon' alone, got {asdict(self)}."
+                f"[0, 1], and may hold for a finite 'epsilon' only, got {asdict(self)}."
             )
 
-    def guarantee(self, n_features, mechanism, relation="replace-one", also_excludes=""):
-        """Return this account as a guarantee for one labelled record: ε = ∞ unless it holds.
+    def guarantee(
+        self,
+        n_features: int,
+        mechanism: str,
+        relation: str = "replace-one",
+        also_excludes: str = "",
+    ) -> PrivacyGuarantee:
+        """Return this account as a guarantee for one labeled record, with ε = ∞ unless valid.
 
         Parameters
         ----------
         n_features : int
-            Columns of the training rows.
+            Number of columns of the training rows.
 
         mechanism : str
             Name of the mechanism.
 
         relation : {"replace-one", "add/remove"}, default="replace-one"
-            How neighbours differ.
+            How neighbors differ.
 
         also_excludes : str, default=""
-            What else is excluded.
+            Further exclusions.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
+
+        Examples
+        --------
+        >>> from skdp.neural import PrivacyAccount
+        >>> account = PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "one draw")
+        >>> account.guarantee(n_features=3, mechanism="Laplace noise on each row").epsilon
+        4.0
         """
         return PrivacyGuarantee(
             mechanism=mechanism,

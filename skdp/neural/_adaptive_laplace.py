@@ -3,9 +3,11 @@
 import warnings
 from copy import deepcopy
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
@@ -25,21 +27,21 @@ from skdp.neural._training import (
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Least share of a column in the budget, in units of an even one. Noise that is a thousand times
-# as large leaves nothing of a column, and farther out single precision would end.
+# Least share of a column in the budget, relative to an even share. With a thousand times the noise
+# nothing is left of a column, and smaller shares would exceed single precision.
 _LEAST_SHARE = 1e-3
-# Rows whose relevances are computed at once, and those whose gradients are held at once with
-# mechanism="dpsgd" (rules of thumb; the latter are half a gigabyte for the paper's network).
+# Rows of a block in computing relevances, and in computing gradients with mechanism="dpsgd" (rules
+# of thumb; the latter take half a gigabyte for the paper's network).
 _RELEVANCE_CHUNK, _GRADIENT_CHUNK = 1000, 512
 
 
 class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     r"""Neural network on perturbed inputs and a perturbed loss: the adaptive Laplace mechanism.
 
-    Phan et al. (2017) add Laplace noise to the inputs of the first layer, more to those that
-    matter less, and to the coefficients of a polynomial loss, all once, so that the budget is
-    said not to depend on the number of epochs. With d columns in [0, 1], batches of \|L\| rows, a
-    first layer h₀, M classes and \|h\| units in the last hidden layer, the scales are
+    Phan et al. (2017) add Laplace noise once to the inputs of the first layer, more to less
+    relevant ones, and to the coefficients of a polynomial loss, so that according to the paper the
+    budget does not depend on the number of epochs. With d columns in [0, 1], batches of \|L\|
+    rows, a first layer h₀, M classes and \|h\| units in the last hidden layer, the scales are
 
     .. math::
        b_j = \frac{Δ_{h_0}}{|L|\,β_j ε_2},\quad Δ_{h_0} = 2 \sum_{h \in h_0} d, \qquad
@@ -47,72 +49,72 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     where β are shares of the columns by their relevance, perturbed with budget ε₁.
 
-    **What is protected.** The paper's proofs are about *sums over a batch*, while every layer
-    above the first reads *rows*. With ``noise_per="row"`` each row has noise of its own, drawn
-    once; whatever is trained on it is post-processing, and one labelled record has
+    **Privacy.** The paper's proofs are about *sums over a batch*, while every layer above the
+    first reads *rows*. With ``noise_per="row"`` each row has its own noise, drawn once; all
+    training on it is post-processing, and one labeled record has
 
     .. math:: ε_{row} = ε_R + \sum_j \frac{1}{b_j} + \frac{2}{b_y}
 
-    (ε_R for the relevances: ε₁/2 with a public ``pretrained`` network) for any number of epochs: a
-    true guarantee, but far more than the paper's ε, and more noise than a network learns from
-    where it is small. With ``noise_per="batch"`` one draw is shared by the rows of a batch, as the
-    equations (19)-(21) of the paper have it; then the difference of two rows has no noise at all,
+    (ε_R for the relevances: ε₁/2 with a public ``pretrained`` network) for any number of epochs.
+    This is a valid guarantee, but much larger than the paper's ε; where it is small, there is too
+    much noise for a network to learn. With ``noise_per="batch"`` the rows of a batch share one
+    draw, as in equations (19)-(21) of the paper; then the difference of two rows has no noise,
     normalization over the batch removes the noise, and **nothing is guaranteed for a row**.
-    ``guarantee_`` and :meth:`accounts` say so, and a :class:`~skdp.PrivacyLeakWarning` does. For a
-    guarantee for records at a small ε use ``mechanism="dpsgd"`` or
+    ``guarantee_``, :meth:`accounts` and a :class:`~skdp.PrivacyLeakWarning` state this. For a
+    guarantee for records at a small ε, use ``mechanism="dpsgd"`` or
     :class:`~skdp.DPStatisticsSource`.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Budget ε₁ + ε₂ + ε₃ of the paper; of one labelled record with ``mechanism="dpsgd"``.
+        Budget ε₁ + ε₂ + ε₃ of the paper; with ``mechanism="dpsgd"``, ε of one labeled record.
 
     delta : float, default=1e-5
-        Slack δ of ``mechanism="dpsgd"``; the others are pure.
+        Slack δ of ``mechanism="dpsgd"``; the others have δ = 0.
 
     mechanism : {"adaptive", "identical", "dpsgd"}, default="adaptive"
         Noise by relevance; the same noise for each column (ILM, without ε₁, which goes to ε₂); or
         noisy clipped gradients, by Opacus (Abadi et al., 2016).
 
     noise_per : {"row", "batch"}, default="row"
-        Which reading of the paper is trained, see above.
+        Interpretation of the paper that is trained, see above.
 
     budget_split : tuple of 3 float, default=(0.25, 0.25, 0.5)
-        Parts of ε₁, ε₂ and ε₃.
+        Fractions of ε₁, ε₂ and ε₃.
 
     pretrained : AdaptiveLaplaceClassifier, "private" or None, default=None
-        Network whose relevances are used: a fitted one, which has to be of public rows, or of
-        others whose guarantee you account for; "private" trains it on the private rows without
-        noise, as the paper does, after which nothing is guaranteed; None trains it with half of
-        ε₁ by the identical mechanism.
+        Network whose relevances are used: a fitted one, trained on public rows or on rows whose
+        guarantee you account for; "private" trains it on the private rows without noise, as the
+        paper does, in which case nothing is guaranteed; None trains it with half of ε₁ by the
+        identical mechanism.
 
     image_shape : tuple of int, default=None
-        (height, width) or (channels, height, width) of a row, for convolutions; dense layers
-        otherwise.
+        (height, width) or (channels, height, width) of a row, for convolutions; None for dense
+        layers.
 
     hidden_layer_sizes : tuple of int, default=(32, 64, 25)
-        Maps of each convolution of stride 2, or units of each dense layer, and last the units of
-        the dense layer below the scores.
+        Number of maps of each convolution of stride 2, or of units of each dense layer; the last
+        entry is the number of units of the dense layer before the scores.
 
     kernel_size : int, default=5
-        Odd side of the filters.
+        Odd side length of the filters.
 
     normalization : {"response", "batch"}, default="response"
-        That of the paper, which for convolutions is across maps (equation (22)) and for dense
-        layers the range over a batch; or centering of each unit over the batch, which learns much
-        faster.
+        "response": that of the paper, for convolutions across maps (equation (22)) and for dense
+        layers by the range over a batch. "batch": centering of each unit over the batch, which
+        learns much faster.
 
     batch_size : int, default=1800
-        Rows \|L\| of a batch; noise falls with it.
+        Number \|L\| of rows of a batch; larger batches have less noise.
 
     n_epochs : int, default=10
-        Passes over the rows. The paper makes hundreds.
+        Number of passes over the rows. The paper uses hundreds.
 
     learning_rate : float, default=2e-3
-        Of Adam.
+        Learning rate of Adam.
 
     max_grad_norm : float, default=1.0
-        Largest norm of a row's gradient, with ``mechanism="dpsgd"``.
+        Clipping norm of the gradient of a row, with ``mechanism="dpsgd"``.
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
@@ -121,49 +123,54 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         Publicly known list of classes. By default, those of y, which are not protected.
 
     warm_start : bool, default=False
-        Go on with the network of the last fit. Noise is drawn again, and ``guarantee_`` is that
-        of all fits together.
+        Whether to continue with the network of the last fit. Noise is drawn again, and
+        ``guarantee_`` is that of all fits together.
 
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train.
+        Device of the training.
 
     verbose : int, default=0
-        Print progress: no losses, which are private.
+        If positive, print progress, without losses, which are private.
 
     random_state : int, RandomState instance or None, default=None
-        Weights, batches and noise. Whoever knows an integer can remove the noise.
+        Seeds weights, batches and noise. Anyone who knows an integer seed can remove the noise.
 
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Of one labelled record; ε is infinite where nothing is guaranteed.
+        Guarantee of one labeled record; ε is infinite if nothing is guaranteed.
 
     accounts_ : list of PrivacyAccount
-        What :meth:`accounts` shows.
+        Ways of accounting, see :meth:`accounts`.
 
     budget_shares_ : ndarray of shape (n_features,)
-        β of each column; not with ``mechanism="dpsgd"``.
+        Share β of each column; not defined with ``mechanism="dpsgd"``.
 
     classes_ : ndarray of shape (n_classes,)
         Class labels.
 
     network_ : torch.nn.Module
-        On the CPU.
+        The trained network, on the CPU.
 
     bounds_ : ndarray of shape (2, n_features)
-        Low and high of each column.
+        Lower and upper bound of each column.
 
     n_features_in_ : int
-        Columns of the rows.
+        Number of features seen during :term:`fit`.
 
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where they have any.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when `X` has feature names that
+        are all strings.
+
+    See Also
+    --------
+    PrivateCDBNClassifier : Convolutional belief network with noise.
 
     Notes
     -----
-    The coefficients of the second order of the loss are the same for every row, and get no noise.
-    The paper's Δ of a convolution is counted for one map, as maps share their inputs. Opacus draws
-    noise by the generator of PyTorch, which is no cryptographic one, in floating point.
+    The second-order coefficients of the loss are the same for every row, and get no noise. The
+    paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise in
+    floating point from the generator of PyTorch, which is not cryptographic.
 
     References
     ----------
@@ -184,7 +191,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     ... )
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     network = network.fit(X, y)
+    ...     network = network.fit(X[:600], y[:600])
     >>> round(network.guarantee_.epsilon, 1)
     20.5
     """
@@ -199,6 +206,8 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         "normalization": [StrOptions({"response", "batch"})],
         "max_grad_norm": [Interval(Real, 0, None, closed="neither")],
     }
+
+    budget_shares_: np.ndarray
     _saved = (
         *PrivateNetworkClassifier._saved,
         *("delta", "mechanism", "budget_split", "normalization", "batch_size"),
@@ -207,27 +216,27 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
         *,
-        mechanism="adaptive",
-        noise_per="row",
-        budget_split=(0.25, 0.25, 0.5),
-        pretrained=None,
-        image_shape=None,
-        hidden_layer_sizes=(32, 64, 25),
-        kernel_size=5,
-        normalization="response",
-        batch_size=1800,
-        n_epochs=10,
-        learning_rate=2e-3,
-        max_grad_norm=1.0,
-        bounds=(0, 1),
-        classes=None,
-        warm_start=False,
-        device="auto",
-        verbose=0,
-        random_state=None,
+        mechanism: str = "adaptive",
+        noise_per: str = "row",
+        budget_split: tuple[float, float, float] = (0.25, 0.25, 0.5),
+        pretrained: Any = None,
+        image_shape: tuple[int, ...] | None = None,
+        hidden_layer_sizes: tuple[int, ...] = (32, 64, 25),
+        kernel_size: int = 5,
+        normalization: str = "response",
+        batch_size: int = 1800,
+        n_epochs: int = 10,
+        learning_rate: float = 2e-3,
+        max_grad_norm: float = 1.0,
+        bounds: ArrayLike = (0, 1),
+        classes: ArrayLike | None = None,
+        warm_start: bool = False,
+        device: str = "auto",
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -250,8 +259,8 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __sklearn_clone__(self):
-        # A network that is given as it is, fitted; scikit-learn clones it to an unfitted one.
+    def __sklearn_clone__(self) -> Self:
+        # Keep a given network fitted; scikit-learn would clone it to an unfitted one.
         copy = super().__sklearn_clone__()
         copy.pretrained = self.pretrained
         return copy
@@ -455,7 +464,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             ) from error
 
     def _make_accounts(self, row_epsilon, budgets):
-        """Return the accounts of one training; the last is that of one labelled record."""
+        """Return the accounts of one training; the last is that of one labeled record."""
         relevance, inputs, loss = budgets
         if self.noise_per == "row":
             claim = "independent noise of the rows of a batch averages out in their sum"

@@ -1,13 +1,16 @@
-"""What all private networks share: validation, prediction, warm starts, files."""
+"""Base of all private networks: validation, prediction, warm starts and files."""
 
+import os
 from copy import deepcopy
 from dataclasses import asdict, fields
 from math import prod
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -38,15 +41,15 @@ from skdp.utils._storage import (
 from skdp.utils._validation import forget_fit
 from skdp.utils._warnings import warn
 
-# What an accountant may overspend by its search, relatively (that of Opacus: an ε of 0.01).
+# Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
 TOLERANCE = 0.05
-# Signal, relative to the noise, up to which networks are no better than a guess: a rule of thumb.
-# On digits both networks got at most .17 right up to 22, .52 at 50 and .75 at 200, where their
-# other settings let them learn at all.
+# Signal-to-noise ratio up to which networks are no better than a guess: a rule of thumb. On digits
+# the accuracy of both networks was at most .17 up to 22, .52 at 50 and .75 at 200, if their other
+# settings allowed them to learn.
 _LEAST_SIGNAL = 20.0
-# Rows that pass through the network at once in prediction (rule of thumb).
+# Number of rows of a block in prediction (rule of thumb).
 _PREDICTION_CHUNK = 2000
-# What the keys of a network's arrays in a file start with.
+# Prefix of the keys of a network's arrays in a file.
 _PREFIX = "network/"
 
 
@@ -56,7 +59,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
     ``_describe_mechanism()``, arguments of :meth:`PrivacyAccount.guarantee`, and ``_train(network,
     rows, labels, random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the
-    last one is that of one labelled record.
+    last one is that of one labeled record.
     """
 
     epsilon: float
@@ -65,7 +68,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     bounds_: np.ndarray
     network_: torch.nn.Module
     guarantee_: PrivacyGuarantee
-    accounts_: list
+    accounts_: list[PrivacyAccount]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
@@ -82,13 +87,13 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-    # Parameters that decide what was fitted, saved with it.
+    # Parameters that determine the fitted network, saved with it.
     _saved: tuple = ("epsilon", "noise_per", "image_shape", "hidden_layer_sizes", "kernel_size")
-    # Those of them that decide the layers: a warm start cannot change them.
+    # Those of them that determine the layers: a warm start cannot change them.
     _architectural: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on private rows.
 
         Parameters
@@ -102,57 +107,81 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Returns
         -------
         self : object
-            With ``guarantee_``.
+            The fitted classifier, with ``guarantee_``.
 
         Raises
         ------
         ValueError
-            When rows, labels, bounds or layers do not fit together, or a network that goes on has
-            other layers.
+            If rows, labels, bounds or layers do not fit together, or a warm start has other
+            layers.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            If a seed is given, or a row has a larger ε than ``epsilon``, or none at all.
+
+        UserWarning
+            If there is so much noise that nothing can be learned.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.guarantee_.unit
+        'labelled record'
         """
         resumed = self.warm_start and hasattr(self, "network_")
         if resumed:
             self._check_same_layers()
         else:
             forget_fit(self)
-        X, y = validate_private_data(self, X, y, reset=not resumed)
-        check_classification_targets(y)
-        classes = self.classes_ if resumed else self._find_classes(y)
-        if not np.isin(y, classes).all():
+        values, targets = validate_private_data(self, X, y, reset=not resumed)
+        check_classification_targets(targets)
+        classes = self.classes_ if resumed else self._find_classes(targets)
+        if not np.isin(targets, classes).all():
             raise ValueError(
-                f"y holds labels that are none of the classes of {type(self).__name__}. Name "
+                f"y holds labels that are not among the classes of {type(self).__name__}. Name "
                 "them in its 'classes' parameter before the first fit."
             )
-        bounds = self.bounds_ if resumed else self._find_bounds(X)
-        architecture = self._make_architecture(X.shape[1], len(classes))
+        bounds = self.bounds_ if resumed else self._find_bounds(values)
+        architecture = self._make_architecture(values.shape[1], len(classes))
         self._warn_of_seed()
-        # NumPy's global generator, which None is elsewhere, could be fixed by np.random.seed.
+        # Not NumPy's global generator, the usual meaning of None, which np.random.seed could fix.
         fresh = np.random.RandomState() if self.random_state is None else self.random_state
         random_state = check_random_state(fresh)
         if resumed:
-            # A copy: whatever fails below must leave a network that its guarantee_ covers.
+            # A copy, so that after an error the network is still the one that guarantee_ covers.
             network = deepcopy(self.network_).float()
         else:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(draw_seeds(random_state))
                 network = self._make_network(architecture)
         device = find_device(self.device)
-        rows = self._to_unit(X, bounds).float()
-        labels = np.searchsorted(classes, y)
+        rows = self._to_unit(values, bounds).float()
+        labels = np.searchsorted(classes, targets)
         accounts = self._train(network.to(device), rows.to(device), labels, random_state)
-        # In double precision, so that the scores of a row do not depend on those beside it.
+        # In double precision, so that the scores of a row do not depend on the rest of the block.
         self.network_ = network.cpu().double().eval()
-        self.network_.zero_grad()  # gradients of rows are no part of it
+        self.network_.zero_grad()  # remove gradients of rows
         self.classes_, self.bounds_ = classes, bounds
         self._fitted_with = self._saved_parameters()
-        guarantee = accounts[-1].guarantee(X.shape[1], **self._describe_mechanism())
+        guarantee = accounts[-1].guarantee(values.shape[1], **self._describe_mechanism())
         self.guarantee_ = self.guarantee_ + guarantee if resumed else guarantee
         self.accounts_ = [*self.accounts_, *accounts] if resumed else accounts
         self._warn_of_weak_guarantee(accounts[-1])
         return self
 
     def _noise_source(self, random_state):
-        """Return the source of noise: None is a cryptographic one there, and no generator."""
+        """Return the source of noise; None stands for a cryptographic one."""
         return None if self.random_state is None else random_state
 
     def _saved_parameters(self):
@@ -160,12 +189,12 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
     def _check_same_layers(self):
-        """Raise ValueError where the fitted network is not of the present parameters."""
+        """Raise ValueError if the fitted network has other layers than the parameters say."""
         present = self._saved_parameters()
         for name in self._architectural:
             if present[name] != self._fitted_with[name]:
                 raise ValueError(
-                    f"{type(self).__name__}(warm_start=True) goes on with a network of {name}="
+                    f"{type(self).__name__}(warm_start=True) continues with a network of {name}="
                     f"{self._fitted_with[name]!r}, got {present[name]!r}. Keep it, or set "
                     "warm_start=False."
                 )
@@ -173,7 +202,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     def _check_guarantee(self):
         """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
 
-        A file may state anything. The last account of each fit is that of one labelled record.
+        This is for files, which may state anything. The last account of each fit is that of one
+        labeled record.
         """
         fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
         require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
@@ -184,18 +214,18 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         expected = sum(rest, first)
         for name in (field.name for field in fields(PrivacyGuarantee)):
             found, derived = getattr(self.guarantee_, name), getattr(expected, name)
-            # Texts say what each of several fits was, and exclude what each was given.
+            # Texts combine those of several fits.
             several = name in ("mechanism", "excludes")
             same = derived in found if several else derived == found
             require(same, f"accounts and {name} of the guarantee")
 
     def _accounts_agree(self, paper, composed, row):
-        """Return whether the accounts of one fit are such as its parameters give."""
+        """Return whether the accounts of one fit are consistent with its parameters."""
         protected = self.noise_per == "row" and np.isfinite(self.epsilon)
         return paper.epsilon == self.epsilon and (protected or not row.holds)
 
     def _make_architecture(self, n_features, n_classes):
-        """Return what the network is made of, or raise ValueError where it does not fit."""
+        """Return the architecture of the network, or raise ValueError if it does not fit."""
         name = type(self).__name__
         shape = None if self.image_shape is None else tuple(self.image_shape)
         sizes = tuple(self.hidden_layer_sizes)
@@ -209,8 +239,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             if not whole or len(shape) not in (2, 3) or prod(shape) != n_features:
                 raise ValueError(
                     f"The 'image_shape' parameter of {name} must be (height, width) or (channels, "
-                    f"height, width) of {n_features} values in all, got {shape!r}. Use the shape "
-                    "that the rows had before they were flattened, or None."
+                    f"height, width) of {n_features} values in total, got {shape!r}. Use the "
+                    "shape of the rows before they were flattened, or None."
                 )
             if self.kernel_size % 2 == 0:
                 raise ValueError(
@@ -243,12 +273,12 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             warn(
                 f"{type(self).__name__}(random_state={self.random_state}): whoever guesses this "
                 "seed can recompute the noise and remove it. Use random_state=None for anything "
-                "that leaves your hands.",
+                "that you share.",
                 PrivacyLeakWarning,
             )
 
     def _warn_of_noise(self, perturbation, n):
-        """Warn, before training, where nothing can be learned of rows with so much noise."""
+        """Warn, before training, if there is too much noise to learn from."""
         if perturbation.signal(n) > _LEAST_SIGNAL:
             return
         deviation = np.sqrt(2) * float(np.median(perturbation.input_scales))
@@ -263,11 +293,11 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             f"coefficients of range 1. From {n:,} rows with so much noise nothing can be learned: "
             "expect the accuracy of a guess. Use a larger 'batch_size' or fewer units in the last "
             "of 'hidden_layer_sizes', for less noise at a larger epsilon of a row; "
-            "or DPStatisticsSource, which learns at a small one."
+            "or DPStatisticsSource, which learns at a small epsilon."
         )
 
     def _warn_of_weak_guarantee(self, account):
-        """Warn where a row has less than the budget says."""
+        """Warn if a row is less protected than the budget says."""
         name = f"{type(self).__name__}(epsilon={self.epsilon:g})"
         if not np.isfinite(account.epsilon):
             warn(f"{name} guarantees nothing for one row: {account.reason}.", PrivacyLeakWarning)
@@ -290,22 +320,43 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_.cpu()
         return torch.cat(parts)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Queries, clipped to ``bounds``; no noise is added to them.
+            Queries, clipped to ``bounds``, without noise.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the classifier is not fitted.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.predict_proba(X).shape
+        (360, 2)
         """
         return self._probabilities(self._scores(X)).numpy()
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable class of each row.
 
         Parameters
@@ -316,30 +367,84 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Class labels.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.predict(X).shape
+        (360,)
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def accounts(self):
-        """Return what was spent: as the paper counts, as composition demands, and for a row.
+    def accounts(self) -> pd.DataFrame:
+        """Return the privacy accounts: as in the paper, by composition, and for one row.
 
         Returns
         -------
         accounts : DataFrame
-            With columns counting, protects, epsilon, delta, holds, reason; one block of rows for
-            each call of :meth:`fit` with ``warm_start``.
+            With columns counting, protects, epsilon, delta, holds and reason; one block of rows
+            for each call of :meth:`fit` with ``warm_start``.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> network.accounts().columns.tolist()
+        ['counting', 'protects', 'epsilon', 'delta', 'holds', 'reason']
         """
         check_is_fitted(self, "accounts_")
         columns = [field.name for field in fields(PrivacyAccount)]
         return pd.DataFrame([asdict(account) for account in self.accounts_], columns=columns)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted network to a file of arrays and text, without code.
 
         Parameters
         ----------
         path : str or path-like
-            Where to.
+            Path of the file.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import warnings
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp.neural import PrivateCDBNClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> network = PrivateCDBNClassifier(
+        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
+        ...     bounds=(0, 16),
+        ... )
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     network = network.fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     network.save(Path(folder, "network.skdp"))
+        ...     same = PrivateCDBNClassifier.load(Path(folder, "network.skdp"))
+        >>> bool((same.predict(X) == network.predict(X)).all())
+        True
         """
         check_is_fitted(self, "network_")
         parameters = self._fitted_with.items()  # whatever was set since
@@ -357,7 +462,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         save_arrays(path, type(self).__name__, header, arrays)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a fitted network that :meth:`save` wrote.
 
         Parameters
@@ -368,12 +473,13 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Returns
         -------
         classifier : estimator
-            Fitted; it predicts bit for bit as the one that was saved.
+            Fitted; its predictions equal those of the saved one exactly. See :meth:`save` for an
+            example.
 
         Raises
         ------
         ValueError
-            When the file is truncated, altered, or holds something else.
+            If the file is truncated, altered, or not a network of this class.
         """
         header, arrays = load_arrays(path, cls.__name__)
         with well_formed(path, cls.__name__):
@@ -386,7 +492,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         return classifier
 
     def _restore(self, header, arrays):
-        """Set what :meth:`fit` would have set to what was read from a file."""
+        """Set the attributes of :meth:`fit` from a file."""
         p, classes = header["n_features"], stored_labels(header["classes"])
         require(type(p) is int and p > 0, "n_features")
         require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
@@ -395,7 +501,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         bounds = stored_array(arrays, "bounds", np.float64, (2, p))
         require((bounds[0] < bounds[1]).all(), "bounds")
         architecture = self._make_architecture(p, len(classes))
-        # A small file must not make a network of gigabytes: one without memory says what it takes.
+        # A small file must not create a network of gigabytes: shapes are computed without memory.
         with torch.device("meta"):
             shapes = self._make_network(architecture).state_dict()
         state = {
@@ -410,12 +516,12 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.classes_ = classes
         self._fitted_with = self._saved_parameters()
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # at the default ε, few rows teach nothing
+        tags.classifier_tags.poor_score = True  # at the default ε, little is learned of few rows
         return tags
 
 

@@ -78,7 +78,7 @@ class EnergyLayer(torch.nn.Module):
         super().__init__()
         self.in_shape = tuple(in_shape)
         channels, *size = self.in_shape
-        # A single position needs no neighbours: filters reach no further than the image.
+        # A single position needs no neighbors: filters reach no further than the image.
         kernel = [1 if length == 1 else k for k, length in zip(kernel_size, size, strict=True)]
         self.stride = [1 if length == 1 else _STRIDE for length in size]
         self.padding = [k // 2 for k in kernel]

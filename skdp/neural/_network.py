@@ -84,7 +84,7 @@ def halved(side):
 
 
 def response_scale(maps):
-    r"""Return the scale of each unit: a power of the squares of neighbouring maps.
+    r"""Return the scale of each unit: a power of the squares of neighboring maps.
 
     .. math::
        \Bigl(q + α \sum_{m=k-\lfloor l/2 \rfloor}^{k+\lfloor l/2 \rfloor} (h^m_{ij})^2\Bigr)^β,
@@ -107,14 +107,14 @@ def response_scale(maps):
     n, reach = maps.shape[1], _WIDTH // 2
     distance = torch.arange(n)[:, None] - torch.arange(n)
     near = (distance.abs() <= reach).to(maps)
-    # A 1 × 1 convolution sums neighbouring maps in one product.
+    # A 1 × 1 convolution sums neighboring maps in one product.
     squares = torch.nn.functional.conv2d(maps.square(), near[:, :, None, None])
     root = (_OFFSET + _WEIGHT * squares).sqrt()
     return root * root.sqrt()  # the power 3/4, in a third of the time
 
 
 class ResponseNormalization(torch.nn.Module):
-    r"""Divide each unit of a convolution by what its neighbours respond, at most to 1.
+    r"""Divide each unit of a convolution by what its neighbors respond, at most to 1.
 
     With h the unit after its rectifier and Z of :func:`response_scale`, it becomes
     h / max(h, Z) (Phan et al., 2017, equation (22)), of each row by itself.

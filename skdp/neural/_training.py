@@ -97,7 +97,7 @@ class Perturbation:
 
     @property
     def row_epsilon(self):
-        r"""Privacy loss ε of one labelled record that is perturbed once.
+        r"""Privacy loss ε of one labeled record that is perturbed once.
 
         Values of [0, 1] with noise of scale b_j lose 1/b_j, another label moves two coefficients
         by 1:

@@ -1,8 +1,8 @@
 """Noise distributions: plain objects, no estimators.
 
 Each has ``pdf(v)``, ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``,
-which returns the sampler of its discrete counterpart on the multiples of a step. A further noise
-is one more small class here.
+which returns the sampler of its discrete counterpart on the multiples of a step. A new kind of
+noise is one more small class here.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from functools import partial
 from math import exp, expm1, pi, sinh, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
@@ -19,23 +20,23 @@ from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 _LAPLACE_CELLS = 2048
 # Cells of a Gaussian table, as wide: they would reach 32σ or more.
 _GAUSSIAN_CELLS = 8192
-# Standard deviations at which the last of these cells that are kept starts, or below by the width
-# of one: what lies beyond 32σ is never drawn. Farther out probabilities would leave double
-# precision.
+# Standard deviations up to which cells start (within the width of one cell): values beyond 32σ are
+# never drawn. Farther out, probabilities would exceed double precision.
 _GAUSSIAN_END = 33
-# What that has a probability of, at most: 2Φ(−32).
+# Upper bound of the probability of these values: 2Φ(−32).
 GAUSSIAN_CUT = 2.0**-730
-# ε below which a cell of a staircase holds several steps and is as wide as one of a Laplace table.
-# With a cell for each step the table would end within 8 losses, most draws would go through it
-# several times, and the time that they take would tell how large they are
+# ε below which a cell of a staircase contains several steps and is as wide as one of a Laplace
+# table. With a cell for each step the table would end within 8 losses, most draws would pass
+# through it several times, and their duration would reveal their magnitude
 # (benchmarks/bench_noise_timing.py).
 _SEVERAL_STEPS = 1 / 256
-# Privacy losses that a staircase table spans: beyond is a probability of e^-12 (rule of thumb).
+# Range of a staircase table in privacy losses: the tail has probability e^-12 (rule of thumb).
 _STAIRCASE_LOSSES = 12
-# Most cells of one of both kinds of steps in a staircase table (rule of thumb, as for Laplace).
+# Largest number of cells for each kind of steps in a staircase table (rule of thumb, as for
+# Laplace).
 _STAIRCASE_CELLS = 2048
-# Most cells of one step, nearly all of them powers of two wide, where no draw is rejected. That
-# doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
+# Largest number of cells of one step, the widths of nearly all of which are powers of two, without
+# rejections. This doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
 _STAIRCASE_PIECES = 8
 
 
@@ -43,9 +44,9 @@ _STAIRCASE_PIECES = 8
 class OptimalDistribution:
     r"""Zero with probability δ, Laplace otherwise: the optimal noise of Kumar and Moser.
 
-    Among the noises made of one point mass and a density that meets their pointwise
-    sufficient condition for (ε, δ)-privacy, this one has the least expected magnitude
-    (Kumar and Moser, Result 3). With b the scale,
+    Among noises consisting of one point mass and a density that meets their pointwise sufficient
+    condition for (ε, δ)-privacy, this one has the least expected magnitude (Kumar and Moser,
+    Result 3). With b the scale,
 
     .. math:: f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,\frac{1}{2b} e^{-|v|/b}
 
@@ -73,8 +74,8 @@ class OptimalDistribution:
     scale: float
     delta: float = 0.0
 
-    def pdf(self, v):
-        """Return the density of what is not the point mass; its integral is 1 − δ.
+    def pdf(self, v: ArrayLike) -> np.ndarray:
+        """Return the density without the point mass; its integral is 1 − δ.
 
         Parameters
         ----------
@@ -85,13 +86,19 @@ class OptimalDistribution:
         -------
         density : ndarray
             Same shape as ``v``; 0 where there is no noise.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> float(OptimalDistribution(scale=2.0).pdf(0.0).round(4))
+        0.25
         """
         v = np.asarray(v, dtype=np.float64)
         if not self.scale:
             return np.zeros_like(v)
         return 0.5 * (1 - self.delta) / self.scale * np.exp(-np.abs(v) / self.scale)
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v) (Kumar and Moser, equation (115)).
 
         Parameters
@@ -103,24 +110,36 @@ class OptimalDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> float(OptimalDistribution(scale=2.0).cdf(1.0).round(4))
+        0.6967
         """
         v = np.asarray(v, dtype=np.float64)
         distance = np.abs(v) / self.scale if self.scale else np.where(v == 0, 0.0, np.inf)
         tail = 0.5 * (1 - self.delta) * np.exp(-distance)
         return np.where(v < 0, tail, 1 - tail)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of P(k·step) ∝ exp(−|k|·step/b) with the same point mass.
 
         Parameters
         ----------
         step : float
-            Small against the scale.
+            Small compared with the scale.
 
         Returns
         -------
         noise : IntegerNoise
             In units of the step.
+
+        Examples
+        --------
+        >>> from skdp.noise import OptimalDistribution
+        >>> OptimalDistribution(scale=2.0).on_grid(2.0**-20).atom
+        0.0
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, _LAPLACE_CELLS)
@@ -130,12 +149,12 @@ class OptimalDistribution:
         return IntegerNoise(cells, partial(_laplace_ratio, scale), self.delta)
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = (1 − δ)·b."""
         return (1 - self.delta) * self.scale
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v = 2·(1 − δ)·b²."""
         return 2 * (1 - self.delta) * self.scale**2
 
@@ -159,7 +178,7 @@ class GaussianDistribution:
 
     scale: float
 
-    def pdf(self, v):
+    def pdf(self, v: ArrayLike) -> np.ndarray:
         """Return the density.
 
         Parameters
@@ -171,11 +190,17 @@ class GaussianDistribution:
         -------
         density : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> float(GaussianDistribution(scale=2.0).pdf(0.0).round(4))
+        0.1995
         """
         steps = np.asarray(v, dtype=np.float64) / self.scale
         return np.exp(-0.5 * steps * steps) / (self.scale * sqrt(2 * pi))
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v).
 
         Parameters
@@ -187,22 +212,34 @@ class GaussianDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> float(GaussianDistribution(scale=2.0).cdf(1.0).round(4))
+        0.6915
         """
         return ndtr(np.asarray(v, dtype=np.float64) / self.scale)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of P(k·step) ∝ exp(−(k·step)²/2σ²).
 
         Parameters
         ----------
         step : float
-            Small against σ.
+            Small compared with σ.
 
         Returns
         -------
         noise : IntegerNoise
             In units of the step. Its tables end at 32σ or later, beyond which there is a
             probability of less than 2^-730.
+
+        Examples
+        --------
+        >>> from skdp.noise import GaussianDistribution
+        >>> GaussianDistribution(scale=2.0).on_grid(2.0**-20).atom
+        0.0
         """
         scale = self.scale / step
         starts, widths = equal_cells(scale, _GAUSSIAN_CELLS)
@@ -212,12 +249,12 @@ class GaussianDistribution:
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = σ·√(2/π)."""
         return self.scale * sqrt(2 / pi)
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v = σ²."""
         return self.scale**2
 
@@ -226,15 +263,15 @@ class GaussianDistribution:
 class StaircaseDistribution:
     r"""Zero with probability δ, a staircase otherwise: the least noise that is ε-private.
 
-    A density that falls by a factor of e^ε from step to step, two steps to each sensitivity
-    d, the upper one γd wide (Geng & Viswanath, 2014). With k a natural number,
+    The density falls by a factor of e^ε from step to step, with two steps in each interval of the
+    sensitivity d, the upper one of width γd (Geng & Viswanath, 2014). With k a natural number,
 
     .. math::
        f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,a\,e^{-kε} \cdot
        \begin{cases} 1 & kd \le |v| < (k + γ)d \\
        e^{-ε} & (k + γ)d \le |v| < (k + 1)d \end{cases}
 
-    with :math:`γ = 1/(1 + e^{ε/2})`, which makes E|v| least.
+    with :math:`γ = 1/(1 + e^{ε/2})`, which minimizes E|v|.
 
     Parameters
     ----------
@@ -264,8 +301,8 @@ class StaircaseDistribution:
     delta: float = 0.0
 
     @property
-    def gamma(self):
-        """Share γ of the upper step."""
+    def gamma(self) -> float:
+        """Fraction γ of the upper step."""
         return 1 / (1 + exp(self.epsilon / 2))
 
     @property
@@ -273,8 +310,8 @@ class StaircaseDistribution:
         # a·d, so that the staircase has mass one.
         return -expm1(-self.epsilon) / (2 * (self.gamma + exp(-self.epsilon) * (1 - self.gamma)))
 
-    def pdf(self, v):
-        """Return the density of what is not the point mass; its integral is 1 − δ.
+    def pdf(self, v: ArrayLike) -> np.ndarray:
+        """Return the density without the point mass; its integral is 1 − δ.
 
         Parameters
         ----------
@@ -285,13 +322,19 @@ class StaircaseDistribution:
         -------
         density : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> float(StaircaseDistribution(epsilon=1.0, sensitivity=1.0).pdf(0.0).round(4))
+        0.5211
         """
         steps = np.abs(np.asarray(v, dtype=np.float64)) / self.sensitivity
         k = np.floor(steps)
         falls = k + (steps - k >= self.gamma)
         return (1 - self.delta) * self._height / self.sensitivity * np.exp(-self.epsilon * falls)
 
-    def cdf(self, v):
+    def cdf(self, v: ArrayLike) -> np.ndarray:
         """Return P(noise ≤ v).
 
         Parameters
@@ -303,6 +346,12 @@ class StaircaseDistribution:
         -------
         probability : ndarray
             Same shape as ``v``.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> float(StaircaseDistribution(epsilon=1.0, sensitivity=1.0).cdf(1.0).round(4))
+        0.8161
         """
         v = np.asarray(v, dtype=np.float64)
         steps = np.abs(v) / self.sensitivity
@@ -314,19 +363,25 @@ class StaircaseDistribution:
         tail *= 1 - self.delta
         return np.where(v < 0, tail, 1 - tail)
 
-    def on_grid(self, step):
+    def on_grid(self, step: float) -> IntegerNoise:
         """Return a sampler of the staircase whose steps are whole numbers of grid steps wide.
 
         Parameters
         ----------
         step : float
-            Small against γ·sensitivity. Two steps of the staircase are as wide as the
+            Small compared with γ·sensitivity. Two steps of the staircase have the width of the
             sensitivity, rounded up.
 
         Returns
         -------
         noise : IntegerNoise
             In units of the step.
+
+        Examples
+        --------
+        >>> from skdp.noise import StaircaseDistribution
+        >>> StaircaseDistribution(epsilon=1.0, sensitivity=1.0).on_grid(2.0**-20).atom
+        0.0
         """
         period = int(np.ceil(self.sensitivity / step))
         upper = max(1, round(self.gamma * period))
@@ -354,12 +409,12 @@ class StaircaseDistribution:
         return IntegerNoise(cells, log_ratio, self.delta)
 
     @property
-    def expected_magnitude(self):
+    def expected_magnitude(self) -> float:
         """E|v| = (1 − δ)·d·e^{ε/2} / (e^ε − 1)."""
         return (1 - self.delta) * self.sensitivity / (2 * sinh(self.epsilon / 2))
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Var v, from the sums of q^k, k·q^k and k²·q^k with q = e^{−ε}."""
         q, g = exp(-self.epsilon), self.gamma
         p = -expm1(-self.epsilon)

@@ -1,20 +1,20 @@
-"""Values between public bounds, and noise on a grid of them."""
+"""Values within public bounds, and noise on a grid."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# Elements perturbed at a time. The workspace stays small for any size of data, and each of its
-# arrays below the 128 KiB from which malloc asks the system for fresh pages every time (argued;
+# Number of elements of a block. The workspace is small for any size of data, and each of its
+# arrays is below the 128 KiB from which malloc requests new pages each time (argued;
 # benchmarks/bench_noise.py measures speed and memory).
 _BLOCK = 15_000
 
 
 def grid_step(sensitivity, magnitude):
-    """Return a power of two that is small against the sensitivity and the noise.
+    """Return a power of two that is small compared with the sensitivity and the noise.
 
-    It is 2^-25 to 2^-24 of the lesser of both, but not below 2^-35 of the noise, so that
-    enough of 64 random bits remain for the rejection.
+    It is 2^-25 to 2^-24 of the smaller of both, but not below 2^-35 of the noise, so that enough
+    of 64 random bits remain for the rejection.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def grid_step(sensitivity, magnitude):
 
 
 def add_noise(X, noise, step, bits, bounds=None):
-    """Return a noisy copy of X, in its dtype, with one copy's memory and a small workspace.
+    """Return a noisy copy of X, in its dtype, with the memory of one copy and a small workspace.
 
-    Rounding to the grid is exact, and moves two values apart by less than one more step.
-    Their sum with the noise is rounded once or twice, to float64 and to the dtype of X, and
-    such roundings of the exact sum are post-processing, as is the way back from the bounds.
+    Rounding to the grid is exact, and increases the distance of two values by less than one step.
+    The sum with the noise is rounded once or twice, to float64 and to the dtype of X; rounding the
+    exact sum is post-processing, and so is scaling back from the bounds.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def add_noise(X, noise, step, bits, bounds=None):
         Source of randomness.
 
     bounds : Bounds or None, default=None
-        Between which X is clipped and scaled to [0, 1] before the noise.
+        Bounds to which X is clipped and scaled to [0, 1] before noise is added.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def add_noise(X, noise, step, bits, bounds=None):
         block *= step
         beyond = np.isinf(block)
         if beyond.any():
-            # Too large to be counted in steps: values this far apart by no more than the
-            # sensitivity are the same floating-point number.
+            # Too large for the grid: floating-point numbers of this size within the sensitivity of
+            # each other are equal.
             block[beyond] = X[start : start + rows][beyond]
         noisy[start : start + rows] = block if bounds is None else bounds.from_unit(block)
     return noisy
@@ -104,7 +104,7 @@ class Bounds:
 
     @property
     def width(self):
-        """High less low."""
+        """High minus low."""
         return self.high - self.low
 
     def to_unit(self, X):
@@ -112,12 +112,12 @@ class Bounds:
         return (np.clip(X, self.low, self.high) - self.low) / self.width
 
     def from_unit(self, Z):
-        """Return values of [0, 1], and of beyond, in the units of the data."""
+        """Return values of the unit interval, or beyond it, in the units of the data."""
         return self.low + self.width * Z
 
 
 def check_bounds(estimator, bounds, X):
-    """Return the bounds that a parameter stands for.
+    """Return the bounds of a parameter.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def check_bounds(estimator, bounds, X):
     Raises
     ------
     ValueError
-        When they are not two, do not fit the features, or are not finite and in order.
+        If they are not a pair, do not fit the features, or are not finite and in order.
     """
     if isinstance(bounds, str):
         low, high = (end.astype(np.float64) for end in (X.min(axis=0), X.max(axis=0)))
@@ -156,5 +156,5 @@ def _wrong(estimator, bounds, X):
     return ValueError(
         f"The 'bounds' parameter of {type(estimator).__name__} must be a pair (low, high) of "
         f"finite numbers, or of one for each of the {X.shape[1]} features, low below high, got "
-        f"{bounds!r}. Use what is publicly known about the features, such as (0, 255)."
+        f"{bounds!r}. Use publicly known bounds of the features, such as (0, 255)."
     )

@@ -1,4 +1,4 @@
-"""Gaussian noise on queries: whole numbers computed from private rows that share one budget."""
+"""Gaussian noise on queries that share one budget: integers computed from private rows."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,41 +10,41 @@ from skdp.noise._distributions import GAUSSIAN_CUT, GaussianDistribution
 from skdp.noise._sampler import PRECISION
 from skdp.privacy import Mechanism, gaussian_sigma
 
-# Least standard deviation in steps of the grid: where it is 2^12, δ exceeds that of continuous
-# noise by 3e-8 of it, for the answers are on the grid; larger noise by less ...
+# Least standard deviation in steps of the grid: at 2^12, the δ of answers on the grid relatively
+# exceeds that of continuous noise by 3e-8, and by less for larger noise ...
 _LEAST_STEPS = 2.0**12
-# ... which more noise by this factor outweighs (at δ = 1e-5 it lowers δ by 1e-6 of it).
+# ... for which this factor of noise compensates (at δ = 1e-5 it lowers δ relatively by 1e-6).
 _GRID_MARGIN = 1 + 1e-7
-# Largest one: 32 of them are whole numbers of 64 bits.
+# Largest one, of which a multiple of 32 is still a 64-bit integer.
 _MOST_STEPS = 2.0**56
-# Fractions of a budget may exceed 1 in sum by a rounding.
+# Rounding tolerance of the sum of the fractions of a budget.
 _SUM_ROUNDING = 1e-9
-# Noisy numbers drawn at a time, so that the workspace stays small (rule of thumb).
+# Number of noisy values of a block, for a small workspace (rule of thumb).
 _BLOCK = 2**16
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one query may spend of a budget, and how much it asks.
+    """The part of a budget of one query, and the size of its answer.
 
     Parameters
     ----------
     fraction : float
-        Of the sum of all 1/σ², in (0, 1].
+        Fraction of the sum of all 1/σ², in (0, 1].
 
     numbers : int
-        Noisy numbers of one answer, at most; each costs the sampler's precision, 2^-30 of ε.
+        Largest number of noisy values of one answer; each costs the sampler's precision, 2^-30 in
+        ε.
 
     sensitivity : float
-        Largest L2 distance between the answers of two neighbours, in steps of their grid.
+        Largest L2 distance between the answers of two neighbors, in steps of their grid.
 
     uses : int, default=1
-        Times the query is asked; each gets an equal part.
+        Number of times that the query is asked; each use gets an equal part.
 
     option : int, default=0
-        Of queries that stand for each other, those of one option alone may be asked: whichever
-        is asked first decides, and may depend on earlier answers. 0 for queries that can be asked
-        in any case.
+        Of alternative queries, only those of one option may be asked: the first one that is asked
+        decides, and may depend on earlier answers. 0 for queries that can always be asked.
     """
 
     fraction: float
@@ -55,30 +55,30 @@ class Share:
 
 
 class GaussianQueries:
-    r"""Add Gaussian noise to whole numbers, query by query, within one budget.
+    r"""Add Gaussian noise to integers, query by query, within one budget.
 
     Query i of L2 sensitivity :math:`s_i` and fraction :math:`f_i` of the budget gets noise of
-    standard deviation :math:`s_i/(μ\sqrt{f_i})`. Whatever later queries were chosen from earlier
-    answers, together they are as private as one Gaussian mechanism of sensitivity/σ = μ:
-    :math:`μ^2 \sum_i f_i ≤ μ^2` (Dong, Roth and Su, 2022), which is (ε, δ)-private for the largest
+    standard deviation :math:`s_i/(μ\sqrt{f_i})`. Even if later queries are chosen adaptively, all
+    together are as private as one Gaussian mechanism of sensitivity/σ = μ, since
+    :math:`μ^2 \sum_i f_i ≤ μ^2` (Dong, Roth and Su, 2022). It is (ε, δ)-private for the largest
     μ of the analytic calibration (Balle and Wang, 2018).
 
     Parameters
     ----------
     epsilon : float
-        Privacy-loss bound ε > 0 of all queries together; infinite adds no noise.
+        Privacy-loss bound ε > 0 of all queries together; an infinite one adds no noise.
 
     delta : float
         Slack δ in (0, 1).
 
     shares : dict of str to Share
-        Each query by name. Fixed, and public, before any row is looked at.
+        The queries by name. They must be public and fixed before any row is used.
 
     bits : RandomBits
         Source of randomness.
 
     report : callable or None, default=None
-        Is told the name of each query that is answered.
+        Called with the name of each query that is answered.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class GaussianQueries:
         μ; infinite without noise.
 
     mechanism : Mechanism
-        What all queries together amount to.
+        The mechanism equivalent to all queries together.
 
     Raises
     ------
     ValueError
-        When fractions add up to more than 1, or ε is too small for so many numbers or for the
-        grid, or so large that the sampler is not exact enough.
+        If fractions add up to more than 1, ε is too small for the number of values or for the
+        grid, or so large that the sampler is not precise enough.
 
     Examples
     --------
@@ -133,10 +133,10 @@ class GaussianQueries:
         Parameters
         ----------
         name : str
-            Of the query.
+            Name of the query.
 
         sensitivity : float
-            Largest L2 distance between the answers of two neighbours.
+            Largest L2 distance between the answers of two neighbors.
 
         Returns
         -------
@@ -152,13 +152,13 @@ class GaussianQueries:
         Parameters
         ----------
         name : str
-            Of the query.
+            Name of the query.
 
         values : ndarray of any shape, dtype int64
             The exact answer, in steps of a public grid.
 
         sensitivity : float
-            Largest distance between the answers of two neighbours, in these steps: the L2 norm
+            Largest distance between the answers of two neighbors, in these steps: the L2 norm
             of their difference, each coordinate divided by its scale.
 
         scales : float or ndarray, default=1.0
@@ -171,8 +171,7 @@ class GaussianQueries:
         Raises
         ------
         RuntimeError
-            When the share is spent, or more numbers or a larger sensitivity were asked for than
-            it has.
+            If the share is spent, or has fewer values or a smaller sensitivity than required.
         """
         values = np.asarray(values)
         if values.dtype != np.int64:
@@ -203,25 +202,25 @@ class GaussianQueries:
 
 
 def _distance(epsilon, delta, n_numbers):
-    """Return μ for which the sampled noise is (ε, δ)-private."""
+    """Return the μ for which the sampled noise is (ε, δ)-private."""
     if epsilon == inf:
         return inf
     error = _sampler_error(n_numbers)
     if epsilon <= error["slack"]:
         raise ValueError(
-            f"The 'epsilon' parameter, {epsilon:g}, is less than what the sampler's precision "
-            f"costs for {n_numbers} noisy numbers. Use a larger epsilon, or fewer features."
+            f"The 'epsilon' parameter, {epsilon:g}, is less than the cost of the sampler's "
+            f"precision for {n_numbers} noisy numbers. Use a larger epsilon, or fewer features."
         )
     epsilon -= error["slack"]
-    # In logarithms, as e^ε soon overflows.
+    # In logarithms, as e^ε may overflow.
     if np.logaddexp(0.0, epsilon) + log(error["cut"]) >= log(delta):
         most = floor(log(delta) - log(error["cut"])) - 1
         remedy = "a delta such as 1e-5"
         if most > 0:
-            remedy = f"at most {most}, whose noise hardly shows, or epsilon=inf for none at all"
+            remedy = f"at most {most}, with negligible noise, or epsilon=inf for none at all"
         raise ValueError(
-            f"The 'epsilon' parameter, {epsilon:g}, is beyond what the sampler is exact enough "
-            f"for with delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
+            f"The 'epsilon' parameter, {epsilon:g}, is beyond the precision of the sampler with "
+            f"delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
         )
     delta -= (1 + exp(epsilon)) * error["cut"]
     return 1 / (gaussian_sigma(epsilon, delta) * _GRID_MARGIN)
@@ -235,9 +234,9 @@ def _checked(deviation, name):
     if not _LEAST_STEPS <= deviation <= _MOST_STEPS:
         size = "large" if deviation < _LEAST_STEPS else "small"
         raise ValueError(
-            f"The 'epsilon' parameter leaves noise of {deviation:g} steps for query {name!r}, not "
-            f"between {_LEAST_STEPS:g} and {_MOST_STEPS:g}: too {size} an epsilon for the grid. "
-            "Use a more usual one."
+            f"The 'epsilon' parameter leads to noise of {deviation:g} steps for query {name!r}, "
+            f"not between {_LEAST_STEPS:g} and {_MOST_STEPS:g}: epsilon is too {size} for the "
+            "grid. Use a more usual one."
         )
     return float(deviation)
 

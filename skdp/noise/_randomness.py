@@ -1,9 +1,10 @@
-"""Randomness that nobody can foresee, and that neither copies nor files repeat."""
+"""Unpredictable randomness that neither copies nor files repeat."""
 
 import hashlib
 import multiprocessing
 import os
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -13,14 +14,14 @@ from sklearn.utils import check_random_state
 from skdp.privacy import PrivacyLeakWarning
 from skdp.utils._warnings import warn
 
-# Attributes that hold randomness: the parameter, and what was fixed when the noise was fitted.
+# Attributes with a source of randomness: the parameter, and its value in the last fit.
 _RANDOMNESS = {"random_state", "_random_state"}
 # Length of a key of AES-256.
 _KEY_BYTES = 32
 # Length of an integer of 64 bits.
 _INTEGER_BYTES = 8
-# Keys drawn from generators that are remembered, as digests, so that one that comes again is
-# noticed (rule of thumb: some 10 MB).
+# Number of keys drawn from generators whose digests are stored to detect repetitions (rule of
+# thumb: some 10 MB).
 _N_REMEMBERED = 2**16
 # The process that imported this module. A child that is forked from it has another number.
 _PROCESS = os.getpid()
@@ -67,21 +68,20 @@ class RandomBits:
 
 
 class PrivateRandomness(BaseEstimator):
-    """Neither a clone nor a pickle repeats what a ``random_state`` has drawn."""
+    """Base of estimators whose clones and pickles do not repeat their randomness."""
 
-    random_state: object
+    random_state: int | np.random.RandomState | None
 
-    def __sklearn_clone__(self):
-        # A copied generator would repeat its noise on the next data set, and the difference
-        # of two noisy copies would be that of the data. A shared one goes on.
+    def __sklearn_clone__(self) -> Self:
+        # A copied generator would repeat its noise on the next data set, and the difference of two
+        # noisy copies would equal that of the data. A shared generator continues.
         copy = super().__sklearn_clone__()
         copy.random_state = self.random_state
         return copy
 
-    def __getstate__(self):
-        # Whoever reads a pickle could step a generator's state back, or take a seed, and
-        # subtract the noise. What was never fitted keeps its seed, so that results are the same
-        # for any n_jobs.
+    def __getstate__(self) -> dict[str, Any]:
+        # A reader of a pickle could step a generator back, or use a seed, and subtract the noise.
+        # An unfitted estimator keeps its seed, so that results do not depend on n_jobs.
         state = super().__getstate__().copy()
         fitted = any(name.endswith("_") for name in state)
         for name in _RANDOMNESS & set(state):
@@ -93,7 +93,7 @@ class PrivateRandomness(BaseEstimator):
 
 
 class _Withheld:
-    """A seed that copies in this process keep, and that is None wherever else it is read."""
+    """A seed that copies in this process keep, and that is None in any other process."""
 
     def __init__(self, seed):
         self._seed = seed
@@ -109,7 +109,7 @@ def _restore(token):
 
 
 def private_bits(estimator, random_state):
-    """Return the random bits of one draw, and warn of what would undo their noise.
+    """Return the random bits of one draw, with warnings if their noise could be removed.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def private_bits(estimator, random_state):
         Named in warnings.
 
     random_state : int, RandomState instance or None
-        Fixed when the estimator was fitted.
+        As set when the estimator was fitted.
 
     Returns
     -------
@@ -130,10 +130,9 @@ def private_bits(estimator, random_state):
         if digest in _drawn:
             warn(
                 f"{type(estimator).__name__}(random_state=RandomState): these random bits were "
-                "drawn before. The generator is a copy of another one, as a parameter grid "
-                "makes, or has the same seed. Two outputs with the same noise differ by "
-                "exactly what their inputs do, which undoes the guarantee. Use "
-                "random_state=None.",
+                "drawn before. The generator is a copy of another one, as in a parameter grid, or "
+                "has the same seed. Two outputs with the same noise differ exactly as their "
+                "inputs do, which voids the guarantee. Use random_state=None.",
                 PrivacyLeakWarning,
             )
         _drawn[digest] = None
@@ -150,27 +149,26 @@ def warn_of_seeds(estimator, random_state):
         warn(
             f"{name}(random_state={random_state}): whoever guesses this seed can "
             "recompute the noise and subtract it, and every transform adds the same noise, "
-            "so that two outputs differ by exactly what their inputs do. Either undoes the "
-            "guarantee. Use random_state=None for anything that leaves your hands.",
+            "so that two outputs differ exactly as their inputs do. Either voids the guarantee. "
+            "Use random_state=None for anything that you share.",
             PrivacyLeakWarning,
         )
     elif random_state is not None and random_state is check_random_state(None):
         warn(
-            f"{name}(random_state=NumPy's global generator): np.random.seed anywhere fixes "
-            "this noise, and whatever else was drawn from it and published tells its state. "
-            "Either undoes the guarantee. Use random_state=None, which is not that generator "
-            "here.",
+            f"{name}(random_state=NumPy's global generator): any call of np.random.seed fixes "
+            "this noise, and other published numbers from the generator reveal its state. Either "
+            "voids the guarantee. Use random_state=None, which is not that generator here.",
             PrivacyLeakWarning,
         )
 
 
 def _draw_key(random_state):
-    """Return the key that a ``random_state`` draws next; None for entropy of the system.
+    """Return the next key of a ``random_state``; None for entropy of the system.
 
-    None is fresh entropy, never NumPy's global state, which a forgotten ``np.random.seed`` would
-    make predictable. So is a generator in a child process: whether it came by fork or in a pickle,
-    it is a copy, and would repeat what the parent and all its other children draw. Nothing else
-    can tell the copies apart.
+    ``random_state=None`` is fresh entropy, never NumPy's global state, which a forgotten
+    ``np.random.seed`` would make predictable. A generator in a child process is replaced by fresh
+    entropy too: after a fork or unpickling it is a copy, and would repeat the draws of the parent
+    and of its other children.
     """
     if random_state is None:
         return None
@@ -184,7 +182,7 @@ def warn_of_no_noise(estimator, epsilon):
     """Warn of an infinite ε."""
     if np.isinf(epsilon):
         warn(
-            f"{type(estimator).__name__}(epsilon=inf) adds no noise: what it returns is the data "
-            "itself. Use a finite epsilon for anything that leaves your hands.",
+            f"{type(estimator).__name__}(epsilon=inf) adds no noise: it returns the data "
+            "themselves. Use a finite epsilon for anything that you share.",
             PrivacyLeakWarning,
         )

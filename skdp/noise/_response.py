@@ -1,8 +1,10 @@
-"""Randomised labels."""
+"""Randomized response for labels."""
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,54 +15,53 @@ from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._sklearn import Interval
 
-# Greatest ε that counts: the table holds the odds to 2^-30 up to here, and a label that is kept
-# more surely than that gains nothing.
+# Largest effective ε: up to here the table represents the odds to 2^-30, and larger ε would hardly
+# keep more labels.
 _GREATEST_EPSILON = 20.0
 
 
 class RandomizedResponse(PrivateRandomness):
-    r"""Make labels ε-private by answering at random now and then (Warner, 1965).
+    r"""Make labels ε-private by randomized response (Warner, 1965).
 
     With k classes each label is kept with probability
 
     .. math:: π = \frac{e^ε}{e^ε + k - 1}
 
-    and is otherwise replaced by one of the other k − 1, all equally likely. No mechanism that
-    gives one label for one label keeps more of them (Kairouz et al., 2016).
+    and is otherwise replaced by one of the other k − 1 with equal probability. No ε-private
+    mechanism that replaces labels one by one keeps more of them (Kairouz et al., 2016).
 
-    **What is guaranteed.** ε, with δ = 0, for each *label*: two lists of labels that differ in
-    one have noisy versions that are hard to tell apart. The set of classes, the number of
-    labels and the features are not protected. Each further noisy version of the same labels
-    spends ε again.
+    **Privacy.** Each *label* has ε, with δ = 0: two lists of labels that differ in one label have
+    noisy versions that are hard to tell apart. The set of classes, the number of labels and the
+    features are not protected. Each further noisy version of the same labels spends ε again.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy-loss bound ε ≥ 1e-6 for one label. ``inf`` keeps all labels, and warns; any
-        other ε above 20 is taken as 20, where one label in half a billion changes.
+        Privacy-loss bound ε ≥ 1e-6 for one label. ``inf`` keeps all labels, with a warning; any
+        other ε above 20 is treated as 20, at which one label in half a billion changes.
 
     classes : array-like of shape (n_classes,), default=None
-        All classes that there can be, publicly known. By default those that occur in y,
-        which then count as public.
+        All possible classes, publicly known. By default those that occur in y, which are then
+        treated as public.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness, as for :class:`OptimalDPNoise`. ``None`` takes a fresh key from
-        the operating system for each call, and is the only private choice; an integer warns.
+        Source of randomness, as for :class:`OptimalDPNoise`. ``None`` takes a new key from the
+        operating system for each call, and is the only private choice; an integer warns.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted.
+        Sorted classes.
 
     keep_probability_ : float
-        π.
+        Probability π that a label is kept.
 
     guarantee_ : PrivacyGuarantee
-        Immutable statement of what is guaranteed.
+        Immutable statement of the guarantee.
 
     See Also
     --------
-    DPSource : Takes one as ``label_noise``.
+    DPSource : Randomizes labels with it, as ``label_noise``.
 
     References
     ----------
@@ -86,29 +87,50 @@ class RandomizedResponse(PrivateRandomness):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, epsilon=1.0, *, classes=None, random_state=None):
+    classes_: np.ndarray
+    keep_probability_: float
+    guarantee_: PrivacyGuarantee
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        classes: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.epsilon = epsilon
         self.classes = classes
         self.random_state = random_state
 
-    def fit(self, y):
-        """Calibrate, and state the guarantee.
+    def fit(self, y: ArrayLike) -> Self:
+        """Compute the probabilities and state the guarantee.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels to be protected. Only which classes occur matters, where ``classes`` does
-            not say.
+            Labels to be protected. Only the set of classes is used, if ``classes`` is None.
 
         Returns
         -------
         self : object
-            The fitted randomiser.
+            The fitted transformer of labels.
 
         Raises
         ------
         ValueError
-            When there are fewer than two classes, or y has others than ``classes``.
+            If there are fewer than two classes, or y has labels that are not in ``classes``.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            If a seed is given or ε is infinite.
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> response = RandomizedResponse(epsilon=1.0, classes=["no", "yes"]).fit(["no", "yes"])
+        >>> response.guarantee_.epsilon, response.guarantee_.unit
+        (1.0, 'label')
         """
         self._calibrate(y)
         warn_of_seeds(self, self.random_state)
@@ -116,21 +138,21 @@ class RandomizedResponse(PrivateRandomness):
         return self
 
     def _calibrate(self, y):
-        """Fix the classes, the table that is drawn from, and the guarantee; draw nothing.
+        """Set the classes, the sampling table and the guarantee; draw nothing.
 
-        ``_random_state`` is withheld from pickles by its name, as ``random_state`` is.
+        ``_random_state`` is excluded from pickles by its name, as ``random_state`` is.
         """
-        self.__dict__.pop("guarantee_", None)  # whatever fails now, nothing is fitted
-        self._validate_params()  # whatever scikit-learn is configured to skip
+        self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
+        self._validate_params()  # even if scikit-learn is configured to skip it
         y = _as_labels(y)
         check_classification_targets(y)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
-        self._class_indices(y)  # refuses what is not among the classes
+        self._class_indices(y)  # raises for labels that are not among the classes
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
                 f"The 'classes' parameter of RandomizedResponse must name at least two, got {k}. "
-                "Name all classes that there can be."
+                "Name all possible classes."
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
@@ -149,8 +171,8 @@ class RandomizedResponse(PrivateRandomness):
             unit="label",
         )
 
-    def guarantee_for(self, y):
-        """Return what one noisy version of y will guarantee; draws no noise.
+    def guarantee_for(self, y: ArrayLike) -> PrivacyGuarantee:
+        """Return the guarantee of one noisy version of y, without drawing noise.
 
         Parameters
         ----------
@@ -160,11 +182,17 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         guarantee : PrivacyGuarantee
-            What ``guarantee_`` is after :meth:`fit`.
+            The ``guarantee_`` that :meth:`fit` would set.
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> RandomizedResponse(epsilon=1.0, classes=[0, 1]).guarantee_for([0, 1, 1]).epsilon
+        1.0
         """
         return clone(self).fit(y).guarantee_
 
-    def transform(self, y):
+    def transform(self, y: ArrayLike) -> np.ndarray:
         """Return labels of which some are replaced at random.
 
         Parameters
@@ -175,26 +203,35 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         y_noisy : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> y = np.repeat([0, 1], 500)
+        >>> noisy = RandomizedResponse(epsilon=1.0, classes=[0, 1]).fit(y).transform(y)
+        >>> bool(0.6 < (noisy == y).mean() < 0.85)  # 0.731 are kept on average
+        True
         """
         check_is_fitted(self)
-        y = _as_labels(y)
-        found = self._class_indices(y)
+        labels = _as_labels(y)
+        found = self._class_indices(labels)
         warn_of_no_noise(self, self.guarantee_.epsilon)
-        moves = self._table.draw(private_bits(self, self._random_state).draw(len(y)))
+        moves = self._table.draw(private_bits(self, self._random_state).draw(len(labels)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
     def _class_indices(self, y):
         """Return the index of each label among the classes."""
         found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         if np.any(self.classes_[found] != y):
-            # Which label, and of whom, is private.
+            # The message must not reveal which label it is, or whose.
             raise ValueError(
                 "Input y has labels that are not among the classes of this RandomizedResponse. "
                 "Name all classes in its 'classes' parameter."
             )
         return found
 
-    def fit_transform(self, y):
+    def fit_transform(self, y: ArrayLike) -> np.ndarray:
         """Calibrate, and return labels of which some are replaced at random.
 
         Parameters
@@ -205,15 +242,21 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         y_noisy : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from skdp import RandomizedResponse
+        >>> RandomizedResponse(epsilon=1.0, classes=[0, 1]).fit_transform([0, 1, 1]).shape
+        (3,)
         """
         self._calibrate(y)
         return self.transform(y)
 
-    def unbiased_memberships(self, y_noisy):
-        r"""Return weights that tell, without bias, which class each label was of.
+    def unbiased_memberships(self, y_noisy: ArrayLike) -> np.ndarray:
+        r"""Return unbiased weights of the true class of each label.
 
-        With :math:`π' = (1 - π)/(k - 1)` the probability to become any one of the other
-        classes, a label reported as class r gets, for each class c,
+        With :math:`π' = (1 - π)/(k - 1)`, the probability of being replaced by a given other
+        class, a label reported as class r gets, for each class c,
 
         .. math:: w_c = \frac{[r = c] - π'}{π - π'}
 
@@ -224,18 +267,18 @@ class RandomizedResponse(PrivateRandomness):
         Parameters
         ----------
         y_noisy : array-like of shape (n_samples,)
-            What :meth:`transform` returned.
+            Output of :meth:`transform`.
 
         Returns
         -------
         weights : ndarray of shape (n_samples, n_classes)
-            One column for each of ``classes_``. Each row sums to 1, and all but one of its
-            weights are negative, or 0 for an infinite ε.
+            One column for each of ``classes_``. Each row sums to 1; all but one of its weights
+            are negative, or 0 for an infinite ε.
 
         Raises
         ------
         ValueError
-            When a label is not among the classes.
+            If a label is not among the classes.
 
         Examples
         --------
@@ -253,8 +296,8 @@ class RandomizedResponse(PrivateRandomness):
         indices = self._class_indices(_as_labels(y_noisy))
         return self._without_bias(np.eye(len(self.classes_))[indices], 1)
 
-    def unbiased_counts(self, y_noisy):
-        r"""Return unbiased estimates of how many labels each class had.
+    def unbiased_counts(self, y_noisy: ArrayLike) -> np.ndarray:
+        r"""Return unbiased estimates of the number of labels of each class.
 
         The sums of :meth:`unbiased_memberships`: with :math:`n^+_c` labels of class c among
         the n reported ones and π′ as there,
@@ -264,17 +307,17 @@ class RandomizedResponse(PrivateRandomness):
         Parameters
         ----------
         y_noisy : array-like of shape (n_samples,)
-            What :meth:`transform` returned.
+            Output of :meth:`transform`.
 
         Returns
         -------
         counts : ndarray of shape (n_classes,)
-            They sum to n, and may be negative.
+            Estimates that sum to n, and may be negative.
 
         Raises
         ------
         ValueError
-            When a label is not among the classes.
+            If a label is not among the classes.
 
         Examples
         --------
@@ -290,15 +333,15 @@ class RandomizedResponse(PrivateRandomness):
         return self._without_bias(counts, len(indices))
 
     def _without_bias(self, counts, n):
-        """Return what counts of n reported labels are for n true ones, on average."""
+        """Return unbiased estimates of true counts, given counts of n reported labels."""
         keep = self.keep_probability_
         other = (1 - keep) / (len(self.classes_) - 1)
         return (counts - other * n) / (keep - other)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.two_d_array = False
@@ -307,6 +350,6 @@ class RandomizedResponse(PrivateRandomness):
 
 
 def _as_labels(y):
-    if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would repeat them
+    if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would quote labels
         raise ValueError("Complex labels are not supported.")
     return column_or_1d(y, warn=True)

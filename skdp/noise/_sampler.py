@@ -1,25 +1,26 @@
-"""Integer noise whose distribution can be read off a table.
+"""Integer noise with an exactly known distribution, given by tables.
 
-Adding a float64 noise to a float64 value is not private for any ε: which float64 numbers
-such a sum can reach depends on the value (Mironov, 2012). Here a value is first rounded to
-a grid whose step is a power of two, which is exact; the noise is an integer number of
-steps; and whatever happens to their exact sum afterwards is post-processing.
+Adding float64 noise to a float64 value is not private for any ε: the set of float64 numbers that
+such a sum can attain depends on the value (Mironov, 2012). Here a value is first rounded to a grid
+whose step is a power of two, which is exact; the noise is an integer number of steps; and any
+rounding of their exact sum is post-processing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-# The logarithms of ratios of probabilities are kept to within this (argued at IntegerNoise, which
-# checks every cell). Noise lowers its ε by it, over 1 − δ to be on the safe side where there is a
-# point mass.
+# Precision of the logarithms of ratios of probabilities (argued at IntegerNoise, which checks
+# every cell). Transformers reduce their ε by it, divided by 1 − δ to be safe with a point mass.
 PRECISION = 2.0**-30
-# Least ε of one element or label, a thousand times that: nothing of the data is left long before
+# Least ε of one element or label, a thousand times that: even then noise hides all of the data
 # (rule of thumb).
 LEAST_EPSILON = 1e-6
-# Random bits of one draw, and the binary digits of a table's weights.
+# Random bits of one draw, and binary digits of a table's weights.
 _BITS = 64
-# Outcome of a table that says: look into the next one.
+# Outcome of a table that refers to the next one.
 _FURTHER = -1
 # A table holds weights down to this fraction of their sum, so that each becomes an integer of
 # 2^33 or more, and keeps a relative error of 2^-33 at most.
@@ -27,9 +28,9 @@ _SMALLEST_WEIGHT = 2.0**-31
 # Relative error of the probability of each cell: that of its own integer and of the one that led
 # to its table. Checked for every cell of every table that is built.
 CELL_PRECISION = 2.0**-32
-# Bits that decide whether a place is accepted, at least, so that its probability has a relative
-# error of 2^-33 where the chance is 1/2 or more; what is proposed is within a cell a 128th of a
-# scale wide, where it is.
+# Smallest number of bits that decide whether a place is accepted, so that its probability has a
+# relative error of 2^-33 if it is 1/2 or more, which holds in a cell that is a 128th of a scale
+# wide.
 _LEAST_FREE = 34
 # The point mass is rounded down by this, so that it never exceeds the δ that is claimed.
 _ROUNDING = 2.0**-30
@@ -62,7 +63,7 @@ class Cells:
     tail: float = 0.0
 
     @property
-    def length(self):
+    def length(self) -> int:
         """First magnitude beyond the cells."""
         return int(self.starts[-1] + self.widths[-1])
 
@@ -76,7 +77,7 @@ class AliasTable:
     Parameters
     ----------
     weights : array-like of shape (n,)
-        Non-negative, not all zero. Each is rounded down, and what is lost goes to the
+        Non-negative, not all zero. Each is rounded down, and the remainder is added to the
         largest.
 
     Examples
@@ -134,10 +135,10 @@ class AliasTable:
 class IntegerNoise:
     """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
 
-    A table holds weights down to 2^-31 of their sum; one more outcome stands for all that is
-    less, and leads to a further table. So each cell gets its probability up to a relative error
-    of 2^-32, which the constructor checks, and each place in it its part up to 2^-34: the
-    logarithm of the ratio of two integers' probabilities is right to 2^-30.
+    A table contains weights down to 2^-31 of their sum; one additional outcome represents all
+    smaller ones, and refers to a further table. Each cell thus has its probability up to a
+    relative error of 2^-32, which the constructor checks, and each place in it up to 2^-34: the
+    logarithm of the ratio of two integers' probabilities is correct to 2^-30.
 
     Parameters
     ----------
@@ -145,30 +146,32 @@ class IntegerNoise:
         The weights without the point mass.
 
     log_ratio : callable
-        ``log_ratio(starts, offsets)`` returns by how much the logarithm of the weight at
-        ``start`` exceeds that at ``start + offset``.
+        ``log_ratio(starts, offsets)`` returns the logarithm of the weight at ``start`` minus that
+        at ``start + offset``.
 
     atom : float, default=0.0
-        Probability with which the noise is zero before anything else is drawn; rounded
-        down.
+        Probability of a point mass at zero, drawn first; rounded down.
 
     Attributes
     ----------
     proposals : ndarray of shape (n_cells + 2,)
-        Probability with which each cell, what lies beyond them, and the point mass are
-        proposed: integers over 2^64, multiplied along the tables.
+        Probabilities of proposing each cell, the tail beyond them, and the point mass: integers
+        over 2^64, multiplied along the tables.
 
     atom : float
         Probability of the point mass, as given.
     """
 
-    def __init__(self, cells, log_ratio, atom=0.0):
+    proposals: np.ndarray
+    atom: float
+
+    def __init__(self, cells: Cells, log_ratio: Callable[..., np.ndarray], atom: float = 0.0):
         self.atom = atom
         self._log_ratio = log_ratio
         self._length = cells.length
         n_cells = len(cells.starts)
         self._tail, self._atom = n_cells, n_cells + 1
-        # Places within a cell are uniform on a power of two; what sticks out is rejected.
+        # Places within a cell are uniform on a power of two; those beyond the cell are rejected.
         bits = [int(width - 1).bit_length() for width in cells.widths]
         self._place_bits = max(bits)
         sizes = np.array([1 << b for b in bits], dtype=np.int64)
@@ -192,10 +195,10 @@ class IntegerNoise:
             further = 0.0
             if len(later):
                 if left.sum() < least:
-                    # Too little for an integer of 2^33: the largest goes on in both tables.
+                    # Too small for an integer of 2^33: the largest cell is in both tables.
                     own[0] -= least
                     later, left = np.append(outcomes[0], later), np.append(least, left)
-                # What the integers so far have lost is not lost again.
+                # Relative to what remains, so that rounding errors do not accumulate.
                 further = left.sum() / (total * reached)
             reached = self._add_table(outcomes, own, further, reached)
             if not len(later):
@@ -206,14 +209,14 @@ class IntegerNoise:
             raise ArithmeticError(f"A cell's probability has a relative error of {error:g}.")
 
     def _add_table(self, outcomes, weights, further, reached):
-        """Add a table; return the probability of what lies further."""
+        """Add a table; return the probability of all further tables."""
         if further:
             outcomes = np.append(outcomes, _FURTHER)
             weights = np.append(weights, weights.sum() * further / (1 - further))
         if not self._tables and self._atom not in outcomes:
             outcomes, weights = np.append(outcomes, self._atom), np.append(weights, 0.0)
-        # In this order, in which the point mass has its place even at δ = 0, a seed gives the
-        # noise that it gave when releases were made from it.
+        # The order, in which the point mass has a place even at δ = 0, is fixed so that seeds keep
+        # producing the same noise.
         order = np.argsort(np.where(outcomes == _FURTHER, self._tail + 0.5, outcomes))
         outcomes, weights = outcomes[order], weights[order]
         table = AliasTable(weights)
@@ -233,7 +236,7 @@ class IntegerNoise:
             cell[further] = outcomes[table.draw(bits.draw(len(further)))]
         return cell
 
-    def sample(self, n, bits):
+    def sample(self, n: int, bits: Any) -> np.ndarray:
         """Draw independent values.
 
         Parameters
@@ -259,13 +262,13 @@ class IntegerNoise:
         return noise
 
     def _attempt(self, n, base, bits):
-        """Propose n values of magnitudes from base on; tell which are accepted, which further."""
+        """Propose n values of magnitudes from base on, with masks of accepted and of tail ones."""
         cell, second = self._draw_cells(n, bits), bits.draw(n)
         start = self._starts[cell]
         place = (second & self._masks[cell]).view(np.int64)
         magnitude = start + place
         magnitude += base
-        # One bit is the sign, the low ones were the place: what is left decides, if it is enough.
+        # One bit is the sign, the low ones are the place: the rest decides, if it is enough.
         free = 63 - self._place_bits
         if free < _LEAST_FREE:
             free, decision = 63, bits.draw(n) >> np.uint64(1)
@@ -273,14 +276,14 @@ class IntegerNoise:
             decision = (second >> np.uint64(self._place_bits)) & np.uint64((1 << free) - 1)
         chance = np.exp(-self._log_ratio(start, place))
         zero = np.flatnonzero(magnitude == 0)
-        chance[zero] *= 0.5  # it has no sign, and would come twice
+        chance[zero] *= 0.5  # zero has no sign, and would be drawn twice
         done = decision * 2.0**-free < chance
         done &= place < self._widths[cell]
         tail = cell == self._tail
         done &= ~tail
         done[zero[cell[zero] == self._atom]] = True
         if np.ndim(base):
-            done &= (cell != self._atom) | (base == 0)  # beyond the table no atom is left
+            done &= (cell != self._atom) | (base == 0)  # no point mass beyond the table
         # Two's complement: all bits flipped, plus one, where the sign bit is set.
         sign = second.view(np.int64) >> 63
         magnitude ^= sign
@@ -289,10 +292,10 @@ class IntegerNoise:
 
 
 def split_steps(widths, n_pieces):
-    """Split steps into pieces whose widths nearly all are powers of two.
+    """Split steps into pieces, the widths of nearly all of which are powers of two.
 
-    Places in such a piece need no rejection. Each step gives off its largest powers of two
-    first; what is left after the last piece but one is one more, of any width.
+    Places in such a piece need no rejection. The largest powers of two are split off first; the
+    remainder after the last piece but one is one more piece, of any width.
 
     Parameters
     ----------
@@ -300,12 +303,12 @@ def split_steps(widths, n_pieces):
         Of adjacent steps, from zero on.
 
     n_pieces : int
-        Most pieces of one step.
+        Largest number of pieces of one step.
 
     Returns
     -------
     starts, widths, steps : ndarray of shape (n_cells,)
-        Of each piece, and the number of the step that it belongs to.
+        Start and width of each piece, and the index of its step.
 
     Examples
     --------

@@ -1,10 +1,12 @@
-"""Transformers that add noise to each element: the optimal, the staircase and the Gaussian one."""
+"""Transformers that add noise to each element: optimal, staircase and Gaussian noise."""
 
 import weakref
 from contextlib import suppress
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,22 +24,22 @@ from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
 from skdp.utils._warnings import warn
 
-# Smallest and largest sensitivity, in the units of the data: its square, a variance, is a float64.
+# Smallest and largest sensitivity, in the units of the data: its square must be a float64.
 _SMALLEST = 1e-140
 _LARGEST = 1e140
-# Values that a draw may be expected to release exactly without a warning (rule of thumb: with a
-# tenth of one, nine of ten draws have none).
+# Expected number of values without noise up to which there is no warning (rule of thumb: at a
+# tenth, nine of ten draws have none).
 _EXACT_VALUES = 0.1
-# Largest ε of one element of a staircase: beyond, a table of 64 bits no longer holds the steps to
-# within the precision of the sampler.
+# Largest ε of one element of a staircase: beyond it, a table of 64 bits cannot represent the steps
+# with the precision of the sampler.
 _GREATEST_EPSILON = 20
-# More Gaussian noise by this factor outweighs that sums over a grid of 2^-24 are not integrals
+# Factor of Gaussian noise that compensates for sums over a grid of 2^-24 in place of integrals
 # (argued, not measured).
 _LATTICE = 1 + 2.0**-24
 
 
 class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
-    """Base of every additive-noise transformer; a subclass supplies the noise distribution."""
+    """Base of all additive-noise transformers; a subclass defines the noise distribution."""
 
     _mechanism: str
 
@@ -51,16 +53,23 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         "random_state": ["random_state"],
     }
 
+    guarantee_: PrivacyGuarantee
+    expected_magnitude_: Any
+    variance_: Any
+    distribution_: OptimalDistribution | StaircaseDistribution | GaussianDistribution
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=1.0,
-        delta=0.0,
-        sensitivity=1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        sensitivity: float = 1.0,
         *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        random_state=None,
+        privacy_unit: str = "element",
+        bounds: ArrayLike | None = None,
+        perturb: str = "always",
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -70,19 +79,19 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.perturb = perturb
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Calibrate the noise and state the guarantee; nothing is learned from the values.
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Calibrate the noise and state the guarantee; the values are not used.
 
         .. note::
-           With ``perturb="always"`` every later :meth:`transform` adds noise. With
-           ``perturb="fit"`` only :meth:`fit_transform` does: ``fit(X).transform(X)`` is X
+           With ``perturb="always"``, every later :meth:`transform` adds noise. With
+           ``perturb="fit"``, only :meth:`fit_transform` does: ``fit(X).transform(X)`` is X
            itself, **unprotected**.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data to be protected. Only the number and names of its features and its dtype
-            matter here, unless ``bounds="data"`` asks for its extremes.
+            Data to be protected. Only the number and names of the features and the dtype are
+            used, unless ``bounds="data"`` asks for the extremes.
 
         y : None
             Ignored, present for API consistency.
@@ -91,18 +100,35 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         self : object
             The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If ε, δ, sensitivity or bounds are out of range or do not fit together.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            If a seed is given, ε is infinite, or bounds are learned from X.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> noise = OptimalDPNoise(epsilon=2.0).fit([[0.2, 0.8], [0.5, 0.1]])
+        >>> noise.guarantee_.epsilon, round(noise.expected_magnitude_, 4)
+        (2.0, 0.5)
         """
         self._calibrate(X)
         warn_of_seeds(self, self.random_state)
         warn_of_no_noise(self, self.epsilon)
         return self
 
-    def fit_transform(self, X, y=None):
-        """Calibrate, and return a noisy copy of X, whatever ``perturb`` says.
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
+        """Calibrate, and return a noisy copy of X for any ``perturb``.
 
         .. note::
-           This is the call that a training :class:`~sklearn.pipeline.Pipeline` makes, so a
-           model behind it never sees the data itself.
+           A :class:`~sklearn.pipeline.Pipeline` calls this method in training, so that later
+           steps never see the original data.
 
         Parameters
         ----------
@@ -116,18 +142,27 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         X_noisy : ndarray of shape (n_samples, n_features)
             X plus independent noise, in the dtype of X.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import StaircaseDPNoise
+        >>> X = np.linspace(0, 1, 6).reshape(3, 2)
+        >>> noisy = StaircaseDPNoise(epsilon=2.0).fit_transform(X)
+        >>> noisy.shape, bool((noisy == X).any())
+        ((3, 2), False)
         """
         return self._perturb(self._calibrate(X))
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Return a noisy copy of X, or X itself under ``perturb="fit"``.
 
         .. note::
-           With ``perturb="always"`` (the default) what comes back is private. With
-           ``perturb="fit"`` it is X, **unprotected**: meant for queries that stay with
-           whoever asks them. Training rows that get here, as by ``fit(X).transform(X)`` or
-           by a :class:`~sklearn.pipeline.FeatureUnion`, come back as they are; where it is
-           the very object that was fitted, this warns.
+           With ``perturb="always"`` (the default) the output is private. With
+           ``perturb="fit"`` it is X, **unprotected**, which is meant for queries that are not
+           published. Training rows, as in ``fit(X).transform(X)`` or in a
+           :class:`~sklearn.pipeline.FeatureUnion`, are returned unchanged too, with a warning
+           only if X is the very object that was fitted.
 
         Parameters
         ----------
@@ -138,6 +173,26 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         -------
         X_out : ndarray of shape (n_samples, n_features)
             In the dtype of X.
+
+        Raises
+        ------
+        ValueError
+            If X has other columns than the fitted data, or values that are not finite.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            If the noise could be recomputed, values are likely to be released without noise, or
+            training rows are returned unchanged.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import GaussianDPNoise
+        >>> X = np.linspace(0, 1, 6).reshape(3, 2)
+        >>> noise = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit(X)
+        >>> bool((noise.transform(X) == noise.transform(X)).any())  # new noise in each call
+        False
         """
         check_is_fitted(self)
         rows = validate_private_data(self, X, reset=False)
@@ -146,8 +201,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self._warn_of_training_rows(X)
         return rows
 
-    def guarantee_for(self, X, y=None):
-        """Return what one noisy copy of X will guarantee; draws no noise.
+    def guarantee_for(self, X: ArrayLike, y: Any = None) -> PrivacyGuarantee:
+        """Return the guarantee of one noisy copy of X, without drawing noise.
 
         Parameters
         ----------
@@ -160,28 +215,33 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Returns
         -------
         guarantee : PrivacyGuarantee
-            What ``guarantee_`` is after :meth:`fit`.
+            The ``guarantee_`` that :meth:`fit` would set.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> OptimalDPNoise(epsilon=0.5).guarantee_for([[0.2, 0.8]]).epsilon
+        0.5
         """
         return clone(self).fit(X).guarantee_
 
     def _calibrate(self, X):
-        self.__dict__.pop("guarantee_", None)  # whatever fails now, no other noise is added
-        self._validate_params()  # whatever scikit-learn is configured to skip
-        # Keeps and tells nothing of the rows: a digest would say of any row that somebody guesses
-        # whether it was among them.
+        self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
+        self._validate_params()  # even if scikit-learn is configured to skip it
+        # A weak reference reveals nothing about the rows; a digest would confirm a guess of them.
         self._fitted_on = None
-        with suppress(TypeError):  # lists allow no reference
+        with suppress(TypeError):  # lists have no weak references
             self._fitted_on = weakref.ref(X)
         X = validate_private_data(self, X)
         self._warn_of_learned_bounds()
-        # What set_params changes later must not change, unseen, what is guaranteed now.
+        # A later set_params must not silently change what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
         sensitivity, width = self._check_sensitivity(X)
         distribution = self._make_distribution(sensitivity)
         self._noise = None
         if np.isfinite(self.epsilon):
-            # Rounding to the grid can move two values apart by one more step.
+            # Rounding to the grid can increase the distance of two values by one step.
             self._step = grid_step(sensitivity, distribution.expected_magnitude)
             distribution = self._make_distribution(sensitivity + self._step)
             self._noise = distribution.on_grid(self._step)
@@ -198,14 +258,14 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             if not _SMALLEST < self.sensitivity < _LARGEST:
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
-                    f"double precision, got {self.sensitivity!r}. Bring it closer to 1, in other "
-                    "units."
+                    f"double precision, got {self.sensitivity!r}. Use other units, in which it is "
+                    "closer to 1."
                 )
             return float(self.sensitivity), 1.0
         if self.sensitivity != 1:
             raise ValueError(
-                f"The 'sensitivity' parameter of {type(self).__name__} must be left at 1.0 where "
-                f"bounds are given, got {self.sensitivity!r}: the bounds define it. Drop one of "
+                f"The 'sensitivity' parameter of {type(self).__name__} must be left at 1.0 if "
+                f"bounds are given, which define it, got {self.sensitivity!r}. Give only one of "
                 "the two."
             )
         self._bounds = check_bounds(self, self.bounds, X)
@@ -214,8 +274,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             got = f", got widths from {width.min():g} to {width.max():g}"
             raise ValueError(
                 f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
-                f"precision{'' if isinstance(self.bounds, str) else got}. Bring them closer to 1, "
-                "in other units."
+                f"precision{'' if isinstance(self.bounds, str) else got}. Use other units, in "
+                "which widths are closer to 1."
             )
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
@@ -223,7 +283,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return (ε, δ) of one element, independent of the others.
 
         p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
-        independent point masses fires.
+        independent point masses occurs.
         """
         mechanism = self._shared_budget("pure")
         epsilon, delta = mechanism.parameter, mechanism.atom
@@ -232,8 +292,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             raise ValueError(
                 f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "
                 f"{self.n_features_in_} elements, got {self.epsilon!r} for each "
-                f"{self.privacy_unit}. Use at least {least:g} for one element: nothing "
-                "of the data is left long before."
+                f"{self.privacy_unit}. Use at least {least:g} for one element: even then noise "
+                "hides all of the data."
             )
         return epsilon, delta
 
@@ -257,16 +317,16 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def _warn_of_exact_values(self, delta, n_values):
         """Warn where a point mass is likely to release values exactly.
 
-        Only what is known to whoever gets the noisy matrix counts: δ, and how many values it has.
+        This depends only on δ and the number of values, both of which the recipient knows.
         """
         expected = delta * n_values
         if expected > _EXACT_VALUES:
             warn(
-                f"{type(self).__name__}(delta={self.guarantee_.delta:g}) leaves each value as it "
-                f"is with probability {delta:g}: of these {n_values} values, {expected:.3g} are "
-                "expected to leave without noise, and among data on a coarse grid, such as "
-                "pixels, whoever gets them can tell which. Use delta=0, with "
-                f"{1 / (1 - delta):.6g} times the noise, or one far below 1 over the public "
+                f"{type(self).__name__}(delta={self.guarantee_.delta:g}) adds no noise to a value "
+                f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are "
+                "expected to be released without noise, and if the data lie on a coarse grid, "
+                "such as pixels, the recipient can tell which. Use delta=0, with "
+                f"{1 / (1 - delta):.6g} times the noise, or a delta far below 1 over the public "
                 "number of values.",
                 PrivacyLeakWarning,
             )
@@ -275,9 +335,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if isinstance(self.bounds, str):
             warn(
                 f"{type(self).__name__}(bounds={self.bounds!r}) learns the bounds from the "
-                "rows that it is to protect: the least and greatest value of each feature leave "
-                "unprotected, and the guarantee holds only for data sets with the same bounds. "
-                "Pass what is publicly known, such as bounds=(0, 255).",
+                "rows that it protects: the least and greatest value of each feature are not "
+                "protected, and the guarantee holds only for data sets with the same bounds. "
+                "Pass publicly known bounds, such as bounds=(0, 255).",
                 PrivacyLeakWarning,
             )
 
@@ -286,9 +346,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if reference is not None and reference() is X:
             warn(
                 f"{type(self).__name__}(perturb='fit').transform was given the rows that it was "
-                "fitted on, and returns them as they are, without noise: only fit_transform "
-                "perturbs. Use what fit_transform returned, or perturb='always', for anything "
-                "that leaves your hands.",
+                "fitted on, and returns them without noise: only fit_transform adds noise. Use "
+                "the output of fit_transform, or perturb='always', for anything that you share.",
                 PrivacyLeakWarning,
             )
 
@@ -312,12 +371,12 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             unit=self.privacy_unit,
         )
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_fitted_on", None)
         return state
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
     def _sk_visual_block_(self):
@@ -329,7 +388,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             name_details=f"{self!r}, perturb={self.perturb!r}",
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -337,80 +396,79 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
 
 class OptimalDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private with the least-magnitude noise of Kumar and Moser.
+    r"""Make data (ε, δ)-private by the least-magnitude noise of Kumar and Moser.
 
-    To each element it adds, independently, 0 with probability δ and otherwise Laplace
-    noise of scale ``sensitivity / epsilon`` (Kumar and Moser, Algorithm 5; δ = 0 is the
-    Laplace mechanism):
+    Each element independently gets no noise with probability δ, and otherwise Laplace noise of
+    scale ``sensitivity / epsilon`` (Kumar and Moser, Algorithm 5; δ = 0 is the Laplace
+    mechanism):
 
     .. math:: E|v| = (1-δ)\,\frac{d}{ε}, \qquad \mathrm{Var}\,v = 2(1-δ)\frac{d^2}{ε^2}
 
-    **What is guaranteed.** By default ε and δ are *per element*: two data sets that differ
-    in one entry by at most ``sensitivity`` give outputs that are hard to tell apart. A whole
-    record of p entries is then covered by (pε, 1 − (1−δ)^p); with ``privacy_unit="record"``
-    ε and δ are those of the record, each element gets the p-th part, and the scale is p·d/ε.
-    Labels, and how many rows there are, are not protected. Each further noisy copy of the
-    same rows spends ε and δ again. :attr:`guarantee_` states all of this for the fitted
-    transformer.
+    **Privacy.** By default ε and δ are *per element*: two data sets that differ in one entry by
+    at most ``sensitivity`` have outputs that are hard to tell apart. A whole record of p entries
+    then has (pε, 1 − (1−δ)^p); with ``privacy_unit="record"``, ε and δ are those of the record,
+    each element gets the p-th part, and the scale is p·d/ε. Labels and the number of rows are not
+    protected. Each further noisy copy of the same rows spends ε and δ again. After fitting,
+    :attr:`guarantee_` states all of this.
 
-    **What "optimal" means.** Least E|v| among noises made of one point mass plus a density
-    that meets a pointwise sufficient condition. It is not the least noise that any
-    ε-private mechanism needs: that of :class:`StaircaseDPNoise` is below it at every ε, and
-    far below when ε is large.
+    **Optimality.** The noise has the least E|v| among those made of one point mass plus a density
+    that meets a pointwise sufficient condition. Other ε-private mechanisms need less noise:
+    :class:`StaircaseDPNoise` does at every ε, and much less when ε is large.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
-        noise at all, and warns.
+        Privacy-loss bound ε > 0 for one ``privacy_unit``; smaller is more private. ``inf`` adds
+        no noise, with a warning.
 
     delta : float, default=0.0
-        Probability δ in [0, 1) that an element is released as it is, which shows where the
-        data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
-        public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more
-        than a tenth of a value is expected to leave so.
+        Probability δ in [0, 1) that an element is released without noise, which can be
+        recognized if the data lie on a coarse grid. For N rows of p elements choose δ far below
+        1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
+        if the expected number of unprotected values is above a tenth.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
-        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
+        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
-        which needs far more noise.
+        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
-        is clipped, and a value that moves by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
+        not clipped, and a value that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
-        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
-        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
-        training rows too, as in ``fit(X).transform(X)``.
+        When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
+        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
+        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        ``fit(X).transform(X)`` is X.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        Source of the noise. ``None`` takes a new key from the operating system for each
         call, and is the only private choice; an integer, NumPy's global generator and a
         generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
-        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
+        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
         process.
 
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Immutable statement of what is guaranteed.
+        Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
         E|v|, in the units of the data; one for each feature where the bounds differ.
 
     variance_ : float or ndarray of shape (n_features,)
-        Var v, likewise; what learners need to know in order to allow for the noise.
+        Var v, likewise, for methods that correct for the noise.
 
     distribution_ : distribution
-        Of the noise of one element, in the units of the data; with bounds, in their widths.
+        Distribution of the noise of one element, in the units of the data; with bounds, in units
+        of their width.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -427,15 +485,15 @@ class OptimalDPNoise(DPNoise):
 
     Notes
     -----
-    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
-    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
-    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
-    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
-    Random bits come from AES-256 in counter mode.
+    Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
+    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
+    (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
+    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
+    bits come from AES-256 in counter mode.
 
-    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
-    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
-    ``longdouble``, decimals, dates and text are refused.
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
+    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
+    and text are refused.
 
     References
     ----------
@@ -468,73 +526,74 @@ class OptimalDPNoise(DPNoise):
 
 
 class StaircaseDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private with staircase noise, the least that is ε-private.
+    r"""Make data (ε, δ)-private by staircase noise, the least that is ε-private.
 
-    To each element it adds, independently, 0 with probability δ and otherwise noise whose
-    density falls by e^ε from step to step (Geng & Viswanath, 2014). Of all noises that are
-    (ε, 0)-private and independent of the data it has the least expected magnitude, which
-    the point mass lowers further:
+    Each element independently gets no noise with probability δ, and otherwise noise whose
+    density falls by a factor e^ε from step to step (Geng & Viswanath, 2014). Of all (ε, 0)-private
+    noises that are independent of the data it has the least expected magnitude, which the point
+    mass lowers further:
 
     .. math:: E|v| = (1-δ)\,d\,\frac{e^{ε/2}}{e^ε - 1} \;<\; (1-δ)\,\frac{d}{ε}
 
-    **What is guaranteed.** The same as by :class:`OptimalDPNoise`, element by element or for
-    a record, whose elements then get the p-th part of ε each. With δ > 0 no noise is known
-    to be the least; this one is (ε, δ)-private because it is a mixture of no noise, with
-    weight δ, and of ε-private noise, with weight 1 − δ.
+    **Privacy.** The guarantee is that of :class:`OptimalDPNoise`, per element or per record,
+    where each element gets the p-th part of ε. For δ > 0 no optimal noise is known; this one is
+    (ε, δ)-private because it is a mixture of no noise, with weight δ, and of ε-private noise, with
+    weight 1 − δ.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
-        noise at all, and warns.
+        Privacy-loss bound ε > 0 for one ``privacy_unit``; smaller is more private. ``inf`` adds
+        no noise, with a warning.
 
     delta : float, default=0.0
-        Probability δ in [0, 1) that an element is released as it is, which shows where the
-        data lie on a coarse grid. For N rows of p elements choose δ far below 1/(N·p), with
-        public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns where more
-        than a tenth of a value is expected to leave so.
+        Probability δ in [0, 1) that an element is released without noise, which can be
+        recognized if the data lie on a coarse grid. For N rows of p elements choose δ far below
+        1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
+        if the expected number of unprotected values is above a tenth.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
-        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
+        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
-        which needs far more noise.
+        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
-        is clipped, and a value that moves by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
+        not clipped, and a value that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
-        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
-        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
-        training rows too, as in ``fit(X).transform(X)``.
+        When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
+        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
+        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        ``fit(X).transform(X)`` is X.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        Source of the noise. ``None`` takes a new key from the operating system for each
         call, and is the only private choice; an integer, NumPy's global generator and a
         generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
-        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
+        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
         process.
 
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Immutable statement of what is guaranteed.
+        Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
         E|v|, in the units of the data; one for each feature where the bounds differ.
 
     variance_ : float or ndarray of shape (n_features,)
-        Var v, likewise; what learners need to know in order to allow for the noise.
+        Var v, likewise, for methods that correct for the noise.
 
     distribution_ : distribution
-        Of the noise of one element, in the units of the data; with bounds, in their widths.
+        Distribution of the noise of one element, in the units of the data; with bounds, in units
+        of their width.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -546,23 +605,23 @@ class StaircaseDPNoise(DPNoise):
     Raises
     ------
     ValueError
-        When ε is above 20 for one element, where the noise is a 20,000th of the sensitivity.
+        If ε is above 20 for one element, where the noise is a 20,000th of the sensitivity.
 
     See Also
     --------
-    OptimalDPNoise : The noise of Kumar and Moser, a Laplace distribution in its place.
+    OptimalDPNoise : The noise of Kumar and Moser, a Laplace distribution.
 
     Notes
     -----
-    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
-    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
-    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
-    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
-    Random bits come from AES-256 in counter mode.
+    Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
+    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
+    (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
+    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
+    bits come from AES-256 in counter mode.
 
-    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
-    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
-    ``longdouble``, decimals, dates and text are refused.
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
+    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
+    and text are refused.
 
     References
     ----------
@@ -598,77 +657,77 @@ class StaircaseDPNoise(DPNoise):
 
 
 class GaussianDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private with Gaussian noise.
+    r"""Make data (ε, δ)-private by Gaussian noise.
 
-    To each element it adds independent normal noise. The standard deviation is either
+    Each element gets independent normal noise. The standard deviation σ is either
 
     - ``calibration="analytic"``: the least σ that is (ε, δ)-private, exact for every ε
       (Balle & Wang, 2018); or
-    - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, the formula that
-      SERUMS D3.1 (2019), section 2.1.3, compares the optimal noise with, proven for ε < 1
-      only and refused above.
+    - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, with which SERUMS D3.1
+      (2019), section 2.1.3, compares the optimal noise. It is proven for ε < 1 only, and refused
+      above.
 
-    **What is guaranteed.** By default ε and δ are *per element*, as for
-    :class:`OptimalDPNoise`. For a whole record of p entries the sensitivity grows to √p·d:
-    :attr:`guarantee_` gives the ε that this σ then has at the same δ, and
-    ``privacy_unit="record"`` chooses σ for the record. Labels, and how many rows there are,
-    are not protected. Each further noisy copy of the same rows spends privacy again.
+    **Privacy.** By default ε and δ are *per element*, as for :class:`OptimalDPNoise`. For a whole
+    record of p entries the sensitivity is √p·d: ``guarantee_.to_record()`` has the ε of this σ at
+    the same δ, and ``privacy_unit="record"`` chooses σ for the record. Labels and the number of
+    rows are not protected. Each further noisy copy of the same rows spends privacy again.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy-loss bound ε > 0 for one element; smaller is more private. ``inf`` adds no
-        noise at all, and warns.
+        Privacy-loss bound ε > 0 for one ``privacy_unit``; smaller is more private. ``inf`` adds
+        no noise, with a warning.
 
     delta : float, default=1e-5
-        Slack δ in (0, 1): an event may be e^ε times as likely, plus δ. It is not the
-        probability that the privacy loss exceeds ε, which is larger.
+        Slack δ in (0, 1): an event may be e^ε times as likely, plus δ. The probability that the
+        privacy loss exceeds ε is larger than δ.
 
     sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbours, in the units of the data; 1.0
-        suits features scaled to [0, 1]. To be left at 1.0 where ``bounds`` are given.
+        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
+        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ hold for: one entry of the matrix, or one row with all its entries,
-        which needs far more noise.
+        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which releases the extremes and warns. None: nothing
-        is clipped, and a value that moves by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
+        not clipped, and a value that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
-        When to add noise. ``"always"``: in every :meth:`transform`, so that whatever comes
-        out is private. ``"fit"``: in :meth:`fit_transform` only, which is what a training
-        pipeline wants; :meth:`transform` then returns what it gets unchanged: queries, but
-        training rows too, as in ``fit(X).transform(X)``.
+        When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
+        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
+        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        ``fit(X).transform(X)`` is X.
 
     calibration : {"analytic", "classical"}, default="analytic"
-        How σ follows from ε and δ.
+        How σ is computed from ε and δ.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a fresh key from the operating system for each
+        Source of the noise. ``None`` takes a new key from the operating system for each
         call, and is the only private choice; an integer, NumPy's global generator and a
         generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never carries a ``RandomState``, and that of a fitted transformer no seed
-        either; read elsewhere it draws fresh entropy, as a ``RandomState`` does in any child
+        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
+        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
         process.
 
     Attributes
     ----------
     guarantee_ : PrivacyGuarantee
-        Immutable statement of what is guaranteed.
+        Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
         E|v| = σ·√(2/π), in the units of the data; one for each feature where the bounds
         differ.
 
     variance_ : float or ndarray of shape (n_features,)
-        Var v, likewise; what learners need to know in order to allow for the noise.
+        Var v, likewise, for methods that correct for the noise.
 
     distribution_ : distribution
-        Of the noise of one element, in the units of the data; with bounds, in their widths.
+        Distribution of the noise of one element, in the units of the data; with bounds, in units
+        of their width.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -680,7 +739,7 @@ class GaussianDPNoise(DPNoise):
     Raises
     ------
     ValueError
-        When ``delta`` is 0 or too small for ε, or ``calibration="classical"`` meets ε ≥ 1.
+        If ``delta`` is 0 or too small for ε, or ε ≥ 1 with ``calibration="classical"``.
 
     See Also
     --------
@@ -688,15 +747,15 @@ class GaussianDPNoise(DPNoise):
 
     Notes
     -----
-    Values are rounded to a grid, noise is a whole number of grid steps, and the step is counted
-    in the sensitivity: what is guaranteed holds for the floating-point numbers that come out
-    (Mironov, 2012), not in real arithmetic alone. The step is 2^-24 of the sensitivity or less,
-    and 2^-34 of the noise or less where that is more (2^-15 of the sensitivity at ε = 1e-6).
-    Random bits come from AES-256 in counter mode.
+    Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
+    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
+    (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
+    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
+    bits come from AES-256 in counter mode.
 
-    Neighbours differ in a value, never in the number of rows. Rows stay in their order, and
-    where output is pandas they keep their index. Whole numbers beyond ±2^53 are clipped, and
-    ``longdouble``, decimals, dates and text are refused.
+    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
+    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
+    and text are refused.
 
     References
     ----------
@@ -726,15 +785,15 @@ class GaussianDPNoise(DPNoise):
 
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
-        sensitivity=1.0,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        sensitivity: float = 1.0,
         *,
-        privacy_unit="element",
-        bounds=None,
-        perturb="always",
-        calibration="analytic",
-        random_state=None,
+        privacy_unit: str = "element",
+        bounds: ArrayLike | None = None,
+        perturb: str = "always",
+        calibration: str = "analytic",
+        random_state: int | np.random.RandomState | None = None,
     ):
         super().__init__(
             epsilon,
@@ -748,7 +807,7 @@ class GaussianDPNoise(DPNoise):
         self.calibration = calibration
 
     def _make_distribution(self, sensitivity):
-        # p elements that may each move by d are one vector that may move by √p·d.
+        # p elements that each change by at most d are one vector that changes by at most √p·d.
         distance = sensitivity * np.sqrt(self._n_moving())
         epsilon, delta = float(self.epsilon), float(self.delta)
         if delta == 0:
@@ -766,15 +825,15 @@ class GaussianDPNoise(DPNoise):
             )
         if np.isinf(epsilon):
             return GaussianDistribution(0.0)
-        # What the sampler needs for itself.
+        # Subtract the error of the sampler.
         p = self._n_moving()
         epsilon -= p * PRECISION
         delta -= (1 + np.exp(min(epsilon, 700.0))) * p * GAUSSIAN_CUT
         if delta <= 0 or epsilon <= 0:
             raise ValueError(
                 f"The 'epsilon' and 'delta' parameters of GaussianDPNoise, {self.epsilon!r} and "
-                f"{self.delta!r} for one {self.privacy_unit}, are beyond what the sampler is "
-                "exact enough for. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
+                f"{self.delta!r} for one {self.privacy_unit}, are beyond the precision of the "
+                "sampler. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
             )
         if self.calibration == "classical":
             return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
@@ -790,14 +849,14 @@ class GaussianDPNoise(DPNoise):
         return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)
 
 
-def perturb_training_rows(noise, X):
+def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return a noisy copy of training rows, and the transformer that made it.
 
     Parameters
     ----------
     noise : transformer
-        Is cloned, and told where it can be told (``perturb="fit"``) that queries pass, so
-        that its guarantee says so.
+        Is cloned. If it has the parameter, it is set to ``perturb="fit"``, so that queries get
+        no noise and its guarantee says so.
 
     X : ndarray of shape (n_samples, n_features)
         Private rows.
@@ -808,7 +867,7 @@ def perturb_training_rows(noise, X):
         In the dtype of X.
 
     noise : transformer
-        The fitted clone: its ``guarantee_``, if it has one, holds for that copy.
+        The fitted clone; its ``guarantee_``, if it has one, holds for the noisy copy.
 
     Examples
     --------
@@ -820,7 +879,7 @@ def perturb_training_rows(noise, X):
     ((4, 3), False)
     >>> noise.guarantee_.covers
     'the features of the training rows as fit_transform returns them, not as transform does'
-    >>> bool((noise.transform(X[:2]) == X[:2]).all())  # queries pass
+    >>> bool((noise.transform(X[:2]) == X[:2]).all())  # queries get no noise
     True
     """
     given = noise.get_params(deep=False)
@@ -828,8 +887,8 @@ def perturb_training_rows(noise, X):
     if "perturb" in given:
         noise.set_params(perturb="fit")
     if "random_state" in given:
-        # A clone copies a generator with its state: two data sets would get the same noise,
-        # and the difference of their noisy copies would be that of the data.
+        # A clone copies a generator with its state: two data sets would get the same noise, and
+        # the difference of their noisy copies would equal that of the data.
         noise.set_params(random_state=given["random_state"])
     noisy = np.asarray(noise.fit_transform(X), dtype=X.dtype)
     return noisy, noise

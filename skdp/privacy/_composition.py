@@ -1,4 +1,4 @@
-"""What several mechanisms guarantee together: closed forms, else a numerical bound.
+"""Composition of several mechanisms: closed forms, or a numerical bound.
 
 The mechanisms are :class:`~skdp.privacy.Mechanism`, with their point masses and sampling errors.
 """
@@ -13,18 +13,17 @@ from scipy.special import betainc, expit
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
 from skdp.utils._warnings import warn
 
-# A sum of losses may exceed the ε that was split into them by a rounding, relatively; point masses
-# likewise the δ.
+# Relative rounding error of a sum of losses into which an ε was split; likewise of point masses.
 _SUM_ROUNDING = 1e-12
-# Rounds in which ε and what the cut takes of δ agree; a few suffice (rule of thumb).
+# Most iterations until ε and the correction of δ agree; a few suffice (rule of thumb).
 _MAX_ROUNDS = 100
 # Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
 # that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
 _RESOLUTION = 1e-3
-# ... or of this fraction of their whole range, where that is more: the cost of a composition stays
-# bounded (rule of thumb).
+# ... or of this fraction of their whole range, if that is larger, which bounds the cost (rule of
+# thumb).
 _RANGE_RESOLUTION = 1e-5
-# Relative amount by which a multiple stays above what it is to be a multiple of: a few roundings.
+# Relative safety margin of a multiple against rounding.
 _MULTIPLE_ROUNDING = 1e-12
 # Error of δ by the FFT and by the sum of its tail: for the square root of the number of mechanisms
 # composed, ten times what was measured against binomial sums for 30 to 100,000 of them (5e-15) ...
@@ -43,24 +42,24 @@ _LOG_LEAST = -40.0
 # Relative error of a binomial tail, for the square root of the number of trials: eight times what
 # was measured for 1000 to 10^9 trials against sums in 40 digits.
 _TAIL_ERROR = 3e-14
-# Most mechanisms composed numerically, in about a second; ten million of them took ten, and
-# losses so small against their sum are hardly resolved.
+# Largest number of mechanisms composed numerically, in about a second; ten million took ten
+# seconds, and losses that are so small compared with their sum are hardly resolved.
 _MOST_COMPOSED = 10**6
 # Least parameter and greatest sum of losses composed numerically, in which e to the power of one
 # step is a float (rule of thumb: noise has at least a thousand times the former).
 _SMALLEST = 1e-9
 _GREATEST = 5e7
-# A solution is nudged by this relative amount, so that its last digit is on the safe side.
+# Relative safety margin of a numerical solution.
 _SAFETY = 1e-10
 
 
 def composed_delta(mechanisms, epsilon, *, warns=True):
-    """Return the δ at which mechanisms are together (ε, δ)-private.
+    """Return the δ at which the composition of mechanisms is (ε, δ)-private.
 
     Parameters
     ----------
     mechanisms : sequence of Mechanism
-        What was spent on the same data.
+        Mechanisms applied to the same data.
 
     epsilon : float
         ≥ 0.
@@ -71,16 +70,16 @@ def composed_delta(mechanisms, epsilon, *, warns=True):
     Returns
     -------
     delta : float
-        An upper bound. It is tight where, point masses apart, all are Gaussian, or all are
-        pure with the same parameter; otherwise up to a thousandth of the smallest loss or a
-        100,000th of all of them, and to 5e-14·√n + 2.2e-16·n for n mechanisms, the error of
-        the FFT, which is added. Below 1e-11 that warns.
+        An upper bound. Apart from point masses, it is tight if all are Gaussian, or all are pure
+        with the same parameter; otherwise up to a thousandth of the smallest loss or a 100,000th
+        of all of them, and to 5e-14·√n + 2.2e-16·n for n mechanisms, the error of the FFT, which
+        is added, with a warning below 1e-11.
 
     Raises
     ------
     ValueError
-        When what would have to be composed numerically is more than a million mechanisms, or
-        parameters below 1e-9 or of a sum above 5e7.
+        If more than a million mechanisms, or parameters below 1e-9 or with a sum above 5e7, would
+        have to be composed numerically.
 
     Examples
     --------
@@ -92,18 +91,18 @@ def composed_delta(mechanisms, epsilon, *, warns=True):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(mechanisms)
     delta = _ideal_delta(mechanisms, max(epsilon - slack, 0.0), warns)
-    # Each neighbour's outputs are within the cut of those of the distribution.
+    # The outputs of each neighbor deviate from the distribution by at most the cut.
     return min(1.0, delta + (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut) if cut else delta
 
 
 def _sampler_error(mechanisms):
-    """Return slack and cut of all together."""
+    """Return the slack and the cut of all mechanisms together."""
     return sum(each.slack for each in mechanisms), sum(each.cut for each in mechanisms)
 
 
 def _ideal_delta(mechanisms, epsilon, warns):
-    # A point mass is one that an observer can tell: either one fires, and the loss is infinite,
-    # or it is that of the rest.
+    # An observer is assumed to notice a point mass: either one occurs, and the loss is infinite,
+    # or the loss is that of the rest.
     shown, distance = _shown(mechanisms), _gaussian_distance(mechanisms)
     if distance:
         delta = gaussian_delta(1 / distance, epsilon)
@@ -115,7 +114,7 @@ def _ideal_delta(mechanisms, epsilon, warns):
 
 
 def _uses(mechanisms):
-    """Return how often each mechanism is used, by kind and parameter, point masses apart."""
+    """Return the number of uses by kind and parameter, without point masses."""
     uses: dict = {}
     for each in mechanisms:
         if each.parameter > 0:
@@ -125,16 +124,16 @@ def _uses(mechanisms):
 
 
 def _shown(mechanisms):
-    """Return the probability that any point mass fires."""
+    """Return the probability that any point mass occurs."""
     if any(each.atom == 1 for each in mechanisms):
         return 1.0
     return -expm1(sum(each.uses * log1p(-each.atom) for each in mechanisms))
 
 
 def _gaussian_distance(mechanisms):
-    """Return sensitivity/σ of the one Gaussian mechanism that equals them all.
+    """Return sensitivity/σ of the one Gaussian mechanism that is equivalent to all.
 
-    Gaussian mechanisms of distances μ_i compose to one of distance √(Σ μ_i²), exactly. None where
+    Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²). None if
     another mechanism among them has a loss.
     """
     lossy = [each for each in mechanisms if each.parameter > 0]
@@ -144,14 +143,14 @@ def _gaussian_distance(mechanisms):
 
 
 def _most_epsilon(mechanisms):
-    """Return what no privacy loss exceeds, point masses apart."""
+    """Return the largest privacy loss, without point masses."""
     if any(each.kind == "gaussian" and each.parameter > 0 for each in mechanisms):
         return inf
     return sum(each.uses * each.parameter for each in mechanisms)
 
 
 def any_of(k, probability):
-    """Return the probability of any one of k independent events of the same probability.
+    """Return the probability that any of k independent events of equal probability occurs.
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ def any_of(k, probability):
 
 
 def one_of(k, probability):
-    """Return the probability of each of k independent events, any of which has another one.
+    """Return the probability of each of k independent events, given that of their union.
 
     Parameters
     ----------
@@ -184,7 +183,7 @@ def one_of(k, probability):
         ≥ 1.
 
     probability : float
-        In [0, 1], of any of them.
+        Probability of the union, in [0, 1].
 
     Returns
     -------
@@ -201,12 +200,12 @@ def one_of(k, probability):
 
 
 def composed_epsilon(mechanisms, delta):
-    """Return the least ε for which mechanisms are together (ε, δ)-private.
+    """Return the least ε for which the composition of mechanisms is (ε, δ)-private.
 
     Parameters
     ----------
     mechanisms : sequence of Mechanism
-        What was spent on the same data.
+        Mechanisms applied to the same data.
 
     delta : float
         In [0, 1).
@@ -214,8 +213,7 @@ def composed_epsilon(mechanisms, delta):
     Returns
     -------
     epsilon : float
-        As exact as :func:`composed_delta`; infinite where δ is below what the point masses
-        alone need.
+        As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
 
     Examples
     --------
@@ -227,7 +225,7 @@ def composed_epsilon(mechanisms, delta):
     if any(each.parameter == inf for each in mechanisms) or delta < _shown(mechanisms):
         return inf
     epsilon, left = 0.0, delta
-    # What the cut takes of δ grows with ε: both grow until they agree.
+    # The part of δ that the cut uses grows with ε: iterate until both agree.
     for _ in range(_MAX_ROUNDS):
         left = delta - (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut if cut else delta
         if left < 0:
@@ -321,10 +319,10 @@ def _tight_epsilon(uses, delta):
 
 
 def _by_pure(uses, function, argument):
-    """Return a closed form by pure mechanisms of the same ε, or None where there is none.
+    """Return a closed form by pure mechanisms of the same ε, or None if there is none.
 
-    A Laplace mechanism is no worse than a pure one of its ε, and hardly better where very many
-    of a small ε are composed: both have losses of mean ε²/2 and variance ε².
+    A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
+    small ε are composed: both have losses of mean ε²/2 and variance ε².
     """
     kinds = {kind for kind, _ in uses}
     parameters = {parameter for _, parameter in uses}
@@ -334,7 +332,7 @@ def _by_pure(uses, function, argument):
 
 
 def _is_enough(uses):
-    """Return whether nothing tighter than the closed form can be had."""
+    """Return whether the closed form cannot be improved numerically."""
     return {kind for kind, _ in uses} == {"pure"} or sum(uses.values()) > _MOST_COMPOSED
 
 
@@ -351,13 +349,13 @@ def _warn_below(delta):
     if delta < _LEAST_DELTA:
         warn(
             f"A delta of {delta:.1e} is below the {_LEAST_DELTA:g} that composition by FFT "
-            "resolves: its error, which is added, may be most of this upper bound. Use a larger "
-            "delta, or the closed forms epsilon and delta of the guarantee.",
+            "resolves: the numerical error, which is added, may be most of this upper bound. Use "
+            "a larger delta, or the closed forms epsilon and delta of the guarantee.",
         )
 
 
 def _pure_delta(epsilon0, k, epsilon):
-    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbours.
+    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbors.
 
     i of k answers are the less likely ones with a binomial distribution, and the loss is
     (k − 2i)ε0, so that with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε
@@ -369,7 +367,7 @@ def _pure_delta(epsilon0, k, epsilon):
         return 0.0
     one = betainc(k - i, i + 1, expit(epsilon0))
     other = betainc(k - i, i + 1, expit(-epsilon0))
-    # What is subtracted can be left out where e^ε overflows.
+    # The subtracted term can be omitted if e^ε overflows.
     both = one - exp(epsilon) * other if epsilon <= _MOST_EXPONENT else one
     return float(min(1.0, max(both, 0.0) + _TAIL_ERROR * sqrt(k) * one))
 
@@ -388,7 +386,7 @@ def _pure_epsilon(epsilon0, k, delta):
     return min(most, root * (1 + _SAFETY))
 
 
-@lru_cache(maxsize=4)  # one is asked for δ at many ε
+@lru_cache(maxsize=4)  # δ is computed at many ε of one distribution
 def _loss_distribution(uses):
     """Return the distribution of the privacy loss, and the error of its probabilities."""
     uses = dict(uses)
@@ -414,7 +412,7 @@ def _loss_distribution(uses):
             "composed tightly. Use the closed forms epsilon and delta of the guarantee."
         )
     interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_RESOLUTION * _range(uses))
-    # Multiples that the smallest loss is one of, so that nothing of it is lost by rounding up.
+    # Make the smallest loss a multiple, so that rounding up does not change it.
     interval = smallest / (smallest // interval) if smallest > interval else interval
     interval *= 1 + _MULTIPLE_ROUNDING
     options = {"value_discretization_interval": interval}
@@ -436,7 +434,7 @@ def _loss_distribution(uses):
 
 
 def _range(uses):
-    """Return a privacy loss that is hardly exceeded."""
+    """Return a privacy loss that is exceeded with negligible probability."""
     gaussian = sum(n * p * p for (kind, p), n in uses.items() if kind == "gaussian")
     others = sum(count * p for (kind, p), count in uses.items() if kind != "gaussian")
     return others + sqrt(gaussian) * (sqrt(gaussian) / 2 + 10)

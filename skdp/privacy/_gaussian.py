@@ -8,22 +8,22 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from skdp.utils._sklearn import Interval, validate_params
 
-# Calibrated values are nudged by this relative amount towards more noise, so that the
-# root finder's last digit does not land on the wrong side of the guarantee. A rule of thumb, far
-# above _PRECISION and far below what matters.
+# Relative safety margin of calibrated values towards more noise, since the last digit of a root
+# finder may be on the wrong side of the guarantee. A rule of thumb, far above _PRECISION and far
+# below what matters.
 _SAFETY = 1e-10
 # Relative error of δ (tests/privacy/test_gaussian.py).
 _PRECISION = 1e-12
-# Half the distance of two neighbours, in units of σ, up to which δ is an integral and not a
-# difference (rule of thumb: both have all digits near here).
+# Half the distance of two neighbors, in units of σ, up to which δ is computed as an integral and
+# not as a difference (rule of thumb: both have full precision near here).
 _CLOSE = 0.5
 # Deviations beyond which a normal tail is below the smallest float.
 _FARTHEST = 40.0
-# Most steps of a root finder: to halve an interval of 1 down to 1e-305 takes a thousand, of which
+# Most steps of a root finder: halving an interval of 1 down to 1e-305 takes a thousand, and
 # Brent's method may need twice as many (rule of thumb).
 _MAX_STEPS = 4000
-# Nodes and weights on [-1, 1]; what is integrated is smooth, and 20 nodes leave an error below
-# rounding over a width of 2 · _CLOSE (tests/privacy/test_gaussian.py).
+# Nodes and weights on [-1, 1]; the integrand is smooth, and over a width of 2 · _CLOSE the error
+# of 20 nodes is below rounding (tests/privacy/test_gaussian.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 _EPSILON = [Interval(Real, 0, None, closed="both")]
@@ -49,7 +49,7 @@ def _solve(excess, low, high):
     {"sigma": _SIGMA, "epsilon": _EPSILON, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_delta(sigma, epsilon, sensitivity=1.0):
+def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> float:
     r"""Return the smallest δ for which Gaussian noise is (ε, δ)-private.
 
     Theorem 8 of Balle & Wang (2018), valid for every ε ≥ 0, with Δ the sensitivity:
@@ -66,12 +66,17 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
         Privacy-loss bound, ≥ 0.
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------
     delta : float
         Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     References
     ----------
@@ -111,7 +116,7 @@ def _delta(ratio, epsilon):
     {"epsilon": _EPSILON, "delta": _DELTA, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_sigma(epsilon, delta, sensitivity=1.0):
+def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``sigma``, for any ε > 0.
@@ -125,12 +130,17 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0):
         In (0, 1).
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------
     sigma : float
         In the units of the data.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the result is not within double precision.
 
     Examples
     --------
@@ -158,7 +168,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0):
     {"sigma": _SIGMA, "delta": _DELTA, "sensitivity": _SENSITIVITY},
     prefer_skip_nested_validation=True,
 )
-def gaussian_epsilon(sigma, delta, sensitivity=1.0):
+def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least ε for which Gaussian noise is (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``epsilon``.
@@ -172,12 +182,17 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
         In (0, 1).
 
     sensitivity : float, default=1.0
-        Euclidean distance between the values of two neighbours.
+        Euclidean distance between the values of two neighbors.
 
     Returns
     -------
     epsilon : float
         ≥ 0, infinite when there is no noise.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the result is not within double precision.
 
     Examples
     --------
@@ -191,7 +206,7 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
     ratio = float(sigma) / float(sensitivity)
 
     def excess(epsilon):
-        # A little below δ, for where ε is so small that _SAFETY of it moves δ by nothing.
+        # Slightly below δ, in case ε is so small that _SAFETY of it does not change δ.
         return _delta(ratio, epsilon) - delta * (1 - _PRECISION)
 
     if excess(0.0) <= 0:

@@ -1,13 +1,16 @@
-"""The privacy guarantee that goes with everything made from noisy data, and how several join."""
+"""Privacy guarantees of noisy data, their composition and their conversion."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
+from numpy.typing import ArrayLike
+
 from skdp.privacy._composition import composed_delta, composed_epsilon
-from skdp.privacy._information import information_bound_of
+from skdp.privacy._information import InformationBound, information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
     Mechanism,
@@ -18,7 +21,7 @@ from skdp.privacy._mechanisms import (
 )
 from skdp.utils._html import definitions
 
-# Key in files of each attribute. Files of these keys exist: none may be changed.
+# Key of each attribute in files. Files with these keys exist: none may be changed.
 _FILE_KEYS = {
     "mechanism": "mechanism",
     "mechanisms": "mechanisms",
@@ -42,13 +45,13 @@ _MECHANISM_FILE_KEYS = {
 }
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-# Steps in which the best ε is sought by golden sections: the interval shrinks to some 3e-7.
+# Steps of the golden-section search for the best ε: the interval shrinks to some 3e-7.
 _N_STEPS = 45
 _GOLDEN = (5**0.5 - 1) / 2
 UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
-# Units that hold all of a record, its label too, each with its name in a sentence. Only these can
-# be added or removed: what is left without one of the others is no data set.
+# Units that are whole records with their labels, each with its name in a sentence. Only these can
+# be added or removed: without one of the others, what remains is not a data set.
 WHOLE = {
     "labelled record": "one record (with its label)",
     "group": "one group of rows (one person)",
@@ -56,82 +59,91 @@ WHOLE = {
 
 
 class PrivacyLeakWarning(UserWarning):
-    """A setting that weakens or voids the privacy guarantee.
+    """Warning about a setting that weakens or voids the privacy guarantee.
 
-    Raised as a warning when noise could be recomputed and removed by somebody else (a
-    guessable integer seed), when no noise is added at all (an infinite ε), or when bounds
-    are learned from the private data.
+    Issued if others could recompute and remove the noise (a guessable integer seed), if no noise
+    is added (an infinite ε), or if bounds are learned from the private data.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from skdp import OptimalDPNoise
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     noise = OptimalDPNoise(random_state=0).fit([[0.2, 0.8]])
+    >>> found[0].category.__name__
+    'PrivacyLeakWarning'
     """
 
 
 @dataclass(frozen=True)
 class PrivacyGuarantee:
-    r"""What is guaranteed, for which unit and which values.
+    r"""A differential-privacy guarantee: ε and δ, what they protect, and against which change.
 
-    An immutable value made by a noise transformer when it is fitted; it holds for **one**
-    noisy copy of the data. :meth:`compose` and ``+`` give the guarantee of several copies,
-    :meth:`to_record` what one for single elements means for a whole row, :meth:`to_value` what it
-    means for a value of a table that is encoded as several elements, and
-    :meth:`to_replace_one` what one for a record that may be missing means for a record that may
-    be another one. Their ``epsilon`` and ``delta`` come from closed forms:
+    An immutable value, set as ``guarantee_`` when a noise transformer or a source is fitted, and
+    contained in each release. It holds for **one** noisy copy of the data. :meth:`compose` and
+    ``+`` give the guarantee of several copies. :meth:`to_record` converts a guarantee per element
+    to one per row, :meth:`to_value` to one per value of a table that is encoded as several
+    elements, and :meth:`to_replace_one` converts one for records that are added or removed to one
+    for records that are replaced. The resulting ``epsilon`` and ``delta`` are closed forms,
 
     .. math::
        kε \text{ and } 1 - (1 - δ)^k \text{ in general}, \qquad
        Δ \to \sqrt{k}\,Δ \text{ at the same } δ \text{ for Gaussian noise,}
 
-    the latter being exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for the others
-    too: exactly for pure mechanisms of one ε, otherwise by privacy-loss distributions, whose
-    numerical error is added; below δ = 1e-11 it may be most of the bound, which warns.
+    of which the latter is exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for other
+    mechanisms too: exact for pure mechanisms of the same ε, otherwise by privacy-loss
+    distributions, whose numerical error is added. Below δ = 1e-11 that error may be most of the
+    bound, with a warning.
 
     Parameters
     ----------
     mechanism : str
-        Name of the noise distribution, or of the whole mechanism where it adds none.
+        Name of the noise distribution, or of the whole mechanism if it adds no noise.
 
     mechanisms : sequence of Mechanism
-        What was done to the data, as far as accounting needs it. Where only ε and δ are known,
-        it is one of the kind "any". Gaussian ones alone are kept as the one that they amount to.
+        The mechanisms that were applied to the data, as needed for accounting. If only ε and δ
+        are known, one of the kind "any". Several Gaussian mechanisms are merged into one.
 
     sensitivity : float or None
-        Largest change of one element between two neighbours, in the units of the data. None
-        where it may take any value within its bounds.
+        Largest change of one element between two neighbors, in the units of the data. None
+        if it may take any value within its bounds.
 
     n_features : int
         Number of elements in a record.
 
     covers : str
-        What the guarantee is about.
+        What the guarantee protects.
 
     excludes : str
         What it does not protect.
 
     unit : str, default="element"
-        What two neighbouring data sets differ in: one entry ("element"), one value of a table that
-        is encoded as several entries ("value"), one whole row ("record"), one label ("label"), one
-        whole row and its label ("labelled record"), or all rows of one group, those of one person,
-        and their labels ("group").
+        The unit in which two neighboring data sets differ: one entry ("element"), one value of a
+        table that is encoded as several entries ("value"), one row ("record"), one label
+        ("label"), one row and its label ("labelled record"), or all rows of one group, such as a
+        person, and their labels ("group").
 
     relation : {"replace-one", "add/remove"}, default="replace-one"
-        How they differ in it. One unit has other values, and the number of rows is the same
-        and public (of a group, which may have another number of rows, the number of groups);
-        or one of the data sets has one labelled record, or one group, that the other has not,
-        so that the number of rows is private too.
+        How neighbors differ. "replace-one": one unit has other values; the number of rows is the
+        same and public (for a group, which may have another number of rows, the number of
+        groups). "add/remove": one of the data sets has one labeled record, or one group, that
+        the other does not have; the number of rows is private too.
 
     Attributes
     ----------
     epsilon, delta : float
         The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
-        times as likely for one neighbour as for the other, plus δ. Sums of what the mechanisms
-        state.
+        times as likely for one neighbor as for the other, plus δ. Sums over the mechanisms.
 
     neighbours : str
-        The neighbouring relation.
+        The neighboring relation.
 
     Raises
     ------
     ValueError
-        When it is no guarantee that a mechanism could have: one that amounts to more than it
-        states, an unknown unit, no text where a text belongs, elements that are added or removed.
+        If no mechanism could have this guarantee: an unknown unit or relation, a parameter of the
+        wrong type, or elements that are added or removed.
 
     Examples
     --------
@@ -150,7 +162,7 @@ class PrivacyGuarantee:
     """
 
     mechanism: str
-    mechanisms: tuple
+    mechanisms: Sequence[Mechanism]
     sensitivity: float | None
     n_features: int
     covers: str
@@ -158,7 +170,7 @@ class PrivacyGuarantee:
     unit: str = "element"
     relation: str = "replace-one"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         text = partial(check_text, "PrivacyGuarantee")
         ends = {"open_low": True, "open_high": True}
         d = self.sensitivity
@@ -189,56 +201,63 @@ class PrivacyGuarantee:
         if self.sensitivity is not None:
             raise ValueError(
                 "The 'sensitivity' of PrivacyGuarantee must be None with "
-                f"relation={self.relation!r}, got {self.sensitivity:g}: what is added or removed "
-                "may have any values."
+                f"relation={self.relation!r}, got {self.sensitivity:g}: a unit that is added or "
+                "removed may have any values."
             )
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float:
         """The privacy-loss bound ε, by closed forms."""
         return float(sum(each.total_epsilon for each in self.mechanisms))
 
     @property
-    def delta(self):
+    def delta(self) -> float:
         """The slack δ at that ε."""
         return min(1.0, float(sum(each.total_delta for each in self.mechanisms)))
 
     @property
-    def gaussian_distance(self):
-        """Sensitivity/σ of the Gaussian mechanism that it is; None where it is none."""
+    def gaussian_distance(self) -> float | None:
+        """Sensitivity/σ of a guarantee by Gaussian noise alone; None for others."""
         first = self.mechanisms[0]
         return first.parameter if first.kind == "gaussian" and len(self.mechanisms) == 1 else None
 
-    def to_record(self, n_features=None):
+    def to_record(self, n_features: int | None = None) -> "PrivacyGuarantee":
         r"""Return the guarantee for a whole record, all of whose elements may change.
 
-        Noise that is independent for each element composes like k releases. Where a mechanism
-        may be "any", group privacy holds: kε with
+        Noise that is independent for each of k elements composes like k releases. For mechanisms
+        of the kind "any", group privacy holds: kε with
 
         .. math:: δ\,\frac{e^{kε} - 1}{e^ε - 1},
 
-        which at most ε is soon above 1 and then guarantees nothing; with δ = 0 it is kε too.
+        which at most ε soon exceeds 1 and then guarantees nothing; with δ = 0 the result is kε.
 
         Parameters
         ----------
         n_features : int, default=None
-            Elements in a record. By default, that of the data.
+            Number of elements in a record. By default, that of the data.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="record"``; itself where its unit is neither an element nor a value.
+            With ``unit="record"``; itself if its unit is neither an element nor a value.
 
         Raises
         ------
         ValueError
-            When ``n_features`` is out of range, or the unit is a value of a table, of which it is
-            not known how many elements a record has.
+            If ``n_features`` is out of range, or the unit is a value of a table, for which the
+            number of elements of a record is unknown.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> guarantee = OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8, 0.5]]).guarantee_
+        >>> guarantee.to_record().epsilon, guarantee.to_record(n_features=2).epsilon
+        (1.5, 1.0)
         """
         if self.unit == "value":
             raise ValueError(
-                "A guarantee per value of a table does not say what a record has. Take that of "
-                "the encoded rows: release_.guarantee.to_record()."
+                "A guarantee per value of a table cannot be converted to one per record. Convert "
+                "that of the encoded rows: release_.guarantee.to_record()."
             )
         if self.unit != "element":
             return self
@@ -246,23 +265,27 @@ class PrivacyGuarantee:
         record = self._moving(n_features, "n_features")
         return replace(record, unit="record", n_features=int(n_features))
 
-    def to_value(self, n_elements):
-        r"""Return the guarantee for one value of a table, whose change moves several elements.
+    def to_value(self, n_elements: int) -> "PrivacyGuarantee":
+        r"""Return the guarantee for one value of a table that is encoded as several elements.
 
-        Where categories are encoded as indicators, another category moves two of them; so does
-        a value that goes missing (:attr:`TabularEncoder.elements_per_change_
-        <skdp.TabularEncoder>`). These compose as the elements of a record do, see
-        :meth:`to_record`.
+        If categories are encoded as indicators, a change of category changes two of them, and so
+        does a missing value (:attr:`TabularEncoder.elements_per_change_ <skdp.TabularEncoder>`).
+        These compose as the elements of a record do, see :meth:`to_record`.
 
         Parameters
         ----------
         n_elements : int
-            Elements of an encoded row that one value moves at most.
+            Largest number of elements of an encoded row that a change of one value changes.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="value"``; itself where its unit is no element.
+            With ``unit="value"``; itself if its unit is not an element.
+
+        Raises
+        ------
+        ValueError
+            If ``n_elements`` is out of range.
 
         Examples
         --------
@@ -279,29 +302,29 @@ class PrivacyGuarantee:
         return replace(self._moving(n_elements, "n_elements"), unit="value")
 
     def _moving(self, k, name):
-        """Return the guarantee for k elements of a row that move at once."""
+        """Return the guarantee for k elements of a row that change together."""
         moving = self._repeat(k, name)
         if all(each.kind != "any" for each in self.mechanisms):
             return moving
         delta = _group_delta(self.epsilon, self.delta, k)
         return replace(self, mechanisms=(Mechanism("any", k * self.epsilon, delta),))
 
-    def to_replace_one(self):
+    def to_replace_one(self) -> "PrivacyGuarantee":
         r"""Return the guarantee between data sets in which one unit is replaced by another.
 
-        To replace is to remove one and to add another: a change of two units. What is μ-private
-        with Gaussian losses is 2μ-private then (Dong, Roth and Su, 2022, Theorem 2.14), and δ is
-        kept; any other (ε, δ) becomes
+        To replace a unit is to remove one and to add another. A μ-private mechanism with
+        Gaussian losses is then 2μ-private (Dong, Roth and Su, 2022, Theorem 2.14) at the same δ;
+        any other (ε, δ) becomes
 
         .. math:: (2ε,\ (1 + e^ε)\,δ).
 
-        Both hold whatever the mechanism, and are upper bounds: noisy counts of classes change
-        by √2 and not by 2 where one record is replaced.
+        Both hold for every mechanism, and are upper bounds: for instance, noisy counts of classes
+        change by √2, not by 2, if one record is replaced.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``relation="replace-one"``; itself where it has that relation already.
+            With ``relation="replace-one"``; itself if it has that relation already.
 
         Examples
         --------
@@ -327,8 +350,8 @@ class PrivacyGuarantee:
             replaced = self.mechanisms[0].double()
         return replace(self, mechanisms=(replaced,), relation="replace-one")
 
-    def compose(self, k):
-        """Return what k releases by the same mechanism, of the same data, guarantee together.
+    def compose(self, k: int) -> "PrivacyGuarantee":
+        """Return the joint guarantee of k releases of the same data by the same mechanism.
 
         Parameters
         ----------
@@ -338,32 +361,46 @@ class PrivacyGuarantee:
         Returns
         -------
         guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not a whole number from 1 to 2^53.
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise, OptimalDPNoise
+        >>> OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8]]).guarantee_.compose(4).epsilon
+        2.0
+        >>> gaussian = GaussianDPNoise(epsilon=0.5, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> round(gaussian.compose(4).epsilon, 2)  # Gaussian noise composes to less
+        1.07
         """
         return self._repeat(k, "k")
 
-    def __add__(self, other):
-        """Return what this release and another one of the same data guarantee together."""
+    def __add__(self, other: object) -> "PrivacyGuarantee":
+        """Return the joint guarantee of this release and another one of the same data."""
         if not isinstance(other, PrivacyGuarantee):
             return NotImplemented
         if self.relation != other.relation:
             raise ValueError(
                 f"Guarantees with relation={self.relation!r} and relation={other.relation!r} are "
-                "about different neighbours and cannot be added. Bring both to "
-                "replace-one by to_replace_one()."
+                "about different neighbors and cannot be added. Convert both to replace-one by "
+                "to_replace_one()."
             )
         at_will = self._replaces_at_will or other._replaces_at_will
         for name in ("unit",) if at_will else ("unit", "sensitivity", "n_features"):
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
                     f"Guarantees with {name}={getattr(self, name)!r} and "
-                    f"{name}={getattr(other, name)!r} are about different neighbours and "
-                    "cannot be added. Keep an account for each, or bring elements to records with "
-                    "to_record(), and these with their labels to record_guarantee()."
+                    f"{name}={getattr(other, name)!r} are about different neighbors and "
+                    "cannot be added. Keep an account for each, or convert elements to records by "
+                    "to_record(), and these with their labels by record_guarantee()."
                 )
         return replace(
             self,
             mechanism=_join(self.mechanism, other.mechanism, " + "),
-            mechanisms=self.mechanisms + other.mechanisms,
+            mechanisms=(*self.mechanisms, *other.mechanisms),
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
             **self._common_step(other),
@@ -371,21 +408,20 @@ class PrivacyGuarantee:
 
     @property
     def _replaces_at_will(self):
-        """Whether it is about whole records that may become any others.
+        """Whether whole records may be replaced by any others.
 
-        It then holds for neighbours of every smaller step too, and does not depend on how many
-        columns a record has.
+        The guarantee then holds for smaller changes too, whatever the number of columns is.
         """
         return self.unit in WHOLE and self.sensitivity is None
 
     def _common_step(self, other):
-        """Return how far a record may move where both hold, as fields of their sum."""
+        """Return the change of a record against which both hold, as fields of their sum."""
         if self._replaces_at_will and other._replaces_at_will:
             return {"sensitivity": None, "n_features": max(self.n_features, other.n_features)}
         narrower = other if self._replaces_at_will else self
         return {"sensitivity": narrower.sensitivity, "n_features": narrower.n_features}
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: float) -> float:
         """Return the least ε that holds at a given δ.
 
         Parameters
@@ -396,24 +432,36 @@ class PrivacyGuarantee:
         Returns
         -------
         epsilon : float
-            Infinite where no ε holds at this δ.
+            Infinite if no ε holds at this δ.
 
         Raises
         ------
         ImportError
-            When this takes a privacy-loss distribution and dp-accounting is not installed.
+            If this needs a privacy-loss distribution and dp-accounting is not installed.
 
         ValueError
-            When the argument is out of range, or the mechanisms are too many or too extreme for
+            If the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
+
+        Warns
+        -----
+        UserWarning
+            If δ is so small that the numerical error may be most of the bound.
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> round(guarantee.epsilon_at(1e-5), 3), round(guarantee.epsilon_at(1e-9), 3)
+        (1.0, 1.502)
         """
         if not _is_number(delta) or not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
         found = float(composed_epsilon(self.mechanisms, delta))
-        # What is stated holds too, and rounding must not make δ fall short of itself.
+        # The stated ε holds too, and must be found at its own δ in spite of rounding.
         return min(found, self.epsilon) if delta >= self.delta else found
 
-    def delta_at(self, epsilon):
+    def delta_at(self, epsilon: float) -> float:
         """Return the least δ that holds at a given ε.
 
         Parameters
@@ -428,48 +476,61 @@ class PrivacyGuarantee:
         Raises
         ------
         ImportError
-            When this takes a privacy-loss distribution and dp-accounting is not installed.
+            If this needs a privacy-loss distribution and dp-accounting is not installed.
 
         ValueError
-            When the argument is out of range, or the mechanisms are too many or too extreme for
+            If the argument is out of range, or the mechanisms are too many or too extreme for
             such a distribution.
+
+        Warns
+        -----
+        UserWarning
+            If δ is so small that the numerical error may be most of the bound.
+
+        Examples
+        --------
+        >>> from skdp import GaussianDPNoise
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> f"{guarantee.delta_at(1.0):.1e}, {guarantee.delta_at(0.5):.1e}"
+        '1.0e-05, 4.1e-03'
         """
         if not _is_number(epsilon) or not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
         found = float(composed_delta(self.mechanisms, epsilon))
         return min(found, self.delta) if epsilon >= self.epsilon else found
 
-    def best_guess(self, prior=0.5):
-        r"""Return how often somebody is right, at most, who guesses which neighbour was used.
+    def best_guess(self, prior: float = 0.5) -> float:
+        r"""Return the largest probability of guessing correctly which of two neighbors was used.
 
-        Somebody who knows everything else, and holds one of the two neighbours (the unit is there,
-        or it is the first of two versions) for the true one with probability π, is right with
+        An adversary who knows all other data, and assigns the prior probability π to one of the
+        two neighbors (the unit is in the data, or it is the first of two versions), is right with
+        a probability of at most
 
         .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
 
-        at most, and π and 1 − π change places beyond. Here δ(ε) is that of :meth:`delta_at`, so
-        that the bound is as tight: for Gaussian noise it is reached, and is Φ(μ/2) at even odds.
-        Where only ε and δ are known it is (e^ε + δ)/(1 + e^ε) then (Kairouz, Oh and Viswanath,
-        2015); that is used too where the privacy loss cannot be composed.
+        and with π and 1 − π exchanged for π above ½. Here δ(ε) is that of :meth:`delta_at`, and
+        the bound is as tight: for Gaussian noise it is attained, and equals Φ(μ/2) at even odds.
+        If only ε and δ are known, or the privacy loss cannot be composed, it is
+        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015).
 
         Parameters
         ----------
         prior : float, default=0.5
-            Probability π before the release is seen, above 0 and below 1.
+            Prior probability π, above 0 and below 1.
 
         Returns
         -------
         probability : float
-            An upper bound. Without the release it is the larger one of π and 1 − π.
+            An upper bound. Without the release it would be the larger of π and 1 − π.
 
         Raises
         ------
         ValueError
-            When the argument is out of range.
+            If the argument is out of range.
 
         See Also
         --------
-        precision_at : What says more where π is small, and always guessing "no" is mostly right.
+        precision_at : More informative if π is small, when guessing "no" is mostly right.
 
         Examples
         --------
@@ -488,35 +549,35 @@ class PrivacyGuarantee:
         less, more = sorted([prior, 1 - prior])
         return min(1.0, more + less * _least_delta(self._known, log(more / less)))
 
-    def precision_at(self, prior):
-        r"""Return how many are named rightly, at most, by who names as many as there are.
+    def precision_at(self, prior: float) -> float:
+        r"""Return the largest precision of membership inference at a given prevalence.
 
-        Of many candidates a share π is in the data. Somebody who knows everything else names a
-        share π of them, those whom the release points to most. Of these at most
+        Of many candidates a fraction π is in the data. An adversary who knows all other data
+        names the fraction π of them that the release makes most likely. Of these at most
 
         .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
 
-        are in the data, and this share of those in the data is found: precision and recall are
-        equal where the numbers are. It follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
-        π TPR + (1 − π) FPR = π. It is exact where δ(ε) is, for the best tests of the two
-        neighbours are all that is needed. With δ = 0 it is what Bayes' rule allows the odds to
-        rise to, o e^ε. At even odds it equals :meth:`best_guess`.
+        are in the data. As many candidates are named as there are members, so that precision and
+        recall are equal. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        π TPR + (1 − π) FPR = π. It is exact if δ(ε) is, since it depends only on the best tests
+        between the two neighbors. With δ = 0 it corresponds to posterior odds of o e^ε. At even
+        odds it equals :meth:`best_guess`.
 
         Parameters
         ----------
         prior : float
-            The share π, above 0 and at most 1/2; also the probability of the first of two
+            The fraction π, above 0 and at most 1/2; or the prior probability of the first of two
             versions of a unit that is replaced.
 
         Returns
         -------
         precision : float
-            An upper bound. Without the release it is π.
+            An upper bound. Without the release it would be π.
 
         Raises
         ------
         ValueError
-            When the argument is out of range.
+            If the argument is out of range.
 
         Examples
         --------
@@ -531,53 +592,53 @@ class PrivacyGuarantee:
         """
         return _precision(self._known, _check_prior(prior, 0.5))
 
-    def information_bound(self, prior=None):
-        r"""Return how much what is released says about one unit, at most.
+    def information_bound(self, prior: ArrayLike | None = None) -> InformationBound:
+        r"""Return an upper bound on the information that the release contains about one unit.
 
-        The mutual information I(S; T) of the unit S and all that is released, T, for somebody who
-        knows all other data: by how much T lowers the entropy of what such a person knows of S.
-        Mechanisms add up, each by the bound of its kind:
+        The bound is on the mutual information I(S; T) of the unit S and all released output T,
+        given all other data: the reduction of an adversary's uncertainty about S. The bounds of
+        the mechanisms are added up:
 
-        - pure ones of ε, :math:`C(ε) = Z - 1 - \log Z` with :math:`Z = ε/(1 - e^{-ε})`, for every
-          prior; no smaller bound holds for all ε-private mechanisms and priors. It is ε²/8 for
-          small ε, and less than ε tanh(ε/2), which bounds the divergence of two neighbours (Bun
-          and Steinke, 2016);
-        - Gaussian noise of sensitivity/σ = μ, :math:`\tfrac12 \log(1 + μ^2/4)` for an element,
-          to which noise is added itself, and for two values, otherwise :math:`μ^2/4`, whatever
-          the number of noisy values is;
-        - what shows the data with probability δ, and is ε-private otherwise,
-          :math:`(1 - δ)\,C(ε) + δ H(S)`, for Laplace noise with a point mass and any prior, and
-          for every mechanism between two values;
-        - any other (ε, δ) over k values, :math:`C(2ε) + h(δ) + δ \log k` with h the entropy of one
-          binary answer.
+        - For pure mechanisms of ε, :math:`C(ε) = Z - 1 - \log Z` with
+          :math:`Z = ε/(1 - e^{-ε})`, for every prior; no smaller bound holds for all ε-private
+          mechanisms and priors. It is ε²/8 for small ε, and less than ε tanh(ε/2), which bounds
+          the divergence of two neighbors (Bun and Steinke, 2016).
+        - For Gaussian noise of sensitivity/σ = μ, :math:`\tfrac12 \log(1 + μ^2/4)` for an element,
+          to which the noise itself is added, and between two values; otherwise :math:`μ^2/4` for
+          any number of noisy values.
+        - For mechanisms that show the data with probability δ, and are ε-private otherwise,
+          :math:`(1 - δ)\,C(ε) + δ H(S)`: Laplace noise with a point mass and any prior, and every
+          mechanism between two values.
+        - For any other (ε, δ) over k values, :math:`C(2ε) + h(δ) + δ \log k`, with h the binary
+          entropy.
 
-        The entropy H(S) of the prior is a bound too, and the least one is returned.
+        The entropy H(S) of the prior is a bound too, and the smallest bound is returned.
 
-        With ``relation="add/remove"`` S is whether the unit is in the data, and log 2 is a bound.
-        What is said of its values, given that it is there, has the bound of
+        With ``relation="add/remove"``, S is whether the unit is in the data, and log 2 is a bound.
+        For the values of a unit that is known to be in the data, see
         ``to_replace_one().information_bound()``.
 
         Parameters
         ----------
         prior : array-like of shape (n_values,), default=None
-            Probabilities of the values that the unit may have, given all other data; with
-            ``relation="add/remove"`` two, that it is there and that it is not. By default any
-            prior, over any number of values: the bound is infinite then where δ > 0, Gaussian
-            noise and "add/remove" apart.
+            Probabilities of the possible values of the unit, given all other data; with
+            ``relation="add/remove"`` two, of its presence and its absence. By default the bound is
+            for any prior over any number of values; it is then infinite if δ > 0, except for
+            Gaussian noise and "add/remove".
 
         Returns
         -------
         bound : InformationBound
-            ``nats`` and ``bits``; also what it is about, what it follows from and what it assumes.
+            With ``nats`` and ``bits``, and with what it is about, follows from and assumes.
 
         Raises
         ------
         ValueError
-            When ``prior`` is no list of probabilities, or not of two with "add/remove".
+            If ``prior`` is not a list of probabilities, or not of two with "add/remove".
 
         See Also
         --------
-        best_guess : The same question, answered by how often a guess is right.
+        best_guess : The largest probability of a correct guess.
 
         Examples
         --------
@@ -594,7 +655,7 @@ class PrivacyGuarantee:
 
     @property
     def _known(self):
-        """What is known of the privacy loss: the mechanisms, and what they state together."""
+        """The mechanisms, and the ε and δ that they state together."""
         return self.mechanisms, Mechanism("any", self.epsilon, self.delta)
 
     def _repeat(self, k, name):
@@ -609,8 +670,8 @@ class PrivacyGuarantee:
         return replace(self, mechanisms=tuple(each.repeat(k) for each in self.mechanisms))
 
     @property
-    def neighbours(self):
-        """The neighbouring relation, as a text."""
+    def neighbours(self) -> str:
+        """The neighboring relation, as a text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
             return f"two data sets, one of which has {WHOLE[unit]} more"
@@ -633,7 +694,7 @@ class PrivacyGuarantee:
         return f"the {self.mechanism} noise" if features else self.mechanism
 
     def _facts(self):
-        """Yield what is to be said, each with its name."""
+        """Yield the facts of a summary, each with its name."""
         yield (
             "guarantee",
             f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
@@ -658,7 +719,7 @@ class PrivacyGuarantee:
         yield "covers", self.covers
         yield "excludes", self.excludes
 
-    def __str__(self):
+    def __str__(self) -> str:
         (_, first), *others = self._facts()
         return "\n".join([first, *(f"  {name + ':':<12}{text}" for name, text in others)])
 
@@ -667,25 +728,25 @@ class PrivacyGuarantee:
 
 
 def _least_delta(known, epsilon):
-    """Return the least δ that is known to hold, without a warning of its last digits."""
+    """Return the least δ that is known to hold, without a warning about its precision."""
     mechanisms, stated = known
     bound = composed_delta([stated], epsilon)
     if mechanisms != (stated,):
-        with suppress(ImportError, ValueError):  # else what is stated is all that is known
+        with suppress(ImportError, ValueError):  # then only the stated ε and δ are known
             bound = min(bound, composed_delta(mechanisms, epsilon, warns=False))
     return float(bound)
 
 
-@lru_cache(maxsize=256)  # a summary, a page and a notebook ask for the same
+@lru_cache(maxsize=256)  # summaries and HTML representations repeat the same call
 def _precision(known, prior):
     odds = prior / (1 - prior)
 
     def wrong(epsilon):
-        """Return the logarithm of the share that is named wrongly, at least."""
+        """Return the logarithm of a lower bound of 1 − precision."""
         delta = _least_delta(known, epsilon)
         return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
 
-    # (1 − δ)/(1 + o e^ε) has one peak, for δ is convex in e^ε. Left of it, it may be 0.
+    # (1 − δ)/(1 + o e^ε) has one maximum, since δ is convex in e^ε. To its left it may be 0.
     low, high = 0.0, _MOST_EXPONENT
     first, second = high - _GOLDEN * high, _GOLDEN * high
     at_first, at_second = wrong(first), wrong(second)
@@ -727,7 +788,7 @@ def _is_number(value):
 
 
 def _as_mechanisms(given):
-    """Return mechanisms as a tuple. Gaussian ones alone are one."""
+    """Return mechanisms as a tuple, with Gaussian ones alone merged into one."""
     listed = isinstance(given, list | tuple) and len(given) > 0
     if not listed or not all(isinstance(each, Mechanism) for each in given):
         raise ValueError(
@@ -745,7 +806,7 @@ def _join(first, second, separator):
 
 
 def pack_guarantee(guarantee):
-    """Return what a file says of a guarantee, a JSON-serialisable dict."""
+    """Return a guarantee as a JSON-serializable dict."""
     stored = {key: getattr(guarantee, own) for own, key in _FILE_KEYS.items()}
     stored[_FILE_KEYS["mechanisms"]] = [
         {key: getattr(each, own) for own, key in _MECHANISM_FILE_KEYS.items()}
@@ -755,12 +816,12 @@ def pack_guarantee(guarantee):
 
 
 def unpack_guarantee(stored):
-    """Return the guarantee of which a file says this.
+    """Return the guarantee that :func:`pack_guarantee` stored.
 
     Raises
     ------
     ValueError
-        When keys are missing or unknown, or it is no guarantee that a mechanism could have.
+        If keys are missing or unknown, or no mechanism could have this guarantee.
     """
     fields = _fields_of("PrivacyGuarantee", stored, _FILE_KEYS)
     if isinstance(fields["mechanisms"], list):
@@ -782,13 +843,11 @@ def _fields_of(owner, stored, keys):
     return {own: stored[key] for own, key in keys.items()}
 
 
-def joint_guarantee(guarantees):
-    """Return what holds for the owner of any one of several disjoint data sets.
+def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGuarantee | None:
+    """Return a guarantee that holds for each of several disjoint data sets.
 
-    Each data set went through its own mechanism once, so nothing adds up: the largest ε and
-    δ and the smallest sensitivity hold for everybody (parallel composition). None where one
-    of the data sets has no guarantee at all, or they are about different units or different
-    neighbouring relations.
+    Each data set was used by its own mechanism once, so that the guarantees do not add up: the
+    largest ε and δ and the smallest sensitivity hold for all (parallel composition).
 
     Parameters
     ----------
@@ -798,7 +857,8 @@ def joint_guarantee(guarantees):
     Returns
     -------
     guarantee : PrivacyGuarantee or None
-        The weakest of each number.
+        With the weakest value of each number. None if one of the data sets has no guarantee, if
+        units or neighboring relations differ, or if only some state a sensitivity.
 
     Examples
     --------
@@ -810,62 +870,67 @@ def joint_guarantee(guarantees):
     >>> joint.epsilon, joint.mechanism
     (2.0, 'optimal/staircase')
     """
-    guarantees = list(guarantees)
-    if not guarantees or None in guarantees:
+    given = list(guarantees)
+    known = [guarantee for guarantee in given if guarantee is not None]
+    if not known or len(known) < len(given):
         return None
-    first = guarantees[0]
-    if all(guarantee == first for guarantee in guarantees):
+    first = known[0]
+    if all(guarantee == first for guarantee in known):
         return first
-    bounded = {g.sensitivity is None for g in guarantees}
-    if len({(g.unit, g.relation) for g in guarantees}) > 1 or len(bounded) > 1:
+    steps = [g.sensitivity for g in known if g.sensitivity is not None]
+    units = {(g.unit, g.relation) for g in known}
+    if len(units) > 1 or len(steps) not in (0, len(known)):
         return None
-    # The worst mechanism of that ε and δ: where all treat elements independently, so does it.
-    independent = all(each.kind != "any" for g in guarantees for each in g.mechanisms)
-    epsilon, delta = max(g.epsilon for g in guarantees), max(g.delta for g in guarantees)
+    # The worst mechanism of that ε and δ; it treats elements independently if all others do.
+    independent = all(each.kind != "any" for g in known for each in g.mechanisms)
+    epsilon, delta = max(g.epsilon for g in known), max(g.delta for g in known)
     return replace(
         first,
-        mechanism="/".join(sorted({g.mechanism for g in guarantees})),
+        mechanism="/".join(sorted({g.mechanism for g in known})),
         mechanisms=(Mechanism("pure" if independent else "any", epsilon, delta),),
-        sensitivity=None if True in bounded else min(g.sensitivity for g in guarantees),
-        n_features=max(g.n_features for g in guarantees),
-        covers="; or ".join(dict.fromkeys(g.covers for g in guarantees)),
-        excludes="; ".join(dict.fromkeys(g.excludes for g in guarantees)),
+        sensitivity=min(steps, default=None),
+        n_features=max(g.n_features for g in known),
+        covers="; or ".join(dict.fromkeys(g.covers for g in known)),
+        excludes="; ".join(dict.fromkeys(g.excludes for g in known)),
     )
 
 
-def record_guarantee(guarantee, label_guarantee, n_elements=None):
-    """Return what features and label of a record are guaranteed together.
+def record_guarantee(
+    guarantee: PrivacyGuarantee | None,
+    label_guarantee: PrivacyGuarantee | None,
+    n_elements: int | None = None,
+) -> PrivacyGuarantee | None:
+    """Return the joint guarantee of the features and the label of a record.
 
-    Somebody whose whole row is private, with its label, is covered by neither guarantee alone:
-    two neighbours may differ in all elements of one row *and* in its label. Both mechanisms
-    draw their own noise, so they add up by basic composition: (ε of a record + ε of a label,
-    δ of a record + δ of a label), with the record's from :meth:`PrivacyGuarantee.to_record`,
-    which is exact for Gaussian noise.
+    Neither guarantee alone covers a person's whole row with its label: two neighbors may differ
+    in all elements of one row *and* in its label. Both mechanisms have independent noise, so that
+    they add up by basic composition: (ε of a record + ε of a label, δ of a record + δ of a label),
+    the former from :meth:`PrivacyGuarantee.to_record`, which is exact for Gaussian noise.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee or None
-        Of the features, per element or per record; or of features and labels together, per
-        labelled record or per group, as statistics of both have it.
+        Guarantee of the features, per element or per record; or of features and labels together,
+        per labeled record or per group, as that of noisy statistics.
 
     label_guarantee : PrivacyGuarantee or None
-        Of the labels; None in the latter case, which has them already.
+        Guarantee of the labels; None in the latter case, which includes them.
 
     n_elements : int or None, default=None
-        How many elements of a row one record moves at most, with a guarantee per element: of
-        indicators of one category no more than two change. None stands for all of them.
+        With a guarantee per element, the largest number of elements of a row that change with one
+        record: of the indicators of one category no more than two change. None for all elements.
 
     Returns
     -------
     joint : PrivacyGuarantee or None
-        With ``unit="labelled record"``; ``guarantee`` itself where it is about labels too. None
-        where either is None otherwise: what is released as it is has no guarantee, and neither
-        has a record with it.
+        With ``unit="labelled record"``; ``guarantee`` itself if it includes labels. Otherwise
+        None if either is None: features or labels that are released unprotected have no guarantee,
+        and neither has the record.
 
     Raises
     ------
     ValueError
-        When the guarantees are about other units, or both of them about the labels.
+        If the units of the guarantees do not fit, or both guarantees are about the labels.
 
     Examples
     --------
@@ -881,8 +946,8 @@ def record_guarantee(guarantee, label_guarantee, n_elements=None):
         if label_guarantee is not None:
             raise ValueError(
                 f"The 'label_guarantee' parameter must be None with a guarantee per "
-                f"{guarantee.unit}, which is about its labels too. Labels that are released again "
-                "are a release of their own: add it in a PrivacyLedger."
+                f"{guarantee.unit}, which includes its labels. If labels are released again, "
+                "charge that as a further release to a PrivacyLedger."
             )
         return guarantee
     for name, given, units in (
@@ -897,9 +962,14 @@ def record_guarantee(guarantee, label_guarantee, n_elements=None):
     if guarantee is None or label_guarantee is None:
         return None
     record = replace(guarantee.to_record(n_elements), n_features=guarantee.n_features)
-    same = {"unit": "record", "sensitivity": record.sensitivity, "n_features": record.n_features}
+    labels = replace(
+        label_guarantee,
+        unit="record",
+        sensitivity=record.sensitivity,
+        n_features=record.n_features,
+    )
     return replace(
-        record + replace(label_guarantee, **same),
+        record + labels,
         unit="labelled record",
         mechanism=f"the {guarantee.mechanism} noise and {label_guarantee.mechanism}",
         covers=f"{guarantee.covers}, and {label_guarantee.covers}",

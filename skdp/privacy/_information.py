@@ -1,7 +1,7 @@
-r"""Upper bounds on what a release says of one unit: mutual information, in nats.
+r"""Upper bounds on the information that a release contains about one unit, in nats.
 
-Each holds for every prior of the unit given everything else, so that bounds of several
-mechanisms add up by the chain rule, each one chosen in view of the answers before it.
+Each holds for every prior of the unit given everything else, so that the bounds of several
+mechanisms, each chosen adaptively, add up by the chain rule.
 """
 
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from scipy.special import xlogy
 
 # Probabilities of a prior sum to 1 within this.
 _SUM_ROUNDING = 1e-9
-# ε and arguments of x − log(1 + x) up to which an integral stands for a difference that would
-# lose digits (rule of thumb: 20 nodes have all digits there, tests/privacy/test_information.py).
+# ε and arguments of x − log(1 + x) up to which an integral replaces a difference that would lose
+# digits (rule of thumb: 20 nodes have full precision, tests/privacy/test_information.py).
 _SMALL = 1.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
-# Values of a prior whose subsets are all tried, some 65,000.
+# Largest number of values of a prior all of whose subsets are tried, some 65,000.
 _MOST_VALUES = 16
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-# What a Gaussian sampler may leave out that no float64 shows: those of skdp leave out 2^-730 for
-# each value. Nothing but the entropy is claimed of others.
+# Probability that a Gaussian sampler may cut off without an effect in float64: those of skdp cut
+# off 2^-730 for each value. For other samplers only the entropy is a bound.
 _NEGLIGIBLE_CUT = 1e-150
 _ABOUT = {"labelled record": "record with its label"}
 
 
 @dataclass(frozen=True)
 class InformationBound:
-    """How much a release says about one unit, at most.
+    """Upper bound on the information that a release contains about one unit.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class InformationBound:
         Upper bound on the mutual information of the unit and the release, given all other data.
 
     about : str
-        What it is about.
+        The unit, or its presence, that the bound is about.
 
     source : str
-        The inequality that gave the bound.
+        The inequality from which the bound follows.
 
     assumes : str
-        For which prior of the unit it holds.
+        The prior of the unit for which it holds.
 
     Examples
     --------
@@ -61,11 +61,11 @@ class InformationBound:
     assumes: str
 
     @property
-    def bits(self):
+    def bits(self) -> float:
         """The bound in bits: nats divided by log 2."""
         return self.nats / log(2)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.nats == inf:
             return (
                 f"Without a prior over finitely many values there is no bound on what it says "
@@ -78,7 +78,7 @@ class InformationBound:
 
 
 def round_up(value, n_digits=3):
-    """Return a number ≥ 0 as a text of a few significant digits, rounded upwards."""
+    """Return a number ≥ 0 as a string of a few significant digits, rounded up."""
     if not value or not isfinite(value):
         return f"{value:g}"
     digits = n_digits - 1 - floor(log10(value))
@@ -116,7 +116,7 @@ def _assumptions(guarantee, prior):
 
 
 def _bound(mechanisms, prior, presence, unit):
-    """Return the least bound that is proven, and which inequality gave it."""
+    """Return the smallest proven bound, and the inequality from which it follows."""
     entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
     n_values = 2 if presence else inf
     if prior is not None:
@@ -124,7 +124,7 @@ def _bound(mechanisms, prior, presence, unit):
         n_values = len(prior)
     if entropy == 0:
         return 0.0, "entropy"
-    # Only with the data themselves, or with an answer of which nothing is left to say.
+    # Probability that any mechanism shows the data themselves.
     shown = 1 - prod(1 - _shown(each, n_values) for each in mechanisms)
     free, source = _without_point_masses(mechanisms, prior, n_values, unit)
     if free >= entropy or shown == 1:
@@ -136,10 +136,10 @@ def _bound(mechanisms, prior, presence, unit):
 
 
 def _shown(mechanism, n_values):
-    """Return the probability with which a mechanism shows the data, and else is ε-private.
+    """Return the probability that a mechanism shows the data, being ε-private otherwise.
 
-    That of (ε, δ) alone is so between two values (Kairouz, Oh and Viswanath, 2015). "pure" may
-    stand for other noise too, of which no more is known (joint_guarantee).
+    Between two values this describes every (ε, δ) mechanism (Kairouz, Oh and Viswanath, 2015).
+    "pure" may stand for other mechanisms (joint_guarantee), for which it does not hold.
     """
     if mechanism.kind == "laplace" or (mechanism.kind != "gaussian" and n_values == 2):
         return mechanism.total_delta
@@ -147,7 +147,7 @@ def _shown(mechanism, n_values):
 
 
 def _without_point_masses(mechanisms, prior, n_values, unit):
-    """Return the sum of what mechanisms say, point masses apart, and the inequalities."""
+    """Return the sum of the bounds of mechanisms without point masses, and the inequalities."""
     total, sources = 0.0, []
     gaussian = [each for each in mechanisms if each.kind == "gaussian"]
     others = [each for each in mechanisms if each.kind != "gaussian"]
@@ -159,7 +159,7 @@ def _without_point_masses(mechanisms, prior, n_values, unit):
         sources.append("likelihood ratios")
         decompose = all(not m.delta or _shown(m, n_values) for m in others)
         if prior is not None and decompose and not gaussian:
-            # The prior tells more of all answers together than of one after others.
+            # With a prior, the bound on all answers together may be smaller than the sum.
             together = sum(mechanism.total_epsilon for mechanism in others)
             each_one = min(each_one, pure_information(together, prior))
         total += each_one
@@ -187,17 +187,17 @@ def _of_gaussian_noise(mechanisms, prior, n_values, unit):
 
 
 def pure_information(epsilon, prior=None):
-    r"""Return the most that answers say of whose likelihoods e^ε is the greatest ratio.
+    r"""Return the largest information of answers with likelihood ratios of at most e^ε.
 
-    Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, they
-    say most at the ends of this interval. Where values of probability a are at the upper end,
-    with Z = 1 + a(e^ε − 1),
+    Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, the
+    information is largest at the ends of this interval. If values of total probability a are at
+    the upper end, with Z = 1 + a(e^ε − 1),
 
     .. math:: I \le \frac{a e^ε ε}{Z} - \log Z
               \le C(ε) = Z_* - 1 - \log Z_*, \qquad Z_* = \frac{ε}{1 - e^{-ε}},
 
-    for the derivative in a is zero at Z = Z∗. For small ε that is ε²/8. With a prior over few
-    values a is the probability of a subset of them, of which the best is taken.
+    since the derivative in a is zero at Z = Z∗. For small ε that is ε²/8. With a prior over few
+    values, a is the probability of a subset of them, and the largest value over subsets is taken.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def pure_information(epsilon, prior=None):
         ≥ 0, may be infinite.
 
     prior : ndarray of shape (n_values,), default=None
-        Probabilities. By default any.
+        Probabilities of the values. By default any prior.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def _minus_log1p(x):
 
 
 def _by_share(a, epsilon):
-    """Return what an answer says that is e^ε times as likely for values of probability a."""
+    """Return the information of an answer that is e^ε times as likely for a part a of values."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         less = exp(-epsilon)
         upper = a / (a + (1 - a) * less)
@@ -257,12 +257,12 @@ def _by_share(a, epsilon):
 
 
 def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
-    r"""Return the most that values say of themselves behind normal noise of variance one.
+    r"""Return the largest information about values observed with normal noise of variance one.
 
     Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace V
-    of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is half the mean squared
-    distance of two independent values too, hence at most μ²(1 − Σp²)/2. Normal noise lets
-    through most where values are normal, and equally in all directions:
+    of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is also half the mean
+    squared distance of two independent values, hence at most μ²(1 − Σp²)/2. For a given trace,
+    the information is largest for values that are normal and isotropic:
 
     .. math:: I \le \frac{d}{2} \log\Big(1 + \frac{V}{d}\Big)
               \le \frac{d}{2} \log\Big(1 + \frac{μ^2}{2(d + 1)}\Big) \to \frac{μ^2}{4} .
@@ -276,7 +276,7 @@ def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
         d.
 
     prior : ndarray of shape (n_values,), default=None
-        Probabilities. By default any.
+        Probabilities of the values. By default any prior.
 
     Returns
     -------
@@ -300,13 +300,13 @@ def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
 
 
 def approximate_information(epsilon, delta, n_values):
-    r"""Return the most that (ε, δ)-private answers say of which of k values it is.
+    r"""Return the largest information of (ε, δ)-private answers about which of k values it is.
 
-    To the distribution P of one value as the reference, clip that of each other to
-    [e^−ε P, e^ε P] and move what is cut off to where there is room: that is at most δ of total
-    variation, since no more than δ is above e^ε P and no more than e^−ε δ is missing below. So
-    answers are those of a mechanism of ratios up to e^2ε, except in a case B of probability δ
-    at most. To be told of B says h(δ), and what B then says is log k at most:
+    With the distribution P of one value as reference, clip that of each other value to
+    [e^−ε P, e^ε P] and redistribute the mass that is cut off: this changes it by at most δ in
+    total variation, since at most δ is above e^ε P and at most e^−ε δ is missing below. The
+    answers are therefore those of a mechanism with ratios up to e^2ε, except in an event B of
+    probability at most δ. Knowing whether B occurred adds at most h(δ), and its outcome log k:
 
     .. math:: I \le C(2ε) + h(δ) + δ \log k .
 

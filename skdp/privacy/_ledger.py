@@ -1,4 +1,4 @@
-"""The privacy budget that one data set has spent, kept outside any estimator, and its file."""
+"""The privacy budget of a data set, kept outside any estimator, and its file."""
 
 import json
 import os
@@ -7,82 +7,99 @@ import time
 from contextlib import contextmanager, nullcontext
 from numbers import Real
 from pathlib import Path
+from typing import Any, Self
 
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.utils._files import PRIVATE, checksum, write_whole
 from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
 
-# A sum of floats may miss its limit by a rounding, relative to the limit.
+# Tolerance of a limit for rounding, relative to the limit.
 _ROUNDING = 1e-12
 _FORMAT = "skdp ledger"
 _VERSION = 1
 _LIMITS = ("epsilon", "delta")
-# Seconds to wait for another process (rule of thumb).
+# Seconds to wait for the lock (rule of thumb).
 _PATIENCE = 10.0
-# Seconds between two looks at the lock (rule of thumb).
+# Seconds between attempts to take the lock (rule of thumb).
 _PAUSE = 0.01
 
 
 class BudgetExceededError(RuntimeError):
-    """A release that would cost more than the owner set aside; nothing was released."""
+    """Error of a release that would exceed the privacy budget; nothing was released.
+
+    Examples
+    --------
+    >>> from skdp import OptimalDPNoise
+    >>> from skdp.privacy import BudgetExceededError, PrivacyLedger
+    >>> ledger = PrivacyLedger(epsilon=1.0)
+    >>> try:
+    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0), [[0.2, 0.8]])
+    ... except BudgetExceededError as error:
+    ...     print(error)
+    This release would bring epsilon to 2, above the 1 of the ledger. Release less, or with ...
+    >>> ledger.entries
+    []
+    """
 
 
 class PrivacyLedger:
-    """Add up what several releases of the same data guarantee together.
+    """Account for the privacy budget that several releases of the same data spend.
 
-    One ledger belongs to one data set. Pass releases through :meth:`release`, which refuses
-    before it perturbs, or charge guarantees by :meth:`spend`. Where some entries are about records
-    that are replaced and others about records that are added or removed, the total is about the
-    former (:meth:`PrivacyGuarantee.to_replace_one`). Copying or cloning whatever
-    holds a ledger hands on the same one, and other processes need a file to go on, which is all
-    that a pickle holds: a budget cannot be copied.
+    Use one ledger for each data set. Make releases by :meth:`release`, which refuses those beyond
+    the budget before any noise is drawn, or charge guarantees by :meth:`spend`. If some entries
+    are about replaced records and others about added or removed ones, the total is about replaced
+    ones (:meth:`PrivacyGuarantee.to_replace_one`).
 
-    A source that has a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``)
-    charges each of its fits by itself, and so does every clone of it that a search makes.
+    A source with a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``) charges each
+    of its fits itself, and so does every clone of it that a search makes.
+
+    A budget cannot be copied: copies and clones of an object with a ledger share the same ledger,
+    and a pickle contains only the path of its file, without which other processes cannot use it.
 
     Parameters
     ----------
     epsilon : float, default=None
-        Largest total ε. By default that of the file; without one, nothing is refused.
+        Largest total ε. By default that of the file; without a limit, nothing is refused.
 
     delta : float, default=None
         Largest total δ, likewise.
 
     path : str or path-like, default=None
-        JSON file that holds limits and entries between processes. It is read and written with
-        every entry, under a lock, so that several ledgers on one file are one account; it is on
-        disk before a release is granted. The path is resolved once. It is made where it does
-        not exist, for its owner alone to read, and keeps whatever permissions it is given; it
-        must not vanish, be shortened or be replaced by an older copy later.
+        JSON file of limits and entries, shared between processes. It is read and written with
+        every entry, under a lock, so that several ledgers on one file are one account; an entry
+        is on disk before the release is made. The path is resolved once. A new file is readable
+        by its owner only; an existing one keeps its permissions. It must not be deleted,
+        truncated or replaced by an older copy later.
 
     Attributes
     ----------
     epsilon, delta : float or None
-        The limits. A file that has none takes those of the next ledger that has; they cannot
+        The limits. If a file has none, the next ledger that has limits sets them; they cannot
         be changed.
 
     entries : list of (str, PrivacyGuarantee)
-        What was released.
+        Name and guarantee of each release.
 
     total : PrivacyGuarantee or None
-        What all entries guarantee together, None before the first.
+        Joint guarantee of all entries, None before the first.
 
     Raises
     ------
     ValueError
-        When a limit is no number ≥ 0 or another one than the file's, the file is damaged, or
-        ``path`` names none.
+        If a limit is not a number ≥ 0 or differs from the file's, the file is damaged, or
+        ``path`` is not a path.
 
     OSError
-        When the file can be neither read nor made, such as in a folder that does not exist.
+        If the file can be neither read nor created, such as in a folder that does not exist.
 
     Notes
     -----
-    A ledger knows what passes through it. Two ledgers without a file, or with different ones,
-    are two accounts, and whoever can write the file can rewrite the account.
+    A ledger only knows the releases that are charged to it. Two ledgers without a file, or with
+    different files, are two accounts, and anyone who can write the file can change the account.
 
     Examples
     --------
@@ -101,7 +118,13 @@ class PrivacyLedger:
     skdp.privacy._ledger.BudgetExceededError: This release would bring epsilon to 1.2, above ...
     """
 
-    def __init__(self, epsilon=None, delta=None, *, path=None):
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+    ):
         given = {"epsilon": epsilon, "delta": delta}
         self._limits = {name: _check_limit(name, limit) for name, limit in given.items()}
         self._entries: list = []
@@ -113,8 +136,8 @@ class PrivacyLedger:
                 self._continue(self._file)
 
     @classmethod
-    def open(cls, path):
-        """Return the ledger of a file that exists, with the limits that the file has.
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the ledger of an existing file, with the limits of the file.
 
         Parameters
         ----------
@@ -128,15 +151,27 @@ class PrivacyLedger:
         Raises
         ------
         FileNotFoundError
-            When there is no such file: this never makes one, which would have no limits.
+            If there is no such file; none is created, as it would have no limits.
 
         ValueError
-            When it is damaged, or ``path`` names none.
+            If it is damaged, or ``path`` is not a path.
 
         Warns
         -----
         UserWarning
-            When the file has no limits, so that nothing is refused.
+            If the file has no limits, so that nothing is refused.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.privacy import PrivacyLedger
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "ward.ledger")
+        ...     ledger = PrivacyLedger(epsilon=2.0, delta=1e-5, path=path)
+        ...     same = PrivacyLedger.open(path)
+        >>> same.epsilon, same.delta
+        (2.0, 1e-05)
         """
         ledger = cls()
         ledger._file = file = _LedgerFile(path)
@@ -145,9 +180,9 @@ class PrivacyLedger:
                 ledger._limits, ledger._entries = file.read()
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"There is no ledger {str(file.path)!r}. Make it once, with the limits of its "
-                "data: PrivacyLedger(epsilon=..., path=...). One that was there has to be "
-                "restored: what it held remains spent."
+                f"There is no ledger {str(file.path)!r}. Create it once, with the limits of its "
+                "data: PrivacyLedger(epsilon=..., path=...). If it was deleted, restore it: its "
+                "budget remains spent."
             ) from error
         if set(ledger._limits.values()) == {None}:
             warn(
@@ -157,7 +192,7 @@ class PrivacyLedger:
         return ledger
 
     def _continue(self, file):
-        """Take over the account that is on file, or begin one."""
+        """Continue the account of the file, or begin one."""
         given = self._limits
         try:
             written, self._entries = file.read()
@@ -169,71 +204,80 @@ class PrivacyLedger:
                 raise ValueError(
                     f"The {name!r} parameter of PrivacyLedger is {limit:g}, but the file "
                     f"{str(file.path)!r} has {written[name]:g}. Leave it out: the limits "
-                    "of an account do not change."
+                    "of an account cannot be changed."
                 )
         self._limits = {k: given[k] if v is None else v for k, v in written.items()}
         if self._limits != written:
             file.write(self._limits, self._entries)
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float | None:
         """Largest total ε, or None."""
         return self._limits["epsilon"]
 
     @property
-    def delta(self):
+    def delta(self) -> float | None:
         """Largest total δ, or None."""
         return self._limits["delta"]
 
     @property
-    def entries(self):
-        """What was released, as a list of (name, guarantee)."""
+    def entries(self) -> list[tuple[str, PrivacyGuarantee]]:
+        """Releases, as a list of (name, guarantee)."""
         with self._own_lock():
             self._read()
             return list(self._entries)
 
     @property
-    def total(self):
-        """What all entries guarantee together, None before the first."""
+    def total(self) -> PrivacyGuarantee | None:
+        """Joint guarantee of all entries, None before the first."""
         return _sum(guarantee for _, guarantee in self.entries)
 
-    def spend(self, guarantee, name=""):
+    def spend(self, guarantee: PrivacyGuarantee, name: str = "") -> PrivacyGuarantee:
         """Charge a release.
 
         Parameters
         ----------
         guarantee : PrivacyGuarantee
-            Of the release, such as ``noise.guarantee_``.
+            Guarantee of the release, such as ``noise.guarantee_``.
 
         name : str, default=""
-            What it was.
+            Description of the release.
 
         Returns
         -------
         total : PrivacyGuarantee
-            With this release.
+            Joint guarantee of all entries, including this release.
 
         Raises
         ------
         BudgetExceededError
-            When the total would exceed the budget; the release is not charged.
+            If the total would exceed the budget; the release is not charged.
 
         ValueError
-            When it is about other neighbours than the entries are, or
-            the file is damaged.
+            If the guarantee is about other neighbors than the entries, or the file is damaged.
 
         FileNotFoundError
-            When the file has disappeared.
+            If the file has disappeared.
 
         RuntimeError
-            When the ledger has no file, and was made by another process.
+            If the ledger has no file, and was created by another process.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger(epsilon=1.0)
+        >>> noise = OptimalDPNoise(epsilon=0.4).fit([[0.2, 0.8]])
+        >>> total = ledger.spend(noise.guarantee_, name="spring survey")
+        >>> ledger.spend(noise.guarantee_, name="summer survey").epsilon
+        0.8
         """
         if not isinstance(guarantee, PrivacyGuarantee):
             raise ValueError(
                 "The 'guarantee' parameter of PrivacyLedger.spend must be a PrivacyGuarantee, "
                 f"such as noise.guarantee_, got a {type(guarantee).__name__}."
             )
-        # Made anew: even a frozen object can be forced, and a subclass can add up to anything.
+        # Rebuilt, since even a frozen object can be manipulated, and a subclass can override sums.
         guarantee = unpack_guarantee(pack_guarantee(guarantee))
         with self._account():
             entries = [*self._entries, (str(name), guarantee)]
@@ -251,60 +295,80 @@ class PrivacyLedger:
             self._entries = entries
             return total
 
-    def release(self, estimator, X, y=None, *, groups=None, name=""):
+    def release(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        name: str = "",
+    ) -> Any:
         """Charge a release, and make it.
 
-        What the estimator will guarantee is asked for, and charged, before it is fitted, hence
-        before any noise is drawn. What fails afterwards stays spent: nobody can tell how much
-        of the data had already been seen through it.
+        The guarantee of the estimator is determined and charged before it is fitted, hence before
+        any noise is drawn. If fitting fails afterwards, the budget remains spent, since the
+        failure may already have revealed something about the data.
 
         Parameters
         ----------
         estimator : object
-            With a method ``guarantee_for(X, y)`` that says what ``fit(X, y)`` will guarantee and
-            draws no noise: a noise transformer, :class:`~skdp.RandomizedResponse` (labels take
-            the place of X), :class:`~skdp.DPStatisticsSource`, or :class:`~skdp.DPSource`, which
-            with ``label_noise`` states the guarantee of a record with its label.
+            With a method ``guarantee_for(X, y)`` that returns the guarantee of ``fit(X, y)``
+            without drawing noise: a noise transformer, :class:`~skdp.RandomizedResponse` (with
+            labels in place of X), :class:`~skdp.DPStatisticsSource`, or :class:`~skdp.DPSource`,
+            which with ``label_noise`` states the guarantee of a record with its label.
 
         X : array-like of shape (n_samples, n_features)
             The data of this ledger.
 
         y : array-like of shape (n_samples,), default=None
-            Its labels, where the estimator takes them.
+            Labels, if the estimator takes them.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is, where the estimator takes that.
+            Group of each row, such as a person, if the estimator takes them.
 
         name : str, default=""
-            What it is.
+            Description of the release.
 
         Returns
         -------
         result : object
-            The noisy copy that ``fit_transform`` returns; where the estimator does not
+            The noisy copy that ``fit_transform`` returns; if the estimator does not
             transform, the fitted estimator.
 
         Raises
         ------
         BudgetExceededError
-            When the total would exceed the budget; nothing is charged and nothing perturbed.
+            If the total would exceed the budget; nothing is charged and no noise is drawn.
 
         ValueError
-            When the estimator cannot say what it costs, has a ledger of its own, or as for
-            :meth:`spend`.
+            If the estimator cannot state its guarantee in advance, has a ledger of its own, or
+            as for :meth:`spend`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import RandomizedResponse
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger(epsilon=1.0)
+        >>> labels = np.array(["no", "yes", "no"])
+        >>> response = RandomizedResponse(epsilon=0.5, classes=["no", "yes"])
+        >>> noisy = ledger.release(response, labels, name="poll")
+        >>> noisy.shape, ledger.total.epsilon
+        ((3,), 0.5)
         """
         state = getattr(estimator, "guarantee_for", None)
         if state is None:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
-                f"{type(estimator).__name__}, has no guarantee_for(X, y): it cannot say what it "
-                "costs before noise is drawn. Charge its guarantee by spend() before you fit it."
+                f"{type(estimator).__name__}, has no guarantee_for(X, y): its cost is unknown "
+                "before noise is drawn. Charge its guarantee by spend() before you fit it."
             )
         if getattr(estimator, "ledger", None) is not None:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
                 f"{type(estimator).__name__}, has a 'ledger' of its own, to which it charges "
-                "each fit: it would be charged twice. Call its fit, or leave that 'ledger' out."
+                "each fit: it would be charged twice. Call its fit, or omit that 'ledger'."
             )
         if isinstance(y, str):
             raise ValueError(
@@ -317,13 +381,25 @@ class PrivacyLedger:
         transforms = hasattr(estimator, "fit_transform")
         return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return the entries, with running totals, as a table.
 
         Returns
         -------
         frame : pandas.DataFrame
             One row for each entry.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> from skdp.privacy import PrivacyLedger
+        >>> ledger = PrivacyLedger()
+        >>> for name in ("spring", "summer"):
+        ...     noisy = ledger.release(OptimalDPNoise(epsilon=0.5), [[0.2, 0.8]], name=name)
+        >>> ledger.to_frame()[["name", "epsilon", "total_epsilon"]]
+             name  epsilon  total_epsilon
+        0  spring      0.5            0.5
+        1  summer      0.5            1.0
         """
         rows = []
         entries = self.entries
@@ -347,17 +423,17 @@ class PrivacyLedger:
         """Return the lock among threads of this process."""
         if self._lock_process != os.getpid():
             # Another thread of the parent may have held it when the process forked. The account
-            # stays that of the process that made it.
+            # remains that of the process that created it.
             self._lock_process, self._lock = os.getpid(), threading.Lock()
         return self._lock
 
     @contextmanager
     def _account(self):
-        """Hold the account alone, as it is now."""
+        """Hold the account exclusively, in its current state."""
         if self._process != os.getpid() and self._file is None:
             raise RuntimeError(
-                f"This PrivacyLedger was made by process {self._process} and is used by process "
-                f"{os.getpid()}, a copy that would spend the same budget again. Make it with "
+                f"This PrivacyLedger was created in process {self._process} and is used in "
+                f"{os.getpid()}, a copy that would spend the same budget again. Create it with "
                 "path=, so that all processes share one account."
             )
         with self._own_lock(), nullcontext() if self._file is None else self._file.lock():
@@ -365,7 +441,7 @@ class PrivacyLedger:
             yield
 
     def _read(self):
-        """Bring the account up to what is on file, of which nothing may be missing."""
+        """Update the account from its file, in which no known entry may be missing."""
         if self._file is None:
             return
         path = str(self._file.path)
@@ -373,8 +449,8 @@ class PrivacyLedger:
             limits, entries = self._file.read()
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"The ledger file {path!r} has disappeared. What it held remains spent: restore "
-                "it from a backup."
+                f"The ledger file {path!r} has disappeared. Its budget remains spent: restore it "
+                "from a backup."
             ) from error
         changed = any(limit not in (None, limits[k]) for k, limit in self._limits.items())
         if changed or entries[: len(self._entries)] != self._entries:
@@ -384,7 +460,7 @@ class PrivacyLedger:
             )
         self._limits, self._entries = limits, entries
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         total = _sum(guarantee for _, guarantee in self._entries)
         spent = "nothing" if total is None else f"({total.epsilon:g}, {total.delta:g})"
         limits = ("unlimited" if v is None else f"{v:g}" for v in self._limits.values())
@@ -403,16 +479,16 @@ class PrivacyLedger:
         names = [name.replace("_", " ") for name in table.columns]
         return f"<p>{as_html(repr(self))}</p>{grid(names, table.to_numpy().tolist())}"
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         if self._file is not None:
             return PrivacyLedger.open, (str(self._file.path),)
         raise TypeError(
@@ -422,10 +498,10 @@ class PrivacyLedger:
 
 
 def _sum(guarantees):
-    """Return what guarantees hold together, None if there are none.
+    """Return the joint guarantee, None if there are none.
 
-    Those of Gaussian noise are added first: among themselves they add up to less. Where some are
-    about records that are replaced, so are all.
+    Those of Gaussian noise are added first, as their sum is smaller. If some are about replaced
+    records, all are converted.
     """
     guarantees = list(guarantees)
     if len({g.relation for g in guarantees}) > 1:
@@ -460,15 +536,15 @@ class _LedgerFile:
 
     @contextmanager
     def lock(self):
-        """Hold the account alone, among all processes and threads.
+        """Hold the account exclusively, among all processes and threads.
 
         Raises
         ------
         TimeoutError
-            When somebody else holds it for too long.
+            If another process holds it for too long.
 
         OSError
-            When it cannot be held where the file is.
+            If the lock cannot be created next to the file.
         """
         lock = self.path.with_name(self.path.name + ".lock")
         deadline = time.monotonic() + _PATIENCE
@@ -490,16 +566,16 @@ class _LedgerFile:
 
     @contextmanager
     def _named(self):
-        """Report that the system refuses something as a fault of the path."""
+        """Report errors of the operating system as errors of the path."""
         try:
             yield
-        except FileExistsError:  # somebody else holds the lock
+        except FileExistsError:  # another process holds the lock
             raise
         except OSError as error:
             raise type(error)(
                 f"The 'path' parameter of PrivacyLedger, {str(self.path)!r}, cannot be used: "
-                f"{error.strerror or error}. Name a file, in a folder that exists, and that you "
-                "may read and write."
+                f"{error.strerror or error}. Name a file in an existing folder, with permission "
+                "to read and write."
             ) from error
 
     def read(self):
@@ -514,10 +590,10 @@ class _LedgerFile:
         Raises
         ------
         FileNotFoundError
-            When there is no such file.
+            If there is no such file.
 
         ValueError
-            When it is empty, truncated, damaged, or has a second name.
+            If it is empty, truncated, damaged, or has a second name.
         """
         with self._named(), open(self.path, "rb") as file:
             shared = os.fstat(file.fileno()).st_nlink > 1
@@ -535,15 +611,15 @@ class _LedgerFile:
         ) as error:
             state = "damaged" if text.strip() else "empty"
             raise ValueError(
-                f"The ledger file {str(self.path)!r} is {state} ({error}). What it held remains "
-                "spent: restore it from a backup. For data of which nothing was released yet, "
-                "name a file that does not exist."
+                f"The ledger file {str(self.path)!r} is {state} ({error}). Its budget remains "
+                "spent: restore it from a backup. For data that were never released, name a file "
+                "that does not exist."
             ) from error
 
     def write(self, limits, entries):
         """Replace the file; when this returns, the new account is on disk.
 
-        A new file is for its owner alone; one that is replaced keeps its permissions.
+        A new file is readable by its owner only; one that is replaced keeps its permissions.
 
         Parameters
         ----------
@@ -568,7 +644,7 @@ def _check_limit(name, limit):
     Raises
     ------
     ValueError
-        When it is neither None nor a number ≥ 0.
+        If it is neither None nor a number ≥ 0.
     """
     if limit is None:
         return None
@@ -585,7 +661,7 @@ def _check_limit(name, limit):
 
 
 def _parse(text):
-    """Return limits and entries of a file, whatever it holds in their place."""
+    """Return limits and entries of a file; raise if it holds anything else."""
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")

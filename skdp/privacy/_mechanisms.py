@@ -1,4 +1,4 @@
-"""The mechanisms behind a guarantee: what each states, and how its privacy loss composes."""
+"""The mechanisms of a guarantee: the ε and δ that each states, and its privacy loss."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,67 +8,68 @@ from numbers import Integral, Real
 from skdp.privacy._composition import any_of, composed_epsilon, one_of
 from skdp.privacy._gaussian import gaussian_delta, gaussian_sigma
 
-# What only mechanisms of a kind may have, beside the others' ``epsilon`` and ``delta``.
+# Fields that only mechanisms of a kind may set; all have ``epsilon`` and ``delta``.
 KINDS = {
     "laplace": {"count", "n_elements"},
     "pure": {"count", "n_elements"},
     "any": {"count"},
     "gaussian": {"squared_distance", "slack", "cut"},
 }
-# Most uses of one mechanism that are accounted for. Numbers of uses are float64 in the arithmetic
-# that follows, which holds integers exactly up to here.
+# Largest number of uses of one mechanism. Numbers of uses are float64 in later arithmetic, which
+# represents integers exactly up to here.
 MOST_USES = 2**53
 # Greatest argument of exp that float64 holds, rounded down.
 _MOST_EXPONENT = 700.0
-# How far a stated ε and δ may be below what Gaussian noise amounts to, by rounding, relatively ...
+# By how much a stated ε and δ may be below those of Gaussian noise, by rounding, relatively ...
 _EPSILON_ROUNDING = 1e-9
 _DELTA_ROUNDING = 1e-6
 # ... and absolutely.
 _LEAST_ROUNDING = 2.3e-16
-# How far, relatively, a stated ε may be above it before that ε is what composes: more than what
-# solvers and samplers usually leave (rule of thumb).
+# Relative excess of a stated ε from which that ε is composed and not the noise: more than solvers
+# and samplers usually leave (rule of thumb).
 _OVERSTATED = 1e-3
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    r"""One mechanism, as far as accounting needs it: what it states, and its privacy loss.
+    r"""One mechanism, as needed for accounting: the ε and δ that it states, and its privacy loss.
 
     Parameters
     ----------
     kind : {"laplace", "gaussian", "pure", "any"}
-        Family of the privacy loss. "pure" stands for any mechanism that is ε-private, but for a
-        point mass δ, and treats elements independently; "any" for every mechanism that is
-        (ε, δ)-private, of whose treatment of elements nothing is known. Both compose as the worst
-        one does: two answers, one e^ε times as likely, and the data themselves with probability δ.
+        Family of the privacy loss. "pure" stands for any mechanism that is ε-private, except for
+        a point mass δ, and treats elements independently; "any" for every (ε, δ)-private
+        mechanism, without assumptions on its treatment of elements. Both are composed as the worst
+        such mechanism: two answers, one e^ε times as likely, and the data themselves with
+        probability δ.
 
     epsilon : float
         ε that it states for one use.
 
     delta : float, default=0.0
-        δ at that ε: but for Gaussian noise, the probability with which the data are shown instead.
+        δ at that ε; except for Gaussian noise, the probability that the data are shown instead.
 
     count : int, default=1
-        How often it is used on the same data. Gaussian noise has 1: uses of it are one use of a
-        larger distance.
+        Number of uses on the same data. It is 1 for Gaussian noise, for which several uses equal
+        one use with a larger distance.
 
     n_elements : int, default=1
-        How many elements of a record have an equal share of ε and δ, with independent noise.
+        Number of elements of a record among which ε and δ are divided evenly, with independent
+        noise.
 
     squared_distance : float, default=None
-        Of Gaussian noise, (sensitivity/σ)². By default the one that has exactly this ε and δ. One
-        that exceeds it is refused; one that falls clearly short of it is raised, unless it is as
-        large as the classical calibration leaves it, so that nothing composes to less than what
-        is stated.
+        For Gaussian noise, (sensitivity/σ)². By default the value that has exactly this ε and δ.
+        A larger value is refused. A much smaller one is raised, unless it is as large as in the
+        classical calibration, so that no composition has less than what is stated.
 
     slack, cut : float, default=0.0
-        How far a sampler of Gaussian noise is from its distribution: ratios of probabilities
-        within e^slack, but for a set of outputs of probability ``cut``.
+        Deviation of a sampler of Gaussian noise from its distribution: ratios of probabilities
+        are within e^slack, except for a set of outputs of probability ``cut``.
 
     Raises
     ------
     ValueError
-        When it is no mechanism, or amounts to more than it states.
+        If a parameter is invalid, or the noise has a larger privacy loss than is stated.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class Mechanism:
     slack: float = 0.0
     cut: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         real = partial(check_real, "Mechanism")
         fields = {
             "kind": check_choice("Mechanism", "kind", self.kind, KINDS),
@@ -119,7 +120,7 @@ class Mechanism:
             object.__setattr__(self, "squared_distance", self._sound_squared_distance())
 
     def _sound_squared_distance(self):
-        """Return the squared distance, which amounts to what is stated, and not to less."""
+        """Return a squared distance whose ε and δ are those stated, and not less."""
         epsilon, delta = self.epsilon, self.delta
         if self.squared_distance is None or (delta == 0 and epsilon < inf):
             return self._stated_squared_distance()
@@ -133,7 +134,7 @@ class Mechanism:
         if amount > delta * (1 + _DELTA_ROUNDING) + _LEAST_ROUNDING:
             raise ValueError(
                 "The 'squared_distance' of Mechanism amounts to more than "
-                f"epsilon={epsilon:g} and delta={delta:g}. State what it amounts to."
+                f"epsilon={epsilon:g} and delta={delta:g}. State what it has."
             )
         classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
         if distance * (1 + _OVERSTATED) >= classical:
@@ -148,59 +149,82 @@ class Mechanism:
         if not 0 < self.delta < 1:
             raise ValueError(
                 "The 'delta' of Mechanism must be in (0, 1) with kind='gaussian', got "
-                f"{self.delta:g}: no Gaussian noise states that. State a small one, such as 1e-5."
+                f"{self.delta:g}: no Gaussian noise has that. State a small one, such as 1e-5."
             )
-        # What is left for the distribution, when the sampler has had its own.
+        # Subtract the deviation of the sampler.
         epsilon = self.epsilon - self.slack
         delta = self.delta - (1 + exp(min(self.epsilon, _MOST_EXPONENT))) * self.cut
         distance = 1 / gaussian_sigma(epsilon, delta)
         return distance * distance
 
     @property
-    def parameter(self):
-        """ε of one element and use; of Gaussian noise, sensitivity/σ."""
+    def parameter(self) -> float:
+        """ε of one element and use; for Gaussian noise, sensitivity/σ."""
         if self.kind == "gaussian":
             return sqrt(self.squared_distance)
         return self.epsilon / self.n_elements
 
     @property
-    def atom(self):
-        """Probability with which one element is shown in one use."""
+    def atom(self) -> float:
+        """Probability that one element is shown in one use."""
         if self.kind == "gaussian":
             return 0.0
         return one_of(self.n_elements, self.delta)
 
     @property
-    def uses(self):
-        """How many mechanisms of this parameter and point mass compose."""
+    def uses(self) -> int:
+        """Number of mechanisms of this parameter and point mass that are composed."""
         return self.count * self.n_elements
 
     @property
-    def total_epsilon(self):
+    def total_epsilon(self) -> float:
         """ε of all uses, by a closed form."""
         return self.count * self.epsilon
 
     @property
-    def total_delta(self):
+    def total_delta(self) -> float:
         """δ of all uses at that ε."""
         return any_of(self.count, self.delta)
 
-    def repeat(self, k):
-        """Return k uses of it."""
+    def repeat(self, k: int) -> "Mechanism":
+        """Return the mechanism of k uses.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> Mechanism("laplace", 0.5).repeat(3).total_epsilon
+        1.5
+        """
         if self.kind != "gaussian":
             return replace(self, count=k * self.count)
         squared = k * self.parameter * self.parameter
         return _gaussian(self.epsilon, self.delta, squared, k * self.slack, k * self.cut)
 
-    def double(self):
-        """Return Gaussian noise whose sensitivity is twice as large."""
-        # The ratio of two probabilities is one of two ratios, each with its own slack.
+    def double(self) -> "Mechanism":
+        """Return Gaussian noise whose sensitivity is twice as large.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> gaussian = Mechanism("gaussian", 1.0, 1e-5)
+        >>> round(gaussian.double().parameter / gaussian.parameter, 12)
+        2.0
+        """
+        # The ratio of two probabilities is a product of two ratios, each with its own slack.
         squared = 4 * self.squared_distance
         return _gaussian(self.epsilon, self.delta, squared, 2 * self.slack, self.cut)
 
-    def merge(self, other):
-        """Return the one Gaussian mechanism that two of them are together, exactly."""
-        # At the larger δ, one of them alone may need less than it states at its own.
+    def merge(self, other: "Mechanism") -> "Mechanism":
+        """Return the one Gaussian mechanism that is equivalent to two of them.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> gaussian = Mechanism("gaussian", 1.0, 1e-5)
+        >>> round(gaussian.merge(gaussian).squared_distance / gaussian.squared_distance, 12)
+        2.0
+        """
+        # At the larger δ, one of them alone may have a smaller ε than it states at its own.
         return _gaussian(
             max(self.epsilon, other.epsilon),
             max(self.delta, other.delta),
@@ -211,14 +235,14 @@ class Mechanism:
 
 
 def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
-    """Return Gaussian noise that states what it amounts to at a δ, or a least ε."""
+    """Return Gaussian noise that states its ε at a δ, or a given least ε."""
     fields = {"squared_distance": squared_distance, "slack": slack, "cut": cut}
     silent = Mechanism("gaussian", inf, delta, **fields)
     return replace(silent, epsilon=max(least_epsilon, composed_epsilon([silent], delta)))
 
 
 def check_real(owner, name, value, low, high, *, open_low=False, open_high=False):
-    """Return a number of an interval as a float; NaN is in none.
+    """Return a number of an interval as a float; NaN is refused.
 
     Parameters
     ----------
@@ -235,7 +259,7 @@ def check_real(owner, name, value, low, high, *, open_low=False, open_high=False
         Ends of the interval.
 
     open_low, open_high : bool, default=False
-        Whether the end itself is left out.
+        Whether the end itself is excluded.
 
     Returns
     -------
@@ -244,7 +268,7 @@ def check_real(owner, name, value, low, high, *, open_low=False, open_high=False
     Raises
     ------
     ValueError
-        When it is no real number, or outside.
+        If it is not a real number, or outside the interval.
     """
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
@@ -266,7 +290,7 @@ def check_count(owner, name, value):
     Raises
     ------
     ValueError
-        When it is none.
+        If it is not such a number.
     """
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not 1 <= value <= MOST_USES:
@@ -277,12 +301,12 @@ def check_count(owner, name, value):
 
 
 def check_choice(owner, name, value, choices):
-    """Return one of several texts.
+    """Return one of several strings.
 
     Raises
     ------
     ValueError
-        When it is none of them.
+        If it is none of them.
     """
     if not isinstance(value, str) or value not in choices:
         raise ValueError(
@@ -293,13 +317,13 @@ def check_choice(owner, name, value, choices):
 
 
 def check_text(owner, name, value):
-    """Return a text that shows as it is.
+    """Return a string without control characters.
 
     Raises
     ------
     ValueError
-        When it is none, or holds control characters: those of a terminal can hide or overwrite
-        the numbers that are printed with it.
+        If it is not a string, or has control characters: in a terminal these can hide or
+        overwrite the numbers that are printed with it.
     """
     if not isinstance(value, str):
         raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
@@ -312,7 +336,7 @@ def check_text(owner, name, value):
 
 
 def _short(value):
-    """Return a value for a message; a file may hold very long ones."""
+    """Return a value for a message, shortened, as a file may hold very long ones."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits

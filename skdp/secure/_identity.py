@@ -1,6 +1,8 @@
-"""Who signs: Ed25519 keys with names."""
+"""Named Ed25519 keys of the parties, for signatures."""
 
+import os
 from dataclasses import dataclass
+from typing import Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -13,9 +15,9 @@ from skdp.utils._files import PRIVATE, write_whole
 
 # Bytes of a signature.
 SIGNATURE_BYTES = 64
-# Bytes of a key, in clear and as a private key.
+# Bytes of a public key, and of a private key.
 _KEY_BYTES = 32
-# First bytes of a file with a private key: no other file passes for one.
+# First bytes of a file with a private key, which identify it.
 _MAGIC = b"skdp-id1"
 # Characters of a name (rule of thumb).
 LONGEST_NAME = 200
@@ -23,7 +25,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class PublicIdentity:
-    """Name and public signing key of a party, for all others.
+    """Name and public signing key of a party.
 
     Parameters
     ----------
@@ -31,13 +33,13 @@ class PublicIdentity:
         Unique within a session.
 
     key : str
-        The Ed25519 public key, 64 hexadecimal digits. Get it from its owner in a way in which
-        nobody can exchange it: it is all that tells the owner's files from others.
+        The Ed25519 public key, 64 hexadecimal digits. Obtain it from its owner over an
+        authenticated channel: only this key identifies the owner's files.
 
     Raises
     ------
     ValueError
-        When the name is empty, or the key none.
+        If the name is empty, or the key invalid.
 
     Examples
     --------
@@ -49,7 +51,7 @@ class PublicIdentity:
     name: str
     key: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         named = isinstance(self.name, str) and 0 < len(self.name) <= LONGEST_NAME
         if not named or not self.name.isprintable():
             raise ValueError(
@@ -69,16 +71,24 @@ class PublicIdentity:
                 "its owner's Identity."
             )
 
-    def verifies(self, signature, content):
-        """Return whether a signature of some bytes is this party's.
+    def verifies(self, signature: bytes, content: bytes) -> bool:
+        """Return whether a signature was made by this party.
 
         Parameters
         ----------
         signature, content : bytes
+            The signature, and the signed bytes.
 
         Returns
         -------
         valid : bool
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> ward = Identity.generate("ward 1")
+        >>> ward.public.verifies(ward.sign(b"content"), b"other content")
+        False
         """
         try:
             key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.key))
@@ -89,10 +99,10 @@ class PublicIdentity:
 
 
 class Identity:
-    """A party's private signing key; it stays with the party.
+    """Private signing key of a party, which must not be shared.
 
-    It signs files, and encrypts nothing. ``generate`` makes one, ``save`` and ``load`` keep it in
-    a file that only its owner may read.
+    It signs files and does not encrypt. ``generate`` creates a new one; ``save`` and ``load``
+    store it in a file that only its owner can read.
 
     Parameters
     ----------
@@ -108,12 +118,12 @@ class Identity:
         The party's name.
 
     public : PublicIdentity
-        What others may know.
+        Name and public key, to be shared.
 
     Raises
     ------
     ValueError
-        When it is no such key.
+        If the key is invalid.
 
     Examples
     --------
@@ -125,7 +135,10 @@ class Identity:
     <Identity 'ward 1', signing key not shown>
     """
 
-    def __init__(self, name, private_key):
+    name: str
+    public: PublicIdentity
+
+    def __init__(self, name: str, private_key: bytes):
         if not isinstance(private_key, bytes) or len(private_key) != _KEY_BYTES:
             raise ValueError(
                 "The 'private_key' parameter of Identity must be 32 bytes. Use "
@@ -138,11 +151,11 @@ class Identity:
         )
         self.public = PublicIdentity(name, public.hex())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Identity {self.name!r}, signing key not shown>"
 
     @classmethod
-    def generate(cls, name):
+    def generate(cls, name: str) -> Self:
         """Return a new identity.
 
         Parameters
@@ -153,11 +166,17 @@ class Identity:
         Returns
         -------
         identity : Identity
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> Identity.generate("ward 1").name
+        'ward 1'
         """
         key = Ed25519PrivateKey.generate()
         return cls(name, _raw_private(key))
 
-    def sign(self, content):
+    def sign(self, content: bytes) -> bytes:
         """Return the signature of some bytes.
 
         Parameters
@@ -168,23 +187,46 @@ class Identity:
         -------
         signature : bytes
             64 of them.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity
+        >>> len(Identity.generate("ward 1").sign(b"content"))
+        64
         """
         return self._key.sign(content)
 
-    def save(self, path):
-        """Write the private key to a new file that only this user may read.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the private key to a new file that only this user can read.
 
         Parameters
         ----------
         path : str or path-like
             A file that does not exist yet.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity
+        >>> ward = Identity.generate("ward 1")
+        >>> with TemporaryDirectory() as folder:
+        ...     ward.save(Path(folder, "ward.id"))
+        ...     again = Identity.load(Path(folder, "ward.id"))
+        >>> again.public == ward.public
+        True
         """
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
             file.write(_MAGIC + _raw_private(self._key) + self.name.encode())
 
     @classmethod
-    def load(cls, path):
-        """Read what :meth:`save` wrote.
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an identity that :meth:`save` wrote.
 
         Parameters
         ----------
@@ -198,7 +240,7 @@ class Identity:
         Raises
         ------
         ValueError
-            When it is no such file.
+            If it is not such a file.
         """
         with open(path, "rb") as file:
             content = file.read(len(_MAGIC) + _KEY_BYTES + 4 * LONGEST_NAME + 1)
@@ -209,8 +251,8 @@ class Identity:
             return cls(key[_KEY_BYTES:].decode(), key[:_KEY_BYTES])
         except ValueError as error:
             raise ValueError(
-                f"{str(path)!r} holds no identity: it is truncated, or another file. Load what "
-                "Identity.save wrote."
+                f"{str(path)!r} holds no identity: it is truncated, or another file. Load a file "
+                "that Identity.save wrote."
             ) from error
 
 

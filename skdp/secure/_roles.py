@@ -1,11 +1,15 @@
-"""Who does what: the key holder, a participant, the server, and all of them in one process."""
+"""The roles of a session: key holder, participant and server, and all of them in one process."""
 
+import os
 import secrets
+from collections.abc import Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +23,7 @@ from skdp.utils._files import PRIVATE, write_whole
 
 # How many participants may be named in an error (rule of thumb).
 _MOST_NAMED = 5
-# Random bytes that tell keys from others of the same session.
+# Random bytes that distinguish keys of the same session.
 _KEY_ID_BYTES = 16
 
 
@@ -29,37 +33,37 @@ class _Role:
     Parameters
     ----------
     session : Session
-        Whose digest was compared with that of the others.
+        The session, whose digest was compared with that of the other parties.
 
     identity : Identity
-        Of a party that has this role in the session.
+        Identity of a party that has this role in the session.
     """
 
     _role: str
 
-    def __init__(self, session, identity):
+    def __init__(self, session: Session, identity: Identity):
         if identity.public not in session.parties(self._role):
             raise ValueError(
                 f"The 'identity' of {type(self).__name__}, {identity.name!r}, is no {self._role} "
-                f"of this session. Its name and key must be those that the session has."
+                f"of this session. Its name and key must be those of the session."
             )
         self.session = session
         self.identity = identity
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.identity.name!r} of {self.session!r}>"
 
 
 class KeyHolder(_Role):
-    """Makes the keys, and decrypts the class of each query and nothing else.
+    """Role that generates the keys and decrypts only the class of each query.
 
-    It must not get the participants' ciphertexts: it could decrypt them. Nor must the server get
-    the secret key.
+    It must not receive the participants' ciphertexts, which it could decrypt, and the server must
+    not receive the secret key.
 
     Parameters
     ----------
     session : Session
-        What all agreed on.
+        The session that all parties agreed on.
 
     identity : Identity
         The key holder's.
@@ -79,18 +83,31 @@ class KeyHolder(_Role):
 
     _role = "key holder"
 
-    def generate_keys(self):
-        """Return a new secret key, and the keys by which the server computes.
+    def generate_keys(self) -> tuple[bytes, bytes]:
+        """Return a new secret key, and the evaluation keys of the server.
 
         Returns
         -------
         secret_key : bytes
-            Signed, **not encrypted**. For the participants and the key holder itself, over
-            confidential channels, and never for the server; a file of it should be
-            written by :meth:`save_secret_key`, which lets no other user read it.
+            Signed, **not encrypted**. Send it to the participants over confidential channels, and
+            never to the server; write it to a file by :meth:`save_secret_key`, which other users
+            cannot read.
 
         evaluation_keys : bytes
-            Signed; for the server. They allow to compute and not to decrypt.
+            Signed; for the server. With them it can compute but not decrypt.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> type(evaluation_keys)
+        <class 'bytes'>
         """
         backend = make_backend(self.session.backend)
         secret, evaluation = backend.generate(self.session.circuit)
@@ -100,7 +117,7 @@ class KeyHolder(_Role):
             for kind, content in (("secret key", secret), ("evaluation keys", evaluation))
         )
 
-    def save_secret_key(self, path, secret_key):
+    def save_secret_key(self, path: str | os.PathLike[str], secret_key: bytes) -> None:
         """Write the secret key to a new file that only this user may read.
 
         Parameters
@@ -110,35 +127,75 @@ class KeyHolder(_Role):
 
         secret_key : bytes
             From :meth:`generate_keys`.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> with TemporaryDirectory() as folder:
+        ...     key_holder.save_secret_key(Path(folder, "secret.key"), secret_key)
         """
         read_message(secret_key, "secret key", self.session)
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
             file.write(secret_key)
 
-    def decrypt(self, result, secret_key, query_ids):
+    def decrypt(self, result: bytes, secret_key: bytes, query_ids: Sequence[str]) -> np.ndarray:
         """Return the class of each query.
 
         Parameters
         ----------
         result : bytes
-            From the server.
+            Output of :meth:`Server.combine`.
 
         secret_key : bytes
             From :meth:`generate_keys`.
 
         query_ids : sequence of str
-            Of the queries that were asked: an old answer to others is refused.
+            IDs of the queries; an answer to other queries is refused.
 
         Returns
         -------
         labels : ndarray of shape (n_queries,)
-            Of the session's classes.
+            Labels among the session's classes.
 
         Raises
         ------
         ValueError
-            When the bytes are not the server's answer to these queries in this session, with
+            If the bytes are not the server's answer to these queries in this session, with
             these keys.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> server = Server(session, cloud, evaluation_keys)
+        >>> participants = [Participant(session, ward, secret_key) for ward in wards]
+        >>> messages = [
+        ...     participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["query 1"])
+        ...     for participant in participants
+        ... ]
+        >>> result = server.combine(messages)
+        >>> key_holder.decrypt(result, secret_key, ["query 1"]).tolist()
+        ['yes']
         """
         query_ids = _check_ids(query_ids)
         client, key_id = _client(self.session, secret_key)
@@ -160,19 +217,19 @@ class KeyHolder(_Role):
 
 
 class Participant(_Role):
-    """Rounds the scores of its local model on the public scale, and encrypts them.
+    """Role that rounds the scores of a local model to the public scale, and encrypts them.
 
     Parameters
     ----------
     session : Session
-        What all agreed on.
+        The session that all parties agreed on.
 
     identity : Identity
         The participant's.
 
     secret_key : bytes
-        From :meth:`KeyHolder.generate_keys`. The library's encryption is symmetric: a participant
-        could decrypt another's ciphertexts if it got them, so channels to the server must be
+        From :meth:`KeyHolder.generate_keys`. The encryption is symmetric: a participant could
+        decrypt the ciphertexts of another one, so that channels to the server must be
         confidential.
 
     Examples
@@ -190,24 +247,24 @@ class Participant(_Role):
 
     _role = "participant"
 
-    def __init__(self, session, identity, secret_key):
+    def __init__(self, session: Session, identity: Identity, secret_key: bytes):
         super().__init__(session, identity)
         self._client, self._key_id = _client(session, secret_key)
 
-    def encrypt(self, scores, *, classes, query_ids):
+    def encrypt(self, scores: ArrayLike, *, classes: ArrayLike, query_ids: Sequence[str]) -> bytes:
         """Return encrypted scores, for the server.
 
         Parameters
         ----------
         scores : array-like of shape (n_queries, n_classes)
-            From :func:`class_scores`.
+            Scores, for instance from :func:`class_scores`.
 
         classes : array-like of shape (n_classes,)
-            Labels that the scores belong to, the ``classes_`` of the local model; they must be
-            the session's, in its order.
+            Labels of the columns of the scores, the ``classes_`` of the local model; they must be
+            those of the session, in the same order.
 
         query_ids : sequence of str
-            One for each query, never used before in this session, and the same for all
+            One ID for each query, never used before in this session, and the same for all
             participants. The server sees them.
 
         Returns
@@ -218,7 +275,22 @@ class Participant(_Role):
         Raises
         ------
         ValueError
-            When the classes differ, or the numbers of queries do.
+            If the classes or the numbers of queries differ.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> participant = Participant(session, wards[0], secret_key)
+        >>> message = participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["7"])
+        >>> type(message)
+        <class 'bytes'>
         """
         query_ids = _check_ids(query_ids)
         found = np.asarray(classes).tolist()
@@ -242,12 +314,12 @@ class Participant(_Role):
 
 
 class Server(_Role):
-    """Computes on ciphertexts; has neither the secret key nor any score.
+    """Role that computes on ciphertexts, without the secret key and without any score.
 
     Parameters
     ----------
     session : Session
-        What all agreed on.
+        The session that all parties agreed on.
 
     identity : Identity
         The server's.
@@ -256,8 +328,8 @@ class Server(_Role):
         From :meth:`KeyHolder.generate_keys`.
 
     n_jobs : int or None, default=None
-        Processes; each has a copy of the keys and computes one query at a time. ``None`` means 1
-        unless in a :obj:`joblib.parallel_config` context.
+        Number of processes; each has a copy of the keys and computes one query at a time.
+        ``None`` means 1 unless in a :obj:`joblib.parallel_config` context.
 
     Examples
     --------
@@ -280,14 +352,20 @@ class Server(_Role):
 
     _role = "server"
 
-    def __init__(self, session, identity, evaluation_keys, n_jobs=None):
+    def __init__(
+        self,
+        session: Session,
+        identity: Identity,
+        evaluation_keys: bytes,
+        n_jobs: int | None = None,
+    ):
         super().__init__(session, identity)
         self._keys, self._key_id = _read_keys(evaluation_keys, "evaluation keys", session)
         self.n_jobs = n_jobs
         with _library_faults(session.key_holder.name):
             self._evaluator = make_backend(session.backend).evaluator(session.circuit, self._keys)
 
-    def combine(self, messages):
+    def combine(self, messages: Sequence[bytes]) -> bytes:
         """Return the encrypted class of each query.
 
         Parameters
@@ -303,8 +381,28 @@ class Server(_Role):
         Raises
         ------
         ValueError
-            When a message is not what a participant made for this session with the server's keys,
-            one is missing or there twice, or they are on different queries.
+            If a message was not made by a participant of this session with the server's keys,
+            a message is missing or duplicated, or messages are on different queries.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, KeyHolder, Participant, ScoreScale, Server, Session
+        >>> holder, cloud, *wards = map(Identity.generate, ["holder", "cloud", "a", "b"])
+        >>> session = Session.create(
+        ...     ["no", "yes"], ScoreScale(0, 1), holder.public, cloud.public,
+        ...     [ward.public for ward in wards], backend="plain",
+        ... )
+        >>> key_holder = KeyHolder(session, holder)
+        >>> secret_key, evaluation_keys = key_holder.generate_keys()
+        >>> server = Server(session, cloud, evaluation_keys)
+        >>> participants = [Participant(session, ward, secret_key) for ward in wards]
+        >>> messages = [
+        ...     participant.encrypt([[0.3, 0.7]], classes=["no", "yes"], query_ids=["query 1"])
+        ...     for participant in participants
+        ... ]
+        >>> result = server.combine(messages)
+        >>> type(result)
+        <class 'bytes'>
         """
         names = [party.name for party in self.session.participants]
         received, ids = {}, []
@@ -345,8 +443,8 @@ class Server(_Role):
         n_jobs = min(effective_n_jobs(self.n_jobs), len(columns))
         if n_jobs < 2:
             return [self._evaluator.evaluate(column) for column in columns]
-        # The library holds the interpreter's lock while it computes: threads would wait for each
-        # other. Each process gets the keys once.
+        # The library holds the interpreter's lock while it computes, so that threads would not run
+        # in parallel. Each process receives the keys once.
         shares = [columns[start::n_jobs] for start in range(n_jobs)]
         found = Parallel(n_jobs=n_jobs)(
             delayed(_evaluate_share)(self.session.backend, self.session.circuit, self._keys, share)
@@ -365,21 +463,21 @@ def _evaluate_share(backend, circuit, keys, columns):
 
 @lru_cache(maxsize=1)
 def _process_evaluator(backend, circuit, keys):
-    """Return the evaluator of this process: a second batch need not unpack the keys again."""
+    """Return the evaluator of this process, cached so that keys are unpacked only once."""
     return make_backend(backend).evaluator(circuit, keys)
 
 
 def _client(session, secret_key):
-    """Return who encrypts and decrypts, and the id of the keys."""
+    """Return the client that encrypts and decrypts, and the ID of the keys."""
     secret, key_id = _read_keys(secret_key, "secret key", session)
     with _library_faults(session.key_holder.name):
         return make_backend(session.backend).client(session.circuit, secret), key_id
 
 
 def _read_keys(message, kind, session):
-    """Return the keys in a message, and their id.
+    """Return the keys in a message, and their ID.
 
-    ``read_message`` refuses what is not signed, for this session, by whoever may send this kind.
+    ``read_message`` refuses messages that are not signed, for this session, by the right party.
     """
     sender, parts, _, key_id = read_message(message, kind, session)
     if len(parts) != 1:
@@ -392,12 +490,12 @@ def _read_keys(message, kind, session):
 
 @contextmanager
 def _library_faults(sender):
-    """Report that the library cannot read signed bytes as a fault of who signed them."""
+    """Report errors of the library in reading signed bytes as errors of their sender."""
     try:
         yield
     except RuntimeError as error:
         raise ValueError(
-            f"The signed bytes of {sender!r} are none of the session's circuit ({error}). Ask for "
+            f"The signed bytes of {sender!r} do not fit the session's circuit ({error}). Ask for "
             "new ones."
         ) from error
 
@@ -412,31 +510,31 @@ def _check_ids(query_ids):
 
 
 class SecureCombination(ClassifierMixin, BaseEstimator):
-    """Combine fitted local models as the parties of a session would, in one process.
+    """Simulate the secure combination of fitted local models in one process.
 
-    It makes keys, encrypts, combines and decrypts, with all messages that go between processes
-    elsewhere, and so **protects nothing**: one process has all models and keys. It shows what a
-    combination answers and costs before parties set up :class:`Session`, :class:`KeyHolder`,
-    :class:`Participant` and :class:`Server`.
+    The estimator generates keys, encrypts, combines and decrypts with the messages of a real
+    session. It **protects nothing**, since one process has all models and keys. Use it to evaluate
+    the accuracy and the cost of a combination before setting up :class:`Session`,
+    :class:`KeyHolder`, :class:`Participant` and :class:`Server`.
 
     Parameters
     ----------
     estimators : list of object
-        Fitted classifiers on the same classes, at least two. :func:`sklearn.base.clone` forgets
-        their fit, as cross-validation does, unless each is in a
+        Fitted classifiers on the same classes, at least two. :func:`sklearn.base.clone`, and
+        hence cross-validation, resets their fit unless each is wrapped in a
         :class:`~sklearn.frozen.FrozenEstimator`.
 
     scale : tuple of (float, float), default=(0.0, 1.0)
-        Public range of the scores, which are the likelier the larger; see :class:`ScoreScale`.
+        Public range of the scores, of which larger ones are likelier; see :class:`ScoreScale`.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        Which scores; see :func:`class_scores`.
+        Method that computes the scores; see :func:`class_scores`.
 
     backend : {"plain", "fhe"}, default="plain"
         "plain" has no encryption.
 
     n_jobs : int or None, default=None
-        Processes of the server; see :class:`Server`.
+        Number of processes of the server; see :class:`Server`.
 
     Attributes
     ----------
@@ -444,10 +542,10 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         Class labels.
 
     session_ : Session
-        What the parties agreed on.
+        The simulated session.
 
     n_features_in_ : int
-        Number of features of the local models. Defined only where they have one.
+        Number of features of the local models. Defined only if these have it.
 
     Examples
     --------
@@ -463,8 +561,18 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
     <Session of 3 participants and 3 classes, backend 'plain' (NO ENCRYPTION)>
     """
 
+    classes_: np.ndarray
+    session_: Session
+    n_features_in_: int
+
     def __init__(
-        self, estimators, *, scale=(0.0, 1.0), method="auto", backend="plain", n_jobs=None
+        self,
+        estimators: Sequence[Any],
+        *,
+        scale: tuple[float, float] = (0.0, 1.0),
+        method: str = "auto",
+        backend: str = "plain",
+        n_jobs: int | None = None,
     ):
         self.estimators = estimators
         self.scale = scale
@@ -472,13 +580,13 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         self.backend = backend
         self.n_jobs = n_jobs
 
-    def fit(self, X=None, y=None):
-        """Make a session and its keys; nothing is learned.
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Create a session and its keys; nothing is learned.
 
         Parameters
         ----------
         X, y : object, default=None
-            Ignored, here by convention: the estimators are fitted.
+            Ignored, present for API consistency: the estimators are fitted already.
 
         Returns
         -------
@@ -488,7 +596,20 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When estimators are not fitted, or their classes differ.
+            If there are fewer than two estimators, or their classes differ.
+
+        sklearn.exceptions.NotFittedError
+            If an estimator is not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skdp.secure import SecureCombination
+        >>> X, y = load_iris(return_X_y=True)
+        >>> wards = [LogisticRegression(max_iter=500).fit(X[i::3], y[i::3]) for i in range(3)]
+        >>> SecureCombination(wards).fit().classes_
+        array([0, 1, 2])
         """
         estimators = list(self.estimators)
         if len(estimators) < 2:
@@ -526,18 +647,28 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         self._server = Server(self.session_, server, evaluation_keys, self.n_jobs)
         return self
 
-    def predict(self, X):
-        """Return the class of each query, by way of all roles.
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the class of each query, by the messages of all roles.
 
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, as the estimators take them.
+            Queries, as for the estimators.
 
         Returns
         -------
         y : ndarray of shape (n_queries,)
             Class labels.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skdp.secure import SecureCombination
+        >>> X, y = load_iris(return_X_y=True)
+        >>> wards = [LogisticRegression(max_iter=500).fit(X[i::3], y[i::3]) for i in range(3)]
+        >>> bool((SecureCombination(wards).fit().predict(X) == y).mean() > 0.9)
+        True
         """
         check_is_fitted(self)
         messages, ids = [], []

@@ -1,13 +1,15 @@
-"""Scores of classes as whole numbers of 8 bits on a public scale, and how they are combined."""
+"""Class scores as 8-bit integers on a public scale, and their combination."""
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.utils._warnings import warn
 
-# Largest dissimilarity: 8 bits, what the encrypted comparison is built for.
+# Largest dissimilarity: 8 bits, as in the encrypted comparison.
 LARGEST = 255
 
 
@@ -15,23 +17,23 @@ LARGEST = 255
 class ScoreScale:
     """Public scale on which participants round their scores to 8 bits.
 
-    Its ends are agreed before anybody sees a query, from what a score can be at all or from
-    public rows. They must not be computed from private rows: they travel in clear.
+    Its ends are agreed before any query, from the possible range of scores or from public rows.
+    They must not be computed from private rows, since they are not encrypted.
 
     Parameters
     ----------
     low, high : float
-        Ends of the scale, ``low < high``. Scores beyond them are clipped, with a warning that
-        tells no value where that moves one by more than rounding does.
+        Ends of the scale, ``low < high``. Scores beyond them are clipped, with a warning, which
+        contains no values, if that changes a score by more than rounding.
 
     larger_is_likelier : bool, default=True
-        Whether a larger score is evidence for a class, as a probability is, or against it, as a
-        distance is.
+        Whether a larger score is evidence for a class, as a probability, or against it, as a
+        distance.
 
     Raises
     ------
     ValueError
-        When the ends are not finite or not in order.
+        If the ends are not finite or not in order.
 
     Examples
     --------
@@ -46,7 +48,7 @@ class ScoreScale:
     high: float
     larger_is_likelier: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         ends = (self.low, self.high)
         if not _is_range(*ends):
             raise ValueError(
@@ -62,23 +64,34 @@ class ScoreScale:
         for name, end in zip(("low", "high"), ends, strict=True):
             object.__setattr__(self, name, float(end))
 
-    def dissimilarities(self, scores):
-        """Return scores as dissimilarities of 8 bits: 0 is the likeliest end of the scale.
+    def dissimilarities(self, scores: ArrayLike) -> np.ndarray:
+        """Return scores as 8-bit dissimilarities: 0 is the likeliest end of the scale.
 
         Parameters
         ----------
         scores : array-like of shape (n_queries, n_classes)
-            Finite.
+            Finite scores.
 
         Returns
         -------
         dissimilarities : ndarray of shape (n_queries, n_classes), uint8
-            The nearest of 256 equidistant steps, halves to the even one.
+            The nearest of 256 equidistant steps, with ties to the even one.
 
         Raises
         ------
         ValueError
-            When the scores are not a finite matrix.
+            If the scores are not a finite matrix.
+
+        Warns
+        -----
+        UserWarning
+            If scores beyond the scale were clipped.
+
+        Examples
+        --------
+        >>> from skdp.secure import ScoreScale
+        >>> ScoreScale(-1.0, 1.0).dissimilarities([[1.0, -1.0], [0.0, 0.5]]).tolist()
+        [[0, 255], [128, 64]]
         """
         scores = _finite_matrix(scores)
         clipped = np.clip(scores, self.low, self.high)
@@ -94,7 +107,7 @@ class ScoreScale:
         return np.rint(share * LARGEST).astype(np.uint8)
 
 
-def class_scores(estimator, X, method="auto"):
+def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarray:
     """Return the scores of all classes from a fitted classifier.
 
     Parameters
@@ -106,19 +119,20 @@ def class_scores(estimator, X, method="auto"):
         Queries.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        What to call. "auto" takes ``predict_proba`` where there is one. It must give a score for
+        Method to call. "auto" uses ``predict_proba`` if there is one. It must return a score for
         each class, not for each pair of classes as :class:`~sklearn.svm.SVC` does with
-        ``decision_function_shape="ovo"``: three classes have three pairs, which no shape tells.
+        ``decision_function_shape="ovo"``: for three classes, which have three pairs, the shape
+        does not reveal the difference.
 
     Returns
     -------
     scores : ndarray of shape (n_queries, n_classes)
-        Of two classes with one score s, the scores are −s and s.
+        For two classes with one score s, the scores are −s and s.
 
     Raises
     ------
     ValueError
-        When the estimator has no such method, or the method is another.
+        If ``method`` is unknown, or the estimator does not have it.
 
     Examples
     --------
@@ -131,7 +145,7 @@ def class_scores(estimator, X, method="auto"):
     known = ("predict_proba", "decision_function")
     if method not in ("auto", *known):
         raise ValueError(
-            f"The 'method' parameter must be 'auto' or one of {known}, got {method!r}. Only they "
+            f"The 'method' parameter must be 'auto' or one of {known}, got {method!r}. Only these "
             "are scores of classes."
         )
     names = known if method == "auto" else (method,)
@@ -145,12 +159,12 @@ def class_scores(estimator, X, method="auto"):
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
-def combine_scores(dissimilarities):
-    r"""Return the class with the least dissimilarity to any participant, in clear.
+def combine_scores(dissimilarities: ArrayLike) -> np.ndarray:
+    r"""Return the class with the least dissimilarity to any participant, without encryption.
 
-    It is what the server computes under encryption (SERUMS D3.3, 2022, chapter 2; the strongest
-    rule of SERUMS D3.1, 2019, equation (2.166)):
-    :math:`c^* = \arg\min_c \min_s d_{s,c}`, of equal classes the first.
+    This is the function that the server computes under encryption (SERUMS D3.3, 2022, chapter 2;
+    the strongest rule of SERUMS D3.1, 2019, equation (2.166)):
+    :math:`c^* = \arg\min_c \min_s d_{s,c}`, the first class in case of ties.
 
     Parameters
     ----------

@@ -1,10 +1,14 @@
-"""What all parties agree on, in one public file."""
+"""The agreement of all parties, in one public file."""
 
 import json
+import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
@@ -13,20 +17,21 @@ from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp.secure session"
 _VERSION = 1
-# Bytes of a file at most (rule of thumb): parsed text takes up to thirty times its size, and one
-# of 100 participants and 100 classes has less than a twentieth.
+# Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
+# and a session of 100 participants and 100 classes has less than a twentieth.
 _MOST_BYTES = 2**22
-# Random bytes that tell a session from others of the same parties.
+# Random bytes that distinguish sessions of the same parties.
 _NONCE_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Session:
-    """Parties, classes, scale and circuit: public, the same for all, made once.
+    """Agreement of all parties on classes, scale and circuit: public, and equal for all.
 
-    The key holder makes it with ``create`` and hands out the file. It is not signed, since it
-    says whose signatures count: **all parties compare** ``digest`` on another channel before they
-    use it. Every message names that digest, and is refused in any other session.
+    The key holder creates it with ``create`` and distributes the file. It is not signed, since it
+    defines whose signatures are valid: **all parties must compare** ``digest`` over another
+    channel before they use it. Every message contains that digest, and is refused in any other
+    session.
 
     Parameters
     ----------
@@ -34,28 +39,28 @@ class Session:
         At least two labels, in the order of the scores.
 
     scale : ScoreScale
-        On which scores are rounded to 8 bits.
+        Scale on which scores are rounded to 8 bits.
 
     key_holder, server : PublicIdentity
-        Who makes keys and decrypts, and who computes.
+        The party that generates keys and decrypts, and the party that computes.
 
     participants : list of PublicIdentity
-        Who has local models, at least two; their order is that of the circuit's inputs.
+        The parties with local models, at least two; their order is that of the circuit's inputs.
 
     backend : {"plain", "fhe"}, default="fhe"
-        "fhe" encrypts. "plain" has the same roles and files and **protects nothing**: it is for
-        tests.
+        "fhe" encrypts. "plain" has the same roles and files but **protects nothing**; it is meant
+        for tests.
 
     circuit : str
-        What the backend's library says of the circuit; public. ``create`` makes it.
+        Public description of the circuit by the backend's library, made by ``create``.
 
     nonce : str
-        Random, hexadecimal. ``create`` makes it.
+        Random hexadecimal string, made by ``create``.
 
     Raises
     ------
     ValueError
-        When they do not fit together.
+        If the parameters do not fit together.
 
     Examples
     --------
@@ -71,7 +76,7 @@ class Session:
     True
     """
 
-    classes: list
+    classes: list[int] | list[str] | list[bool]
     scale: ScoreScale
     key_holder: PublicIdentity
     server: PublicIdentity
@@ -80,7 +85,7 @@ class Session:
     circuit: str
     nonce: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_classes(self.classes)
         members = [self.key_holder, self.server, *self.participants]
         if len(self.participants) < 2:
@@ -107,7 +112,7 @@ class Session:
             )
         make_backend(self.backend)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         warning = " (NO ENCRYPTION)" if self.backend == "plain" else ""
         return (
             f"<Session of {len(self.participants)} participants and {len(self.classes)} classes, "
@@ -115,7 +120,16 @@ class Session:
         )
 
     @classmethod
-    def create(cls, classes, scale, key_holder, server, participants, *, backend="fhe"):
+    def create(
+        cls,
+        classes: ArrayLike,
+        scale: ScoreScale,
+        key_holder: PublicIdentity,
+        server: PublicIdentity,
+        participants: Sequence[PublicIdentity],
+        *,
+        backend: str = "fhe",
+    ) -> Self:
         """Return a new session, and compile its circuit.
 
         Parameters
@@ -130,21 +144,34 @@ class Session:
         Raises
         ------
         ImportError
-            When the backend's library is missing.
+            If the backend's library is not installed.
+
+        ValueError
+            If the parameters do not fit together.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> session.classes, session.backend
+        ([0, 1], 'plain')
         """
-        classes, participants = np.asarray(classes).tolist(), list(participants)
-        _check_classes(classes)
-        circuit = make_backend(backend).specify(len(participants), len(classes))
+        labels, members = np.asarray(classes).tolist(), list(participants)
+        _check_classes(labels)
+        circuit = make_backend(backend).specify(len(members), len(labels))
         nonce = secrets.token_hex(_NONCE_BYTES)
-        return cls(classes, scale, key_holder, server, participants, backend, circuit, nonce)
+        return cls(labels, scale, key_holder, server, members, backend, circuit, nonce)
 
     @property
-    def digest(self):
-        """SHA-256 of all of it, hexadecimal."""
+    def digest(self) -> str:
+        """Hexadecimal SHA-256 digest of the session."""
         return checksum(self._content())
 
-    def parties(self, role):
-        """Return who has a role.
+    def parties(self, role: str) -> list[PublicIdentity]:
+        """Return the parties with a role.
 
         Parameters
         ----------
@@ -153,6 +180,16 @@ class Session:
         Returns
         -------
         parties : list of PublicIdentity
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> [party.name for party in session.parties("participant")]
+        ['ward 1', 'ward 2']
         """
         return {
             "key holder": [self.key_holder],
@@ -160,7 +197,7 @@ class Session:
             "participant": self.participants,
         }[role]
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """Return the content of the session's file.
 
         Returns
@@ -174,7 +211,7 @@ class Session:
         return {"format": _FORMAT, "version": _VERSION, **asdict(self)}
 
     @classmethod
-    def from_bytes(cls, content):
+    def from_bytes(cls, content: bytes) -> Self:
         """Return the session of a file's content.
 
         Parameters
@@ -189,7 +226,17 @@ class Session:
         Raises
         ------
         ValueError
-            When it is truncated, altered so that it does not fit together, or another file.
+            If it is truncated, altered or not a session.
+
+        Examples
+        --------
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> Session.from_bytes(session.to_bytes()).digest == session.digest
+        True
         """
         foreign = (
             "The bytes are no session of skdp.secure: they are truncated, altered, or another "
@@ -209,7 +256,7 @@ class Session:
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(foreign) from error
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session to a file.
 
         Parameters
@@ -221,7 +268,7 @@ class Session:
             file.write(self.to_bytes())
 
     @classmethod
-    def load(cls, path, digest=None):
+    def load(cls, path: str | os.PathLike[str], digest: str | None = None) -> Self:
         """Read a session from a file.
 
         Parameters
@@ -230,8 +277,8 @@ class Session:
             The file.
 
         digest : str or None, default=None
-            What the ``digest`` must be, from the key holder on another channel. With ``None``
-            compare it yourself.
+            The expected ``digest``, obtained from the key holder over another channel. With
+            ``None``, compare it yourself.
 
         Returns
         -------
@@ -240,14 +287,29 @@ class Session:
         Raises
         ------
         ValueError
-            When it is no session, or another one.
+            If it is not a session, or has another digest.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from skdp.secure import Identity, ScoreScale, Session
+        >>> names = ["key holder", "server", "ward 1", "ward 2"]
+        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
+        >>> parties = holder, server, wards
+        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
+        >>> with TemporaryDirectory() as folder:
+        ...     session.save(Path(folder, "session.json"))
+        ...     same = Session.load(Path(folder, "session.json"), session.digest)
+        >>> same == session
+        True
         """
         with open(path, "rb") as file:
             session = cls.from_bytes(file.read(_MOST_BYTES + 1))
         if digest is not None and session.digest != digest:
             raise ValueError(
                 f"{str(path)!r} holds the session {session.digest}, not {digest}. Ask the key "
-                "holder for the file, and for its digest on another channel."
+                "holder for the file, and for its digest over another channel."
             )
         return session
 

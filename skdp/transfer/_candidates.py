@@ -1,4 +1,4 @@
-"""Candidates for a target, averaged by evidence: corrected, adapted, and labels alone."""
+"""Candidates for a target, averaged by evidence: corrected, adapted, and from labels alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,46 +39,47 @@ from skdp.transfer._scorers import (
 from skdp.transfer._strategy import TransferModel, TransferResult
 from skdp.utils._labels import stratified_folds
 
-# Folds in which labelled rows are left out; rule of thumb.
+# Folds of the labeled rows; rule of thumb.
 _N_FOLDS = 5
-# Log-odds of adapted class means, against the source, beforehand. On human activity with 10 labels
-# a class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels log loss is .2-.45
-# with 0, where accuracy is the same.
+# Prior log-odds of adapted class means, compared with the source. On human activity with 10 labels
+# per class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels, log loss is
+# .2-.45 with 0, at the same accuracy.
 _MEANS_LOG_ODDS = 2.0
-# Power of the prior odds of a source among others. Over four hospitals, each from
-# the three others with 30 labels, log loss is .417 and .434 (ε = 4 and 1), .420 and .440 with 1.
+# Power of the prior odds of a source among several. For four hospitals, each with the three others
+# as sources and 30 labels, log loss is .417 and .434 (ε = 4 and 1), and .420 and .440 with power
+# 1.
 _SINGLE_POWER = 0.5
 
 
 @dataclass
 class Candidate:
-    """Log-posteriors for a target, what labels change of them, and the evidence for them.
+    """Log-posteriors for a target, their correction by labels, and the evidence for them.
 
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the candidate.
 
     scorer : Scorer or TransferModel
         Log-posteriors, up to a constant for each row.
 
     log_odds : float
-        Prior log-odds; the evidence of labels is added once these have been used.
+        Prior log-odds; the evidence of labels is added later.
 
     source_weight : float, default=1
-        How much of it is the source's, from 0 to 1.
+        Weight of the source in it, from 0 to 1.
 
     standardizer : Standardizer or None, default=None
-        Of the columns that a correction reads.
+        Standardizer of the columns of a correction.
 
     correction : AveragedCorrection or None, default=None
-        Of the log-posteriors, by labels; None where labels correct nothing.
+        Correction of the log-posteriors by labels; None for no correction.
 
     adapt : callable or None, default=None
-        ``adapt(labels=labels)`` returns a scorer that has followed labels.
+        ``adapt(labels=labels)`` returns a scorer adapted to labels.
 
     held_out : ndarray of shape (n_labelled,) or None, default=None
-        Probability of the label of each labelled row, without that label. None without labels.
+        Held-out probability of the label of each labeled row. None without labels.
     """
 
     name: str
@@ -91,12 +92,12 @@ class Candidate:
     held_out: np.ndarray | None = None
 
     def learn(self, log_posteriors, rows, offsets):
-        """Learn from labelled rows; return their log-posteriors by models without their labels.
+        """Learn from labeled rows; return their held-out log-posteriors.
 
         Parameters
         ----------
         log_posteriors : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of these rows by the scorer, which has seen no label.
+            Log-posteriors of these rows by the scorer, which has not used labels.
 
         rows : LabelledRows
 
@@ -108,7 +109,7 @@ class Candidate:
             self.correction, log_posteriors = fitted
         if self.adapt is not None:
             self.scorer = self.adapt(labels=rows.all_labels)
-            self.adapt = None  # which holds all rows
+            self.adapt = None  # to release all rows from memory
         return log_posteriors
 
     def log_posteriors(self, X):
@@ -122,21 +123,21 @@ class Candidate:
 class Candidates:
     """Candidates for a target, weighted by evidence.
 
-    Where classes overlap, with releases of statistics, or without labels, these are:
+    They are used if classes overlap, with releases of statistics, or without labels:
 
-    - the score of each source, and of all together by how precise each is, corrected by the
-      labelled rows, of which few are given hardly a chance to harm
-      (:class:`AveragedCorrection`);
-    - class means that follow the target's rows, if they agree with what the sources say
-      (:func:`agrees_with_source`), and these err on no more rows than they claim to
-      (:func:`errs_as_claimed`); labels scale their log-posteriors and change no more;
-    - mixtures that follow them, if they agree, and are as certain as the sources at least; labels
-      change nothing of them;
-    - a logistic regression of the labelled rows alone;
-    - self-training, where it is added.
+    - the score of each source, and that of all together weighted by precision, corrected by the
+      labeled rows such that few of them can hardly harm (:class:`AveragedCorrection`);
+    - class means adapted to the target's rows, if they agree with the sources
+      (:func:`agrees_with_source`), and these err on no more rows than they claim
+      (:func:`errs_as_claimed`); labels only scale their log-posteriors;
+    - mixtures adapted likewise, if they agree and are at least as certain as the sources; labels
+    do
+      not change them;
+    - a logistic regression of the labeled rows alone;
+    - self-training, if it is added.
 
-    Posteriors are averaged. Each candidate is weighted by the likelihood of labels that it has
-    not seen, and by prior odds that favour the source.
+    Posteriors are averaged. Each candidate is weighted by the likelihood of held-out labels, and
+    by prior odds that favor the source.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ class Candidates:
         self._log_posteriors: list = []  # of all rows by each, before any label is used
 
     def learn(self):
-        """Collect what sources and labels offer, weigh it by the labels, and return self."""
+        """Collect the candidates of sources and labels, weight them by the labels, return self."""
         if self._pairs:
             self._add_sources()
             self._add_adapted()
@@ -166,12 +167,12 @@ class Candidates:
         return self
 
     def named(self, name):
-        """Return the candidates of a name."""
+        """Return the candidates with a name."""
         return [each for each in self._candidates if each.name == name]
 
     @property
     def labels_log_odds(self):
-        """Log-odds of what is learned from labels, before these are used."""
+        """Prior log-odds of candidates that are learned from labels."""
         if not self._pairs:
             return 0.0
         n_rows = sum(effective_rows(pair.release) for pair in self._pairs)
@@ -184,20 +185,20 @@ class Candidates:
 
     @property
     def labels_favour_target(self):
-        """Whether labels, of which there are some, favour the target alone over the source."""
+        """Whether there are labels, and they favor the target alone over the source."""
         alone = self.named("target alone")
         return bool(alone) and alone[0].log_odds > self._candidates[0].log_odds
 
     def _add_corrected(self, candidate, correction, log_posteriors):
-        """Add a candidate whose log-posteriors of the target rows labels are to correct."""
+        """Add a candidate whose log-posteriors of the target rows labels will correct."""
         candidate.standardizer, candidate.correction = self._standardizer, correction
         self._candidates.append(candidate)
         self._log_posteriors.append(log_posteriors)
 
     def _add_sources(self):
-        """Add what the sources say together, and each for labels to favour.
+        """Add all sources together and, with labels, each source separately.
 
-        One of several counts beforehand by how much less it knows.
+        The prior odds of one of several depend on its effective sample size.
         """
         pairs = self._pairs
         self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in pairs]
@@ -217,7 +218,7 @@ class Candidates:
             self._add_source(pair.name, scorer, log_odds, pair.release)
 
     def _add_source(self, name, scorer, log_odds, release=None):
-        """Add what a source says, corrected by labels."""
+        """Add the scores of a source, corrected by labels."""
         log_posteriors = normalised_log_posteriors(scorer, self._task.X)
         known: tuple = ()
         if release is not None and release.statistics is not None:
@@ -228,11 +229,11 @@ class Candidates:
         self._add_corrected(Candidate(name, scorer, log_odds), correction, log_posteriors)
 
     def _add_adapted(self):
-        """Add densities of the sources that follow the target's rows, where these agree with them.
+        """Add densities of the sources adapted to the target's rows, if the two agree.
 
-        In the average they decide where they are sure and the source is not.
+        In the average they decide on rows of which they are certain and the source is not.
         """
-        if self._task.has_indicators:  # which make clusters of their own
+        if self._task.has_indicators:  # indicators create clusters of their own
             return
         for pair in self._pairs:
             self._add_class_means(pair)
@@ -256,10 +257,10 @@ class Candidates:
             self._add_corrected(candidate, AveragedCorrection.of_slope(), log_posteriors)
 
     def _add_mixtures(self, pair):
-        """Add mixtures that follow the target's rows, where that separates classes better.
+        """Add mixtures adapted to the target's rows, if that separates classes better.
 
-        On digits of other writers this gains 2-6 points; where nothing has moved, as on
-        Fashion-MNIST, and on human activity, certainty falls, and .5 to 17 points would be lost.
+        On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST, and
+        on human activity, certainty decreases, and .5 to 17 points would be lost.
         """
         scorer = adapted_mixtures(pair)
         if scorer is None:
@@ -284,7 +285,7 @@ class Candidates:
         self._add_corrected(candidate, correction, log_posteriors)
 
     def _learn_from_labels(self):
-        """Let all candidates learn from the labelled rows, and weigh them by these."""
+        """Let all candidates learn from the labeled rows, and weight them by these."""
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._standardizer.transform(self._task.X[self._known])
         rows = LabelledRows(self._known, self._labels, folds, Z)
@@ -296,16 +297,16 @@ class Candidates:
             self._weigh(candidate, held_out, offsets)
 
     def _sampling_offsets(self, posteriors):
-        """Return how much more often labels name classes than posteriors of all rows, in logs.
+        """Return log-ratios of class frequencies among labels and in the posteriors of all rows.
 
-        That is by how labels were chosen; of a random sample it is evidence.
+        They are due to the choice of labels; for a random sample they are evidence, and 0 here.
         """
         if self._task.sampling == "random":
             return np.zeros(self._task.n_classes)
         return sampling_offsets(self._labels, posteriors)
 
     def _weigh(self, candidate, log_posteriors, offsets):
-        """Add what labels say of a candidate's log-posteriors of their rows."""
+        """Add the evidence of labels for a candidate, given held-out log-posteriors."""
         candidate.held_out = held_out_probabilities(log_posteriors, self._labels, offsets)
         candidate.log_odds += log_evidence(candidate.held_out, log_posteriors.shape[1])
 
@@ -317,10 +318,10 @@ class Candidates:
         trained : SelfTrained
 
         log_posteriors : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of the labelled rows that have not seen their labels.
+            Held-out log-posteriors of the labeled rows.
 
         log_odds : float
-            Beforehand.
+            Prior log-odds.
         """
         model = trained.model
         candidate = Candidate("self-training", model, log_odds, model.source_weight)
@@ -346,17 +347,17 @@ class Candidates:
 
 
 class EvidenceAverage(TransferModel):
-    """Posteriors of candidates, averaged.
+    """Model whose posteriors are averages over candidates.
 
     Parameters
     ----------
     candidates : list of Candidate
 
     weights : ndarray of shape (n_candidates,)
-        Candidates with none are forgotten, but for their ``contributions``.
+        Candidates of weight 0 are dropped, except for their ``contributions``.
     """
 
-    # Below it the labels favour the target alone.
+    # Weight below which the labels favor the target alone.
     min_source_weight = 0.5
 
     def __init__(self, candidates, weights):
@@ -366,13 +367,13 @@ class EvidenceAverage(TransferModel):
         self._weights = weights[kept]
         shares = np.array([candidate.source_weight for candidate in self.candidates])
         self._source_weights = self._weights * (shares > 0)
-        self.source_weight = min(float(self._weights @ shares), 1.0)  # but for rounding
+        self.source_weight = min(float(self._weights @ shares), 1.0)  # in spite of rounding
         scorers: list[Any] = [candidate.scorer for candidate in self.candidates]
         trained = [scorer for scorer in scorers if isinstance(scorer, TransferModel)]
         self.target_classifier = trained[0].target_classifier if trained else None
 
     def _mixed(self, X, weights):
-        """Return logarithms of posteriors averaged by weights of the kept candidates, of sum 1."""
+        """Return logarithms of posteriors averaged by weights of the kept candidates."""
         used = np.flatnonzero(weights)
         log_posteriors = [self.candidates[k].log_posteriors(X) for k in used]
         return average_posteriors(log_posteriors, weights[used])
@@ -382,18 +383,18 @@ class EvidenceAverage(TransferModel):
         return self._mixed(X, self._weights).astype(X.dtype)
 
     def source_scores(self, X):
-        """Return log-posteriors by the candidates in which a source counts, 0 without any."""
+        """Return log-posteriors by the candidates with a source, 0 without any."""
         if not self._source_weights.any():
             return np.zeros((len(X), self.log_posteriors(X[:1]).shape[1]), dtype=X.dtype)
         return self._mixed(X, self._source_weights / self._source_weights.sum()).astype(X.dtype)
 
     def target_scores(self, X):
-        """Return what the target alone changes of these."""
+        """Return the change of these by the target alone."""
         return self.log_posteriors(X) - self.source_scores(X)
 
 
 def log_linear_pool(scorers, weights, X):
-    """Return the log-posteriors of several scorers, averaged by weights of sum 1."""
+    """Return log-posteriors of several scorers, averaged by weights that sum to 1."""
     return np.tensordot(weights, [normalised_log_posteriors(scorer, X) for scorer in scorers], 1)
 
 

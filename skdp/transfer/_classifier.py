@@ -1,17 +1,23 @@
 """Learning in a target domain with few labels from a private source's release."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.displays import TransferReportDisplay
+from skdp.membership import WideCDMMAClassifier
+from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import explain_prediction
+from skdp.tabular import Explanation, explain_prediction
 from skdp.transfer._inspection import (
     encoded_row,
     readable_columns,
@@ -41,7 +47,7 @@ from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
-# A new strategy is one more of these; nothing else asks for a name.
+# A new strategy is added here; the name is used nowhere else.
 _STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy for strategy in (NoiseAware(), ALIGNMENT, MULTITASK)
 }
@@ -62,231 +68,239 @@ def _was_fitted_for_probabilities(estimator):
 
 
 class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
-    r"""Learn from a few labels, many unlabelled rows, and the release of a private source.
+    r"""Learn from a few labels, many unlabeled rows, and the release of a private source.
 
-    The target's own rows and labels are combined with what the release says of them. Source and
-    target may differ: in their distributions, in some columns, even in all of them. Without a
-    source it is a semi-supervised classifier.
+    The classifier combines the target's own rows and labels with a :class:`~skdp.Release`, the
+    differentially private file that another organization made of its data. It is meant for targets
+    with few labels. The two data sets may differ in their distributions (domain adaptation), in
+    some of their columns, or in all of them. Without a source it is a semi-supervised classifier.
 
-    Columns with names are matched by name, in any order. Those that the target lacks are
-    marginalised out of the release (:meth:`Release.restrict`), and those that only the target has
-    feed its own models; a warning names both. Columns without names are matched by position, and
-    another number of them is another space, into which the target is embedded.
+    Named columns are matched by name, in any order. Columns that the target lacks are marginalized
+    out of the release (:meth:`Release.restrict`); columns that only the target has are used by its
+    own models; a warning lists both. Columns without names are matched by position. If their
+    number differs, the target is taken to be another feature space, and is embedded into that of
+    the source.
 
-    **What is guaranteed.** What the release guarantees about the *source's* rows; using it
-    costs no more. For a person with rows in several sources, the guarantees add up, see
-    ``disjoint``. The target's
-    rows are **not** protected: the model holds clusters of them.
+    **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
+    If a person may have rows in several sources, the guarantees add up, see ``disjoint``. The
+    *target's* rows are **not** protected: the fitted model contains clusters of them.
 
     Parameters
     ----------
     source : Release, path, fitted source, list of these, or None, default=None
-        The release, or the path of the file that :meth:`Release.save` wrote; a file is read in
-        each :meth:`fit`. Where a search clones this estimator, pass a release or a path: clones
-        share a release, while the clone of a fitted source is not fitted. ``None`` learns from
-        the target alone. Several releases are taken together ("noise_aware" only): those with
-        noisy sums of the same columns are merged (:meth:`Release.merge`), and the labelled rows
-        may favour a single one; others are weighted by these, and by how much they know. Each must
-        have all classes of the target; without labels, all have the same classes. Those of tables
-        share their schema, but for the order of its columns.
+        The release, or the path of a file that :meth:`Release.save` wrote, which is read in each
+        :meth:`fit`. In a search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a
+        release or a path: clones share a release, whereas the clone of a fitted source is not
+        fitted. ``None`` learns from the target alone. A list combines several releases
+        ("noise_aware" only): those with noisy sums of the same columns are merged
+        (:meth:`Release.merge`), and the labeled rows may still favor a single one; the others
+        are weighted by the labels and by their effective sample size. Each release must have all
+        classes of the target; without labels, all must have the same classes. Releases of tables
+        must share their schema, apart from the order of its columns.
 
     disjoint : bool, default=False
-        Whether nobody has rows in two of several sources, as you know and nobody else can. Then
-        ``guarantee_`` is the weakest of theirs, not their sum; what is learned is the same.
+        Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
+        is the weakest of their guarantees instead of the sum. It does not change what is learned.
 
     strategy : {"noise_aware", "alignment", "multitask"}, default="noise_aware"
-        How source and target combine, see Notes. Those of the papers, "alignment" and
-        "multitask", need a release of ``DPSource(parts="papers")`` or ``DPSource(parts="all")``.
+        How source and target are combined, see Notes. "alignment" and "multitask" reproduce
+        published methods, and need a release of ``DPSource(parts="papers")`` or
+        ``DPSource(parts="all")``.
 
     self_training : SelfTrainingSchedule or None, default=None
-        Rounds of self-training, and the autoencoders that it trains; None for the defaults of the
-        strategy. These parameters have an object of their own because they matter only where the
-        target trains itself, which with releases of tables and statistics it seldom does. As with
-        a nested estimator, searches reach the parameters of a given object by names such as
+        Rounds of self-training and the size of the autoencoders trained in them; None for the
+        defaults of the strategy. These settings are a separate object because they matter only
+        where self-training is used, which is rare with releases of tables and statistics. As
+        with a nested estimator, searches reach its parameters by names such as
         ``self_training__n_components``.
 
     unlabeled : "auto" or label, default="auto"
-        The value in y that marks an unlabelled row; None and NaN stand for each other.
-        ``"auto"``: None, NaN, and −1 unless −1 is a class of the source. Without a source −1
-        is a class only where fewer than two classes would be left if it were a mark.
+        The value in y that marks an unlabeled row; None and NaN are equivalent.
+        ``"auto"``: None, NaN, and −1 unless −1 is a class of the source. Without a source, −1 is
+        a class only if fewer than two classes would remain otherwise.
 
     label_sampling : {"auto", "random", "stratified"}, default="auto"
-        How the labelled rows were chosen among the target's rows ("noise_aware" only).
-        ``"random"``: without regard to their class, so that their frequencies are those of the
-        target, as far as so few tell. ``"stratified"``: some of each class; then they are no
-        evidence of frequencies, which remain those that the source expects. ``"auto"``:
-        stratified where rows without a label remain, and the classes that have labels have as many
-        each; otherwise random, as few labels of a single class are. :meth:`fit` warns where it
-        guesses and much depends on it. Where self-training stands by itself, see Notes, guesses
-        move towards the source's frequencies in any case; give ``class_prior`` there.
+        How the labeled rows were chosen among the target's rows ("noise_aware" only).
+        ``"random"``: without regard to their class, so that their class frequencies estimate
+        those of the target. ``"stratified"``: a number of each class, so that their frequencies
+        carry no information, and those that the source expects are kept. ``"auto"``: stratified
+        if some rows are unlabeled and the classes with labels have equally many of them,
+        otherwise random; a few labels of one single class count as random. :meth:`fit` warns if
+        it has to guess and the result depends on it. If self-training is used alone, see Notes,
+        guesses are moved towards the source's frequencies in any case; give ``class_prior``
+        there.
 
     class_prior : None, "source", array-like or mapping, default=None
-        Frequencies of the classes in the target ("noise_aware" only). Probabilities are moved
-        after learning, by one offset for each class. ``None``: they stay as they were found.
+        Class frequencies of the target, if known ("noise_aware" only). Probabilities are
+        corrected after learning by one offset for each class. ``None``: no correction.
         An array of shape (n_classes,), in the order of ``classes_``, or a mapping of labels to
-        probabilities: the mean probabilities of all rows in :meth:`fit`, labelled or not, become
-        these. ``"source"``: those of the source, of all rows of sources that are merged and on
-        average over others; noisy in a release of
-        statistics, and in one of :class:`~skdp.DPSource` exact and unprotected unless its labels
-        were randomised. See Notes for when that harms.
+        probabilities: the mean probabilities of all rows in :meth:`fit`, labeled or not, are
+        moved to these. ``"source"``: the frequencies of the source, over all rows of merged
+        sources and on average over others; they are noisy in a release of statistics, and exact
+        and unprotected in one of :class:`~skdp.DPSource` unless its labels were randomized. See
+        Notes for when this harms.
 
     class_weight : None, "balanced" or mapping, default=None
-        What errors cost, by the label that is missed. ``predict`` and ``transduction_`` name the
-        class with the largest product of weight and probability; ``predict_proba`` and
-        ``decision_function`` stay as they are. Labels that a mapping does not name count 1.
-        ``"balanced"``: inverse to the mean probability of the class over all rows. The errors of
-        the papers' strategies are divided by the ``temperature_`` of their target classifier for
-        this.
+        Costs of errors, by the true label. ``predict`` and ``transduction_`` choose the class
+        with the largest product of weight and probability; ``predict_proba`` and
+        ``decision_function`` are not changed. Labels missing in a mapping have weight 1.
+        ``"balanced"``: inversely proportional to the mean probability of the class over all
+        rows. For "alignment" and "multitask", errors are first divided by the ``temperature_``
+        of the target classifier.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once, and threads of a prediction. ``None`` means 1 unless in
-        a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of autoencoders fitted in parallel, and of threads in a prediction. ``None`` means
+        1 unless in a :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
-        Above 0, :meth:`fit` prints a line for each round of self-training.
+        If positive, :meth:`fit` prints a line for each round of self-training.
 
     random_state : int, RandomState instance or None, default=None
-        For k-means and folds. Pass an int for reproducible results.
+        Seeds k-means and folds. Pass an int for reproducible results.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes that have a labelled row, sorted. Those that only the source has are left out,
-        unless it is a release of statistics or of a table, or fewer than two classes are
-        labelled: then these are its classes.
+        Sorted classes that have a labeled row. Classes that only the source has are included
+        if it is a release of statistics or of a table, or if fewer than two classes are labeled.
 
     transduction_ : ndarray of shape (n_samples,)
-        Label of each training row: the given one, or the guess.
+        Label of each training row: the given one, or the predicted one.
 
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Class distribution of each training row. Those of labelled rows are certain, and so are
-        those of all rows with the strategies of the papers, whose errors have no common scale.
+        Class probabilities of each training row; 0 or 1 for labeled rows. With "alignment" and
+        "multitask" they are 0 or 1 for all rows, as these have no probabilities.
 
     history_ : dict of list
         One entry for each round of self-training, the initial guess being round 0: ``round``,
-        ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (pseudo-labels that
-        differ from the round before), ``agreement`` (fraction of them that do not); and
-        ``source_weight`` and ``trusted``, the fraction of rows whose neighbours agree
-        ("noise_aware"), or ``source_share``, the fraction of unlabelled rows decided by the
-        source. An empty dictionary, ``{}``, where self-training was no candidate, as with most
-        tables and releases of statistics: see :meth:`report` for what the model consists of.
+        ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (number of pseudo-labels that
+        changed) and ``agreement`` (fraction that did not); also ``source_weight`` and
+        ``trusted``, the fraction of rows whose neighbors agree ("noise_aware"), or
+        ``source_share``, the fraction of unlabeled rows decided by the source (others).
+        Empty if self-training was not a candidate, as with most tables and releases of
+        statistics; :meth:`report` lists what the model consists of.
 
     source_weight_ : float
-        How much the source counts in the end, from 0 to 1: its share of the weights
-        ("noise_aware"; even at 0 a denoised source gives its class frequencies), or the
-        last ``source_share``.
+        Weight of the source in the final model, from 0 to 1 ("noise_aware"; even at 0, the source
+        may determine class frequencies), or the last ``source_share``.
 
     label_sampling_ : {"random", "stratified"} or None
-        How labels were taken to be chosen; None without labels.
+        How labels were assumed to be chosen; None without labels.
 
     class_weight_ : ndarray of shape (n_classes,)
-        By which probabilities are multiplied to predict; 1 each without ``class_weight``.
+        Factors of the probabilities in a prediction; all 1 without ``class_weight``.
 
     n_iter_ : int
-        Rounds that were run, less than the schedule where the pseudo-labels settled.
+        Number of rounds; less than scheduled if the pseudo-labels settled.
 
-    target_classifier_ : WideCDMMAClassifier
-        Of the last round; for "multitask" it lives in the space of the source, for
-        "noise_aware" it reads coordinates in the subspace of the target, and is one of two; None
-        where the model does without.
+    target_classifier_ : WideCDMMAClassifier or None
+        Classifier of the last round of self-training, None without self-training. For
+        "multitask" it works in the feature space of the source; for "noise_aware" it reads
+        coordinates in the target's subspace, and is one of two models.
 
     model_ : object
-        What scores rows: ``scores(X)``, ``source_scores(X)`` and ``target_scores(X)``.
+        The fitted model, with ``scores(X)``, ``source_scores(X)`` and ``target_scores(X)``.
 
     guarantee_ : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
-        That of the source, None without one. It says nothing about the target's rows. Of several
-        sources it is the sum, for a person may have rows in all of them, or with ``disjoint`` the
-        weakest of theirs; where they are about
-        different neighbours, and have no sum, it is a tuple, and each holds for its own source.
+        Guarantee of the source, None without one. It does not cover the target's rows. For
+        several sources it is the sum of their guarantees, as a person may have rows in all of
+        them, or with ``disjoint`` the weakest one. Guarantees for different neighboring relations
+        cannot be added, and are returned as a tuple: each holds for its own source.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`, before a table is encoded.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of features seen during :term:`fit`, when all of them are strings.
+        Names of features seen during :term:`fit`. Defined only when they are all strings.
 
     See Also
     --------
-    DPSource : Makes the release.
-    Release : What it learns from.
+    DPStatisticsSource : Makes a release of noisy statistics, the usual choice for tables.
+    DPSource : Makes a release of noisy rows.
+    Release : The input of this classifier.
     SelfTrainingSchedule : Configures self-training.
     LabeledSplit : Cross-validation that scores labelled rows only.
 
     Notes
     -----
-    ``strategy="noise_aware"`` (ours) uses the known distribution of the source's noise, and one of
-    two algorithms, or both.
+    **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise.
+    Depending on the data it relies on one of two algorithms or averages both.
 
-    *Self-training*, where classes are well separated, as those of images and sensors are. Round by
-    round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and mixtures of normal
-    distributions, are fitted to all rows, and the labels are guessed again. The source has a
-    classifier, mixtures behind the noise that are adapted to the target's rows, and, where noise
-    leaves nothing finer, one normal distribution of each class, by empirical Bayes from its
-    moments. Scores :math:`s_j` of source and target add up to log-posteriors,
+    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or is
+    that of a table, if classes overlap, as in most tables, if rows have indicator columns, or if
+    there are no labels. The candidates are:
+
+    - The source's log-posteriors s, corrected by an offset logistic regression
+
+      .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T x + \mathrm{const}, \quad
+         a \sim N(1, \sigma_a^2), \; b_c \sim N(0, \sigma_b^2), \; u_{jc} \sim N(0, v),
+
+      averaged over several prior variances. The narrowest lets few labels change little; a second
+      one (:math:`\sigma_b = 1`) lets a random sample of labels show that class frequencies differ;
+      wider ones let many labels correct all coefficients or, with more than two classes, the slope
+      alone.
+    - Class means adapted to the target's rows, provided that these form well-separated classes
+      and that the source disagrees with them on at most 1.3 times as many rows as it expects to
+      get wrong. Labels adjust the slope.
+    - Mixtures adapted likewise, if they separate the classes as well or better.
+    - A logistic regression of the labeled rows alone, with cross-validated regularization.
+    - Self-training, if held-out labels favor it.
+
+    Prior odds favor the source according to its effective sample size compared with the number
+    of labels, and the likelihood of held-out labels updates them. :meth:`report` lists the
+    resulting weights.
+
+    *Self-training* is used if classes are well separated, as in images and sensor data. In each
+    round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and Gaussian mixtures,
+    are fitted to all rows, and pseudo-labels are predicted again. The source contributes its
+    classifier, mixtures adapted to the target's rows, and, if noise leaves nothing finer, one
+    normal distribution for each class, estimated from its moments by empirical Bayes. The scores
+    :math:`s_j` of source and target are added up to log-posteriors,
 
     .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights averaged over all sets of scorers, by how likely each makes the labelled rows,
-    and a prior-shift correction b towards the class frequencies of the source, as far as rows are
-    uncertain. No row is scored by a model that has seen its guess, and rows whose nearest
-    neighbours contradict their guess are left out of training in the next round.
+    with weights averaged over all subsets of scorers by the likelihood of the labeled rows, and
+    a prior-shift correction b towards the class frequencies of the source, applied as far as rows
+    are uncertain. Each row is scored by models that were not trained on its pseudo-label, and rows
+    whose nearest neighbors contradict their pseudo-label are excluded from training in the next
+    round.
 
-    *Candidates by evidence*, where classes overlap, as in most tables, or rows have indicators,
-    with a release of noisy *statistics* or of a table, and without labels. These are averaged: the
-    source's log-posteriors s, corrected by an offset logistic regression
-
-    .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T x + \mathrm{const}, \quad
-       a \sim N(1, \sigma_a^2), \; b_c \sim N(0, \sigma_b^2), \; u_{jc} \sim N(0, v),
-
-    averaged over several strengths: with the first few labels can hardly harm, with the second
-    those of a random sample show that frequencies are others here (:math:`\sigma_b = 1`), and the
-    others let many labels correct whatever they like, or of more than two classes the slope
-    alone; class means that follow the target's rows, where these find well-separated classes, and
-    the source differs from them on at most 1.3 times as many rows as it claims to be wrong of,
-    with a slope by the labels; mixtures that follow them, where that separates classes as well or
-    better; logistic regression of the labelled rows alone, its strength cross-validated; and
-    self-training, as far as labels that it has not seen favour it. Prior odds favour the
-    source by how much more it knows than the labels do, and the likelihood of held-out labels
-    changes them. :meth:`report` lists the weights.
-
-    ``strategy="alignment"`` (Kumar and Moser, Algorithm 7): a target row y enters the space of
-    the source by subspace alignment, for each class so that the median of the target's rows of
-    the class lies on the source's, and the better of the two reconstructions counts:
+    **Published strategies.** ``strategy="alignment"`` (Kumar and Moser, Algorithm 7) maps a target
+    row y into the space of the source by subspace alignment, separately for each class so that the
+    class medians of target and source coincide. The lower of the two reconstruction errors counts:
 
     .. math::
        f_c(y) = V_{sr}^T(V_{tg}\,y - m_{tg,c} + m_{sr,c}), \qquad
        \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
        \|f_c(y) - \mathcal{WD}_{sr,c}(f_c(y))\|^2\big)
 
-    ``strategy="multitask"`` (SERUMS D3.3, 2022): target rows enter the space of the source
-    once, as :math:`V_{sr}^T V_{tg}\,y` where the dimensions differ; the target guesses alone,
-    and a :class:`~skdp.MembershipMapping` then learns to carry what the source reconstructs to
-    the target:
+    ``strategy="multitask"`` (SERUMS D3.3, 2022) maps target rows once, as
+    :math:`V_{sr}^T V_{tg}\,y` if the dimensions differ. The target is self-trained alone, and a
+    :class:`~skdp.MembershipMapping` then learns to map the source's reconstructions to the target:
 
     .. math::
        \hat c(y) = \arg\min_c \min\big(\|y - \mathcal{WD}_{tg,c}(y)\|^2,
        \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
 
-    In both, the errors of a noisy source and of a small target are on different scales, and either
-    side may win undeservedly.
+    In both, the errors of a noisy source and of a small target have different scales, and the
+    comparison may favor the wrong side.
 
-    Frequencies of the source are not the default of ``class_prior``: moving to them is right where
-    columns moved and frequencies did not. Over 222 splits of six tables by a column, the log loss
-    of a logistic regression of the source is .423 as it is; .435, .453 and .508 when its mean
-    probability is moved a quarter, half and all of the way to the source's; and .384 with the true
-    one. Nor are frequencies estimated from rows without labels, as the EM algorithm of Saerens,
-    Latinne and Decaestecker (2002) does: it takes columns that moved for frequencies that did.
-    Over 52 targets, other hospitals and other groups of six tables, log loss rises by more than
-    .01 in 35 where log-odds have a normal prior of deviation 1 around the source's, and in 11 with
-    one of .5 and a hundred rows that count as three. Some labels of a random sample tell more.
+    **Class frequencies.** ``class_prior="source"`` is not the default: it is right only if
+    features shifted and class frequencies did not. Over 222 splits of six tables by a column, the
+    log loss of a logistic regression of the source is .423 without correction; .435, .453 and .508
+    when its mean probability is moved a quarter, half and all of the way to the source's
+    frequencies; and .384 with the true frequencies. Frequencies are not estimated from unlabeled
+    rows either, as the EM algorithm of Saerens, Latinne and Decaestecker (2002) does: it mistakes
+    a shift of features for one of frequencies. Over 52 targets, other hospitals and other groups
+    of six tables, log loss rises by more than .01 in 35 of them if log-odds have a normal prior
+    of standard deviation 1 around the source's, and in 11 with one of .5 and a hundred rows
+    counted as three. A few labels of a random sample are more informative.
 
-    :meth:`fit` takes no ``sample_weight``: what a weight means for a row without a label, for a
-    guess that trains others, or for the evidence of a candidate, has not been derived. Repeat
-    labelled rows, or give ``class_weight``.
-
-    With ``class_weight`` the prediction is not the class of the largest ``decision_function``,
-    which scikit-learn's estimators mostly guarantee: thresholds, curves and calibration need
-    probabilities that costs have not changed.
+    **Weights.** :meth:`fit` takes no ``sample_weight``: the meaning of a weight for unlabeled
+    rows, for pseudo-labels and for the evidence of a candidate has not been derived. Repeat
+    labeled rows, or use ``class_weight``. With ``class_weight`` the prediction is not the class
+    of the largest ``decision_function``, as it is in most of scikit-learn's classifiers:
+    thresholds, curves and calibration need probabilities that costs have not changed.
 
     References
     ----------
@@ -300,20 +314,21 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     >>> from skdp.datasets import load_adult
     >>> adult = load_adult(random_state=0)
     >>> X, y = adult.data, adult.target
-    >>> source = DPStatisticsSource(epsilon=1.0, encoder=adult.schema)
-    >>> release = source.fit(X.iloc[adult.source], y[adult.source]).release_
+    >>> rows = adult.source[:4000]
+    >>> source = DPStatisticsSource(epsilon=2.0, encoder=adult.schema)
+    >>> release = source.fit(X.iloc[rows], y[rows]).release_
     >>> known = y[adult.learning]
     >>> known[20:] = None  # the labels of most rows are unknown
     >>> model = DPTransferClassifier(release, random_state=0)
     >>> model = model.fit(X.iloc[adult.learning], known)
-    >>> bool(model.score(X.iloc[adult.test], y[adult.test]) > 0.82)
+    >>> bool(model.score(X.iloc[adult.test], y[adult.test]) > 0.8)
     True
     >>> model.guarantee_.epsilon
-    1.0
+    2.0
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # by as_release, which knows the remedy
+        "source": "no_validation",  # checked by as_release, whose errors name the remedy
         "disjoint": ["boolean"],
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
@@ -326,20 +341,34 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    classes_: np.ndarray
+    transduction_: np.ndarray
+    label_distributions_: np.ndarray
+    history_: dict[str, list[Any]]
+    source_weight_: float
+    label_sampling_: str | None
+    class_weight_: np.ndarray
+    n_iter_: int
+    target_classifier_: WideCDMMAClassifier | None
+    model_: Any
+    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        source=None,
+        source: Any = None,
         *,
-        disjoint=False,
-        strategy="noise_aware",
-        self_training=None,
-        unlabeled="auto",
-        label_sampling="auto",
-        class_prior=None,
-        class_weight=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        disjoint: bool = False,
+        strategy: str = "noise_aware",
+        self_training: SelfTrainingSchedule | None = None,
+        unlabeled: Any = "auto",
+        label_sampling: str = "auto",
+        class_prior: str | ArrayLike | Mapping[Any, float] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.source = source
         self.disjoint = disjoint
@@ -354,49 +383,65 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn from labelled and unlabelled target rows.
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> Self:
+        """Learn from labeled and unlabeled target rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Target rows. All of them, labelled or not, shape the subspace and the model. A
-            DataFrame of the table that a source's encoder takes is encoded, here and wherever rows
-            are asked about.
+            Target rows. All of them, labeled or not, shape the subspace and the model. If the
+            source has an encoder, a DataFrame with its columns is encoded, here and in all other
+            methods.
 
         y : array-like of shape (n_samples,) or None, default=None
-            Labels, with unlabelled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are one;
-            what is predicted is spelled as the source's classes are. With a source that has
-            moments all rows may be unlabelled, or y None, and one labelled class is enough
+            Labels, with unlabeled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are the same
+            label; predicted labels are spelled as the source's classes. With a source that has
+            moments, all rows may be unlabeled, or y None, and labels of a single class suffice
             ("noise_aware").
 
         Returns
         -------
         self : object
+            The fitted classifier.
 
         Raises
         ------
         ValueError
-            When fewer than two classes have a labelled row although labels are needed, a label
-            is not a class of the source, source and target have as many but other columns, the
-            schedule of self-training does not fit, the largest magnitude is not between 1e-12
-            and 1e12, or ``class_prior`` or ``class_weight`` do not fit the classes or the
-            strategy.
+            If fewer than two classes have a labeled row although labels are needed, a label
+            is not a class of the source, source and target have equally many columns with
+            different names, the schedule of self-training does not fit, the largest magnitude
+            is not between 1e-12 and 1e12, or ``class_prior`` or ``class_weight`` do not fit the
+            classes or the strategy.
 
         FileNotFoundError
-            When the source is a path without a file.
+            If the source is a path without a file.
 
         sklearn.exceptions.NotFittedError
-            When the source is not fitted.
+            If the source is not fitted.
 
         Warns
         -----
         UserWarning
-            When the labelled rows favour what the target learned alone, see :meth:`report`; or
-            name classes much more or less often than the source expects, and
-            ``label_sampling="auto"`` had to guess how they were chosen.
+            If the labeled rows favor the model learned from the target alone, see
+            :meth:`report`; if their class frequencies differ much from those that the source
+            expects and ``label_sampling="auto"`` had to guess how they were chosen; if one side
+            lacks columns of the other; or if columns seem to be in other units.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> labels = y[::50].copy()
+        >>> labels[::2] = -1  # half of the labels are unknown
+        >>> model = DPTransferClassifier(release).fit(X[::50], labels)
+        >>> model.classes_, model.transduction_.shape
+        (array([0, 1]), (40,))
         """
-        forget_fit(self)  # whatever fails from here on, nothing old passes for new
+        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
         strategy = _STRATEGIES[self.strategy]
         releases = as_releases(self.source, strategy)
         if y is None and not releases:
@@ -423,7 +468,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         n_classes, n_shared = len(self.classes_), self._matching.n_shared
         how = self.n_jobs, random_state, self.label_sampling
         task = Task(X, labels, n_classes, sources, n_shared, *how, singles)
-        if self.class_prior is not None:  # no guess of it decides frequencies
+        if self.class_prior is not None:  # frequencies are given, so no guess matters
             task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
         weights = check_class_weight(self.class_weight, self.classes_)
@@ -431,8 +476,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             result = strategy.learn(task, training)
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"Input X has magnitudes up to {np.abs(X).max():g}, and cannot be brought "
-                "together with the source in floating point. Scale it as the source's rows were."
+                f"Input X has magnitudes up to {np.abs(X).max():g}, too far from those of the "
+                "source for floating-point arithmetic. Scale it as the source's rows were."
             ) from error
         result = with_prior(result, task, prior)
         self._n_columns, self._n_labels = X.shape[1], int((labels >= 0).sum())
@@ -451,7 +496,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return self
 
     def _sources(self):
-        """Return releases, merged where they can be, and each of those that were merged."""
+        """Return releases, merged if possible, and the individual ones that were merged."""
         given, groups = self._matching.releases, merged_groups(self._matching.releases)
         indices = [match_classes(self.classes_, release.classes) for release in given]
         sources, singles = [], []
@@ -468,8 +513,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         return self._matching.rows(self, X)
 
     @available_if(_was_fitted_with_a_source)
-    def source_scores(self, X):
-        """Return what the source side says of each class.
+    def source_scores(self, X: ArrayLike) -> np.ndarray:
+        """Return the scores of each class by the source alone.
 
         Parameters
         ----------
@@ -479,14 +524,26 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
-            Its part of the log-posteriors ("noise_aware"), before ``class_prior`` moves them, or
-            minus its squared errors.
+            The source's part of the log-posteriors ("noise_aware"), before ``class_prior`` is
+            applied; for the other strategies, minus its squared errors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+        >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
+        array([0, 1])
         """
         X = self._validated(X)
         return self.model_.source_scores(X)
 
-    def target_scores(self, X):
-        """Return what the target classifier says of each class.
+    def target_scores(self, X: ArrayLike) -> np.ndarray:
+        """Return the scores of each class by the target's own models alone.
 
         Parameters
         ----------
@@ -497,12 +554,27 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_samples, n_classes)
             As in :meth:`source_scores`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+
+        Without labels, the target's own models add nothing to those of the source:
+
+        >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
+        [[0.0, 0.0], [0.0, 0.0]]
         """
         X = self._validated(X)
         return self.model_.target_scores(X)
 
-    def decision_function(self, X):
-        """Return the score of each class, the larger the likelier.
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return the score of each class; larger is more likely.
 
         Parameters
         ----------
@@ -512,15 +584,27 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Log-posteriors up to a constant ("noise_aware"), or minus the lesser squared error;
-            with two classes, those of ``classes_[1]`` less those of ``classes_[0]``.
+            Log-posteriors up to a constant ("noise_aware"), or minus the smaller squared error;
+            with two classes, the score of ``classes_[1]`` minus that of ``classes_[0]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+        >>> (model.decision_function([[0.1, 0.5], [0.9, 0.5]]) > 0).tolist()
+        [False, True]
         """
         X = self._validated(X)
         scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
-        """Return the class with the best score, with ``class_weight`` the least expected cost.
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the most probable class; with ``class_weight`` that of the least expected cost.
 
         Parameters
         ----------
@@ -531,16 +615,34 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_samples,)
             Class labels.
+
+        Raises
+        ------
+        ValueError
+            If the columns of X are not those of :meth:`fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+        >>> model.predict([[0.1, 0.5], [0.9, 0.5]])
+        array([0, 1])
         """
         X = self._validated(X)
         return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
-    def predict_proba(self, X):
-        """Return probabilities of the classes, on a scale set by the labelled rows.
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Return the probabilities of the classes.
 
-        A tenth of these may be outliers, for which the probabilities do not allow. Only where
-        ``strategy="noise_aware"`` was fitted: the errors of the others have no common scale.
+        Only available with ``strategy="noise_aware"``: the errors of the other strategies have no
+        common scale. The labeled rows calibrate the probabilities under the assumption that a
+        tenth of them may be outliers; the probabilities themselves make no allowance for these.
 
         Parameters
         ----------
@@ -550,26 +652,37 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+        >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         X = self._validated(X)
         return self.model_.probabilities(X)
 
-    def report(self):
-        """Return what each part that was considered counts for, and what labels say of it.
+    def report(self) -> pd.DataFrame:
+        """Return the candidates of the model with their weights and their loss on the labels.
 
         Returns
         -------
         report : DataFrame
-            One row for each part: its ``name``; whose it is, as ``side`` ("source", "target" or
-            "both"); its ``weight`` in the end, 0 where it is left out; the ``log_odds`` of the
-            evidence for it against the first row, which is the source, or the target alone
-            without one; ``n_labels``, their number; ``label_sampling``, how they were taken to be
-            chosen; ``log_loss``, the mean over these of minus the log-probability of the label, by
-            what has not seen it; the ``difference`` of this to the first row, and its
-            ``standard_error``. Parts of several sources are in their order. Self-training alone,
-            without other candidates, has one row for each scorer, with its share of the weights,
-            and NaN elsewhere; the papers' strategies have the share of the rows that each side
-            decided last.
+            One row for each candidate: its ``name``; its ``side`` ("source", "target" or "both");
+            its ``weight`` in the model, 0 if it was excluded; the ``log_odds`` of the evidence
+            for it compared with the first row, which is the source or, without one, the target
+            alone; ``n_labels``, the number of labels; ``label_sampling``, how they were assumed
+            to be chosen; ``log_loss``, the mean log loss over the labels by models that did not
+            see them; the ``difference`` of this to the first row, and its ``standard_error``.
+            Several sources are in the given order. With self-training alone, there is one row for
+            each scorer with its share of the weights, and NaN elsewhere; "alignment" and
+            "multitask" have the share of rows that each side decided in the last round.
 
         Examples
         --------
@@ -589,15 +702,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
 
-    def plot_report(self, ax=None):
-        """Draw :meth:`report`: weights as bars, with the log loss of labels.
+    def plot_report(self, ax: Any = None) -> Any:
+        """Draw :meth:`report`: weights as bars, with the log loss of the labels.
 
-        In brackets its difference to the first row, with the standard error.
+        The difference to the first row and its standard error are given in parentheses.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
-            Where to draw. By default a new figure.
+            Axes to draw on. By default, those of a new figure.
 
         Returns
         -------
@@ -614,25 +727,27 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """
         return TransferReportDisplay.from_estimator(self).plot(ax).ax_
 
-    def explain(self, x, *, n_columns=5):
-        """Say which columns decided the prediction of one row, and in which ranges it stays.
+    def explain(
+        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
+    ) -> Explanation:
+        """Explain the prediction of one row: which columns decided it, and within which ranges.
 
-        Every column is moved alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`: those of the schema where the release has one,
-        otherwise within the public bounds of the release, or within [0, 1], and up to the row's
-        own value where that lies beyond. Columns that only the target's table has are moved over
-        the values that its rows had in :meth:`fit`. What is explained is :meth:`predict`; with
-        ``class_weight`` probabilities are those multiplied by the weights. Those of the papers'
-        strategies are on the scale of their target classifier's ``temperature_``.
+        Each column is varied alone over its public values, see
+        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
+        otherwise the public bounds of the release, or [0, 1], extended to the row's own value if
+        necessary. Columns that only the target's table has are varied over the values that they
+        had in :meth:`fit`. The explanation is of :meth:`predict`; with ``class_weight``,
+        probabilities are multiplied by the weights. For "alignment" and "multitask" they are on
+        the scale of the target classifier's ``temperature_``.
 
         Parameters
         ----------
         x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. With the schema of a release it may be a row of
-            the table, or encoded.
+            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
+            the table or an encoded one.
 
         n_columns : int, default=5
-            How many columns the rule names at most.
+            Largest number of columns in the rule.
 
         Returns
         -------
@@ -642,7 +757,22 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When x is not one row of the columns that were fitted.
+            If x is not one row of the columns that were fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource, DPTransferClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
+        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
+        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
+        >>> explanation = model.explain([0.1, 0.5])
+        >>> print(explanation)
+        if x0 is below 0..., then 0 (probability 1.00, ... times that of 1)
+        with the other columns as they are, this holds for 100% of the rows that meet it
+        none of these alone could change it: x1
         """
         check_is_fitted(self)
         row = encoded_row(x, self._matching, self._n_columns, self._validated)
@@ -656,5 +786,5 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             n_columns=n_columns,
         )
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")

@@ -1,4 +1,4 @@
-"""Target rows in the space of the source, and how far from the source's rows they lie there."""
+"""Mapping of target rows to the space of the source, and their distance to the source's rows."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,23 +9,23 @@ from skdp.release import class_medians, positive_mean
 from skdp.utils._linalg import principal_directions
 
 # Root mean square of a column about the source's mean, in standard deviations of the source, from
-# which it is likely in other units. Halves of a uniform column are 3.6 from each other; columns
-# that are standardised where the source's are scaled to [0, 1] have 5 or more.
+# which it is probably in other units. For the halves of a uniform column it is 3.6; for
+# standardized columns, if the source's are scaled to [0, 1], 5 or more.
 _FAR = 4.0
-# The same from which the source knows nothing of where the target lies: men for a source of women.
+# The same from which the source has no information on the target: men for a source of women.
 _UNSEEN = 10.0
-# Least standard deviation of a source's column, in units of the median one: a column that is
-# almost constant in the source may have a few other values in the target; rule of thumb.
+# Floor of the standard deviation of a source's column, relative to the median one: an almost
+# constant column of the source may have a few other values in the target; rule of thumb.
 _MIN_DEVIATION = 0.1
 
 
 def paired_subspaces(pair):
-    """Return principal directions of the source and of the target, as many of each.
+    """Return equally many principal directions of the source and of the target.
 
-    n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows where that is less.
-    Equal dimensions share the directions of the source. Otherwise each direction of the
-    target has an arbitrary sign, which the papers leave open: here it is the one with which
-    the class medians of the labelled rows vary as those of the source do.
+    n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows if that is smaller. With
+    equal dimensions, both use the directions of the source. Otherwise the sign of each direction
+    of the target is arbitrary, which the papers do not address: here it is chosen such that the
+    class medians of the labeled rows vary like those of the source.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Embedding:
 
     .. math:: y \mapsto s\,(y - a)\,B + b
 
-    where any of a, B and b may be missing: None is no shift, and the identity.
+    where None stands for no shift, or for the identity.
 
     Attributes
     ----------
@@ -78,11 +78,10 @@ class Embedding:
 
     @classmethod
     def of_means(cls, pair):
-        """Return the map that carries the target's mean to the source's.
+        """Return the map that maps the target's mean to the source's.
 
-        Where dimensions differ, principal directions are paired in the order of their
-        variances as in :func:`paired_subspaces`, and the target is brought to the scale of the
-        source.
+        If dimensions differ, principal directions are paired in the order of their variances as
+        in :func:`paired_subspaces`, and the target is scaled to the source.
         """
         release, moments = pair.release, pair.moments
         centre = release.alignment.mean if moments is None else moments.mean
@@ -112,10 +111,10 @@ class Embedding:
 
 
 def map_to_source(pair):
-    """Return the function that carries target rows to the columns of the source.
+    """Return the function that maps target rows to the columns of the source.
 
-    Columns that both have stay as they are, unless the target lies beyond what the source has
-    seen of one: the source's mean stands for it, as what noise says of it would decide otherwise.
+    Shared columns are not changed, unless the target is outside the range of the source: such a
+    column is replaced by the source's mean, as otherwise noise would decide.
     """
     if not pair.same_columns:
         return Embedding.of_means(pair).rows
@@ -128,15 +127,15 @@ def _replace_unseen(unseen, mean, X):
 
 
 def distances(moments, X):
-    """Return how far each column of a target lies from where the source has its rows.
+    """Return the distance of each column of a target to the rows of the source.
 
     The root mean square of the target's values about the source's mean, in standard deviations
-    of the source, noise left out as far as that is known.
+    of the source, corrected for noise if possible.
 
     Parameters
     ----------
     moments : Moments
-        Of the source.
+        Moments of the source.
 
     X : ndarray of shape (n_samples, n_features)
         Target rows in the same columns.
@@ -153,7 +152,7 @@ def distances(moments, X):
 
 
 def far_columns(moments, X):
-    """Return which columns of a target are likely in other units, see :func:`distances`."""
+    """Return which columns of a target are probably in other units, see :func:`distances`."""
     return distances(moments, X) > _FAR
 
 

@@ -1,9 +1,9 @@
-"""Evidence: what may be considered as a candidate, and the weights of candidates and scorers.
+"""Evidence for candidates and scorers, and their weights.
 
-Without labels, by agreement with the source and by how well classes are separated; with labels,
-by their likelihood, of any of which a tenth may be outliers. Two averages follow from it, and are
-not one: of the candidates, which are log-posteriors already, by labels that they have not seen;
-and of scores on any scale, over all sets of scorers, by the scale that suits the labels best.
+Without labels, evidence is agreement with the source and separation of classes; with labels it is
+their likelihood, of which a tenth may be outliers. There are two different averages: of
+candidates, which are log-posteriors, by the likelihood of held-out labels; and of scores on any
+scale, over all subsets of scorers, with the slope that fits the labels best.
 """
 
 from itertools import combinations
@@ -12,60 +12,61 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
-# Probability that a labelled row is an outlier, which any candidate or scorer may get wrong.
-# Without it one confident error made a source of 33-59 % count as much as a target of 71 % (human
-# activity at ε = 0.1: 62 instead of 71 %).
+# Probability that a labeled row is an outlier, which may be wrong under any candidate or scorer.
+# Without it, one confident error gave a source of 33-59 % accuracy the same weight as a target of
+# 71 % (human activity at ε = 0.1: 62 instead of 71 %).
 _OUTLIERS = 0.1
 
-# Share of the entropy of classes that a candidate must remove on the target's rows: its classes
-# are well separated. Human activity has .95 or more; with a quarter of its columns, where class
-# means lose up to four points to a good source, .92 or less; tables have below .1.
+# Fraction of the entropy of classes that a candidate must remove on the target's rows, so that its
+# classes are well separated. Human activity has .95 or more; with a quarter of its columns, where
+# class means are up to four points worse than a good source, .92 or less; tables have below .1.
 _MIN_CERTAINTY = 0.93
-# Of the agreement beyond chance that a source claims to have with the true classes, how much must
-# be with those of a candidate. Human activity has .57-1.1; clusters that are something else none.
+# Required agreement of source and candidate beyond chance, relative to that which the source
+# claims with the true classes. Human activity has .57-1.1; unrelated clusters have none.
 _MIN_AGREEMENT = 0.5
-# Agreement beyond chance that a source must claim at least: one that cannot tell classes
-# apart confirms nothing; rule of thumb.
+# Floor of the agreement beyond chance that a source claims: one that cannot distinguish classes
+# confirms nothing; rule of thumb.
 _MIN_CLAIM = 0.05
-# Rows on which classes that were found may differ from the source's, for each row on which the
-# source claims to err. Of mixtures and regressions, on digits and human activity all that gains
-# has 1.4 or less and what has less than 1.5 gains; on Fashion-MNIST all loses, and has 2.1 or more
-# from many rows of a source; so do oriented gradients of digits, with 1.4 or more. From 9,000 rows
-# at ε = 1, mixtures claim too little on Fashion-MNIST: .8, and eight points are lost.
+# Largest number of rows on which a candidate may disagree with the source, relative to the number
+# on which the source claims to err. Among mixtures and regressions on digits and human activity,
+# all that improve have 1.4 or less, and all below 1.5 improve; on Fashion-MNIST all get worse, and
+# with many source rows have 2.1 or more; oriented gradients of digits get worse too, with 1.4 or
+# more. With 9,000 rows at ε = 1, mixtures on Fashion-MNIST have .8, and eight points are lost.
 _MAX_DISAGREEMENT = 1.3
-# Share of the columns that hold two values, each in this share of the rows or more, from which
-# rows are records: indicators make clusters of their own, whatever the classes are.
+# Fraction of columns with two values, each in at least this fraction of the rows, from which rows
+# are treated as records with indicators, which create clusters independently of the classes.
 _MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
-# Log-odds, against the source, of what agrees with it on classes that are well separated.
+# Log-odds, compared with the source, of self-training that agrees with it on well-separated
+# classes.
 AGREEMENT_LOG_ODDS = 3.0
-# Largest log-odds of the source against what is learned from the target's labels; see prior_odds.
-# On whas500 with 10 labels a class, 3 let luck favour the labels in one draw of ten, which cost
-# .06-.12 of AUC there.
+# Largest prior log-odds of the source against models of the target's labels; see prior_odds. On
+# whas500 with 10 labels per class, with 3 the labels were favored by chance in one draw of ten,
+# which cost .06-.12 of AUC there.
 _MAX_LOG_ODDS = 6.0
-# Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favour
-# the target alone by luck. On four tables with 10 labels a class, powers from 1/3 to 1/2 give the
-# same; on normal classes with a source that knows little, 1/2 is best.
+# Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favor
+# the target alone by chance. On four tables with 10 labels per class, powers from 1/3 to 1/2 are
+# equal; on normal classes with a poor source, 1/2 is best.
 _POWER = 1 / 2
-# Weight below which a candidate is left out: where posteriors hardly differ, a small part of
-# others would decide; rule of thumb.
+# Weight below which a candidate is excluded: if posteriors hardly differ, a small weight would
+# decide; rule of thumb.
 _MIN_WEIGHT = 0.1
 
-# Standard deviations by which labels must lie on the wrong side to contradict scores: by chance,
-# six in a thousand do.
+# Standard deviations below the mean from which labels contradict scores: by chance, six in a
+# thousand do.
 _CONTRADICTION = 2.5
 
-# Scale of the normal prior of slopes. A weight of 1 makes the winner e times as likely as the
-# second, on average: one of 5 is as sure as a scorer can reasonably be.
+# Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
+# likely as the second; a weight of 5 is as certain as a scorer can reasonably be.
 _SLOPE_SCALE = 5.0
-# Weight of the last scorer, the target's own, at least: it knows something of every row.
+# Smallest weight of the last scorer, the target's own, which has information on every row.
 _MIN_LAST_WEIGHT = 0.1
-# Points at which the likelihood of a slope is tried before it is refined: it has several maxima.
+# Grid points of the likelihood of a slope, which has several maxima, before refinement.
 _N_SLOPES = 81
 
 
 def has_indicators(X):
-    """Return whether a tenth of the columns or more hold just two values, none of them rare.
+    """Return whether a tenth of the columns or more have just two values, neither of them rare.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def entropy(probabilities):
 
 
 def certainty(posteriors):
-    """Return the share of the entropy of classes that posteriors remove, 0 where there is none.
+    """Return the fraction of the entropy of classes that posteriors remove, 0 if it is zero.
 
     Parameters
     ----------
@@ -94,21 +95,21 @@ def certainty(posteriors):
 
 
 def agrees_with_source(posteriors, reference):
-    r"""Return whether classes that were found are well separated, and those of the source.
+    r"""Return whether the classes of a candidate are well separated and agree with the source.
 
-    If the source is right as often as its posteriors say, it agrees with the true classes by
-    Cohen's
+    If the source is correct as often as its posteriors imply, its agreement with the true classes
+    is Cohen's
 
     .. math:: κ = \frac{\bar p - p_e}{1 - p_e}, \qquad p_e = \sum_c f_c g_c
 
     with the mean :math:`\bar p` of its largest posteriors and the frequencies f and g with which
-    source and candidate name the classes. The test asks for half of that between source and
-    candidate, and for a candidate that is certain of nearly all rows. It needs no label.
+    source and candidate predict the classes. The test requires half of that between source and
+    candidate, and a candidate that is certain of nearly all rows. It needs no labels.
 
     Parameters
     ----------
     posteriors, reference : ndarrays of shape (n_samples, n_classes)
-        Of the candidate, and of the source.
+        Posteriors of the candidate and of the source.
     """
     if certainty(posteriors) < _MIN_CERTAINTY:
         return False
@@ -121,28 +122,27 @@ def agrees_with_source(posteriors, reference):
 
 
 def errs_as_claimed(posteriors, reference):
-    r"""Return whether the source errs as often as it claims, if classes that were found are right.
+    r"""Return whether the source errs as often as it claims, assuming that a candidate is right.
 
-    Classes that are right differ from those of the source on exactly the rows on which the
-    source errs. With the mean :math:`\bar p` of its largest posteriors, the share of rows on which
-    the two differ is thus to be about :math:`1 - \bar p`; clusters that are something else differ
-    on more.
+    True classes differ from those of the source exactly on the rows on which the source errs. With
+    the mean :math:`\bar p` of its largest posteriors, the fraction of rows on which the two differ
+    should thus be about :math:`1 - \bar p`; unrelated clusters differ on more.
 
     Parameters
     ----------
     posteriors, reference : ndarrays of shape (n_samples, n_classes)
-        Of the candidate, and of the source.
+        Posteriors of the candidate and of the source.
     """
     differ = np.mean(posteriors.argmax(axis=1) != reference.argmax(axis=1))
     return bool(differ <= _MAX_DISAGREEMENT * (1 - reference.max(axis=1).mean()))
 
 
 def contradicts(labels, scores):
-    """Return whether labels contradict scores: those of each row's own class are too low.
+    """Return whether labels contradict scores: scores of the rows' own classes are too low.
 
-    The sum over rows of the score of the label, less what the row and the class have on average,
-    is compared to its distribution where labels are permuted, whose mean is 0 and whose variance
-    is that of Hoeffding's combinatorial central limit theorem (1951).
+    The sum over rows of the score of the label, minus the averages of the row and the class, is
+    compared with its distribution under permutations of the labels, which has mean 0 and the
+    variance of Hoeffding's combinatorial central limit theorem (1951).
 
     Parameters
     ----------
@@ -162,12 +162,12 @@ def contradicts(labels, scores):
 
 
 def log_likelihood(probabilities, n_classes):
-    """Return the log-likelihood of labels, each of which may be an outlier, of any class.
+    """Return the log-likelihood of labels, each of which may be an outlier of any class.
 
     Parameters
     ----------
     probabilities : ndarray of shape (n_samples,)
-        Of the labels.
+        Probabilities of the labels.
 
     n_classes : int
     """
@@ -178,12 +178,12 @@ def log_likelihood(probabilities, n_classes):
 
 
 def effective_rows(release):
-    """Return how many rows would tell as much as a release does.
+    """Return the effective sample size of a release.
 
-    Of statistics, whatever was learned from them: noise in a mean of N rows of p features, by a
-    mechanism of sensitivity/σ = μ, leaves what N/(1 + p/(μ²N)) rows say; of sums that are there,
-    :attr:`Statistics.effective_rows` knows the noise. Of noisy rows, what their moments say, see
-    :attr:`Moments.precision`.
+    For statistics, noise in a mean of N rows of p features, by a mechanism of sensitivity/σ = μ,
+    leaves the information of N/(1 + p/(μ²N)) rows; if the release has the sums themselves,
+    :attr:`Statistics.effective_rows` accounts for their noise. For noisy rows it is the precision
+    of their moments, see :attr:`Moments.precision`.
 
     Parameters
     ----------
@@ -201,24 +201,24 @@ def effective_rows(release):
 
 
 def prior_odds(n_rows, n_labels):
-    """Return the log-odds, against the source, of what is learned from labels, beforehand.
+    """Return the prior log-odds of models of labels, compared with the source.
 
-    The odds are the cubed ratio of the rows of a class that each side stands for, e⁶ at most:
-    where noise has left as little of a source as a few labels tell, neither is favoured.
+    The odds are the cubed ratio of effective rows of a class on both sides, e⁶ at most: if noise
+    leaves as little information of a source as a few labels have, neither is favored.
 
     Parameters
     ----------
     n_rows : float
-        For which the source stands, see :func:`effective_rows`.
+        Effective sample size of the source, see :func:`effective_rows`.
 
     n_labels : float
-        Labels of a class, on average.
+        Average number of labels of a class.
     """
     return -float(np.clip(3 * np.log(n_rows / n_labels), 0, _MAX_LOG_ODDS))
 
 
 def held_out_probabilities(log_posteriors, labels, sampling_offsets):
-    """Return the probabilities of labels by posteriors that have not seen them.
+    """Return the probabilities of labels by held-out posteriors.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def held_out_probabilities(log_posteriors, labels, sampling_offsets):
 
 
 def log_evidence(probabilities, n_classes):
-    """Return what labels say of a candidate: half of their log-likelihood.
+    """Return the log-evidence of labels for a candidate: half of their log-likelihood.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def log_evidence(probabilities, n_classes):
 def candidate_weights(log_odds):
     """Return the weights of candidates; those below a tenth are 0.
 
-    Of more than ten candidates, those below the mean: all could be below a tenth.
+    With more than ten candidates, which could all be below a tenth, those below the mean are 0.
     """
     weights = softmax(log_odds)
     least = min(_MIN_WEIGHT, 1 / len(weights), weights.max())
@@ -258,7 +258,7 @@ def candidate_weights(log_odds):
 
 
 def average_posteriors(log_posteriors, weights):
-    """Return the logarithms of posteriors averaged by weights of sum 1, those of 0 left out.
+    """Return the logarithms of posteriors averaged by weights that sum to 1.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def average_posteriors(log_posteriors, weights):
 
 
 def mean_margin(scores):
-    """Return how far the best class is above the second best, on average: a unit of scores."""
+    """Return the average margin of the best class over the second best, a unit of scores."""
     top = np.partition(scores, -2, axis=1)[:, -2:]
     return float(np.mean(top[:, 1] - top[:, 0])) or 1.0
 
@@ -282,12 +282,12 @@ def mean_margin(scores):
 def scorer_weights(scores, labels):
     """Return non-negative weights with which scores add up to log-posteriors.
 
-    Bayesian model averaging over all sets of scorers. Those of a set count equally: few
-    labelled rows suffice to select scorers, not to estimate their weights. How sure they are
-    together is the slope of a multinomial logistic regression on the labelled rows, under a
-    normal prior of scale 5. Each set counts by its likelihood at the best slope, prior included.
-    A labelled row is an outlier with probability 1/10: a single confident error must not make all
-    sets unsure, and so alike.
+    Bayesian model averaging over all subsets of scorers. The scorers of a subset have equal
+    weights: few labeled rows suffice to select scorers, not to estimate their weights. Their
+    common slope is that of a multinomial logistic regression on the labeled rows, with a normal
+    prior of scale 5. Each subset is weighted by its likelihood at the best slope, including the
+    prior. A labeled row is an outlier with probability 1/10: a single confident error must not
+    make all subsets uncertain, and hence equal.
 
     Parameters
     ----------
@@ -317,11 +317,11 @@ def _fit_slope(scores, labels):
     ahead = scores - scores[np.arange(len(labels)), labels][:, np.newaxis]
 
     def loss(slope):
-        with np.errstate(over="ignore"):  # then the label has probability 0: an outlier
+        with np.errstate(over="ignore"):  # the label then has probability 0: an outlier
             probabilities = 1 / np.exp(slope * ahead).sum(axis=1)
         return (slope / _SLOPE_SCALE) ** 2 / 2 - log_likelihood(probabilities, scores.shape[1])
 
-    # Outliers make it anything but convex.
+    # With outliers it is not convex.
     grid = np.linspace(0, 4 * _SLOPE_SCALE, _N_SLOPES)
     best = np.argmin([loss(slope) for slope in grid])
     bounds = grid[np.clip([best - 1, best + 1], 0, len(grid) - 1)]

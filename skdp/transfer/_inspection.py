@@ -1,4 +1,4 @@
-"""Inspection of a fitted model: what its parts count for, and what decided one prediction."""
+"""Inspection of a fitted model: weights of its parts, and explanations of predictions."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from sklearn.utils import check_array
 from skdp.tabular import NumericColumn, Schema
 from skdp.utils._warnings import warn
 
-# Probabilities of labels count as this one at least, as in scikit-learn's log loss.
+# Floor of probabilities, as in scikit-learn's log loss.
 _MIN_PROBABILITY = np.finfo(np.float64).eps
-# Bounds of numbers of which nothing else is known.
+# Default bounds of numbers.
 _UNIT = np.array([[0.0], [1.0]])
 
 
@@ -22,22 +22,22 @@ class Contribution:
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the part.
 
     side : {"source", "target", "both"}
-        Whose it is.
+        Whether it is based on the source, the target or both.
 
     weight : float
-        In the end, from 0, where it is left out, to 1.
+        Weight in the model, from 0 (excluded) to 1.
 
     log_odds : float, default=nan
-        Of the evidence for it, against the first part.
+        Log-odds of the evidence for it, compared with the first part.
 
     log_loss : float, default=nan
-        Mean over the labels, by what has not seen them.
+        Mean held-out log loss over the labels.
 
     difference, standard_error : float, default=nan
-        How much more that is than that of the first part, and the standard error of this.
+        Difference of the log loss to that of the first part, and its standard error.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Contribution:
 
 
 def side_of(source_weight):
-    """Return whose a part is, by the share of a source in it."""
+    """Return the side of a part with a given weight of the source."""
     return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
 
 
@@ -60,7 +60,7 @@ def candidate_contributions(candidates, weights):
     Parameters
     ----------
     candidates : list of Candidate
-        The first is what others are compared to.
+        The first is the reference.
 
     weights : ndarray of shape (n_candidates,)
     """
@@ -78,7 +78,7 @@ def candidate_contributions(candidates, weights):
 
 
 def _compared(held_out, reference):
-    """Return the mean log loss of labels, its difference to another, and the error of that."""
+    """Return the mean log loss, its difference to a reference, and the standard error."""
     if held_out is None:
         return (np.nan,) * 3
     losses, others = -np.log(np.maximum([held_out, reference], _MIN_PROBABILITY))
@@ -88,12 +88,12 @@ def _compared(held_out, reference):
 
 
 def scorer_contributions(scorers, weights):
-    """Return the contributions of scorers of a source, and that of the target, which is last.
+    """Return the contributions of the scorers of a source, and last that of the target.
 
     Parameters
     ----------
     scorers : list of Scorer
-        Of the source.
+        Scorers of the source.
 
     weights : ndarray of shape (n_scorers + 1,)
     """
@@ -123,24 +123,23 @@ def report_frame(contributions, n_labels, label_sampling):
 
 
 def warn_of_source(model):
-    """Warn where labels say that a source does not help, or is wrong.
+    """Warn if labels indicate that a source does not help, or is wrong.
 
     Parameters
     ----------
     model : object
-        That was learned with a source and labels.
+        A model that was learned with a source and labels.
     """
     if model.source_weight < model.min_source_weight:
-        found = "favour what the target learned alone"
+        found = "favor the model learned from the target alone"
     elif model.is_contradicted:
         found = "contradict the source, which was corrected by them"
     else:
         return
     warn(
-        f"The labelled rows {found}: the source counts for {model.source_weight:.2f} of 1. Check "
-        "that its columns, their units and its classes mean the same here, see report() for what "
-        "each part counts and how well it explains the labels, or leave the source out "
-        "(source=None)."
+        f"The labelled rows {found}: the source has a weight of {model.source_weight:.2f}. Check "
+        "that its columns, their units and its classes mean the same here, see report() for the "
+        "weight of each part and its loss on the labels, or use no source (source=None)."
     )
 
 
@@ -150,29 +149,29 @@ def one_row(x):
     Raises
     ------
     ValueError
-        When there are more rows, or none.
+        If there are more rows, or none.
     """
-    if hasattr(x, "to_frame"):  # a row of a DataFrame, which made its values objects
+    if hasattr(x, "to_frame"):  # a row of a DataFrame, whose values have become objects
         x = x.to_frame().T.infer_objects()
     x = x if hasattr(x, "columns") else np.asarray(x)
     if getattr(x, "ndim", 2) < 2:
         return x.reshape(1, -1)
     if len(x) != 1:
         raise ValueError(
-            f"The 'x' parameter of explain must be one row, got {len(x)}. Ask about each of them."
+            f"The 'x' parameter of explain must be one row, got {len(x)}. Call it for each row."
         )
     return x
 
 
 def bounded_columns(names, bounds, row):
-    """Return columns of numbers within bounds, which are widened to hold a row.
+    """Return numeric columns within bounds, which are extended to contain a row.
 
     Parameters
     ----------
     names : list of str
 
     bounds : ndarray of shape (2, n_features)
-        The lower and the upper ones.
+        Lower and upper bounds.
 
     row : ndarray of shape (n_features,)
 
@@ -187,20 +186,20 @@ def bounded_columns(names, bounds, row):
 
 
 def encoded_row(x, matching, n_columns, validated):
-    """Return one row as the model reads it.
+    """Return one row in the encoding of the model.
 
     Parameters
     ----------
     x : DataFrame of one row, Series, or array-like of shape (n_features,)
-        Of the table, or encoded already. A Series, as X.iloc[0], has the names in its index.
+        A row of the table, or an encoded one. A Series such as X.iloc[0] has names in its index.
 
     matching : Matching
 
     n_columns : int
-        Encoded columns that the model reads.
+        Number of encoded columns of the model.
 
     validated : callable
-        ``validated(X)`` returns rows like those that were fitted, as numbers.
+        ``validated(X)`` returns validated rows as numbers.
 
     Returns
     -------
@@ -223,18 +222,18 @@ def encoded_row(x, matching, n_columns, validated):
 
 
 def readable_columns(row, matching, names):
-    """Return a schema of the columns that a row is in, and where each of these starts and ends.
+    """Return a schema of the columns of a row, with the offset and width of each.
 
     Parameters
     ----------
     row : ndarray of shape (n_columns,)
 
     matching : Matching
-        The columns of the sources come first: as their schema has them, or as numbers in their
-        bounds. The others are the target's own.
+        The columns of the sources come first: as in their schema, or as numbers in their bounds.
+        The others are the target's own.
 
     names : list of str or None
-        Those of the fitted table.
+        Names of the fitted table.
 
     Returns
     -------

@@ -11,56 +11,59 @@ from scipy.stats import chi2
 from skdp.transfer._evidence import average_posteriors, held_out_probabilities, log_likelihood
 from skdp.utils._warnings import warn
 
-# Standard deviation of the slope of scores around 1. Over five tables with 10-20 labels a class,
+# Standard deviation of the slope of scores around 1. Over five tables with 10-20 labels per class,
 # log loss falls by .0009 with .1 and by .0005 with .2, both ± .0004; AUC is the same.
 _SLOPE_DEVIATION = 0.1
-# Standard deviation of the intercepts where frequencies are those of the source. Over six tables,
-# log loss falls by .0011, .0010 and .0008 with .3, .2 and .1, all ± .0006; where nothing has to be
-# moved, adult, it rises by .0011, .0004 and .0001.
+# Standard deviation of the intercepts if frequencies are those of the source. Over six tables, log
+# loss falls by .0011, .0010 and .0008 with .3, .2 and .1, all ± .0006; on adult, where no
+# correction is needed, it rises by .0011, .0004 and .0001.
 _SAME_FREQUENCIES = 0.2
-# The same where they may be any, and for how many sites that stands where it is known how those of
-# a source spread. Over four hospitals, .5 to 1.5 are alike; but with what three others spread in
-# its place, log loss is .477 and .522 with 10 labels (ε = 4 and 1), and .447 and .484 with this.
+# Standard deviation of the intercepts for arbitrary frequencies, and the number of sites as which
+# it counts if the spread between sites is known. Over four hospitals, .5 to 1.5 are similar; with
+# the spread of three others in its place, log loss is .477 and .522 with 10 labels (ε = 4 and 1),
+# and .447 and .484 with this.
 _OTHER_FREQUENCIES, _SITES = 1.0, 4
-# Prior log-odds of other frequencies, of a random sample of labels. Six tables split by a column,
-# and four hospitals from one source and from three, 10 labels: with 0 log loss is more than .01
-# above that of the source alone in 8 of 52 cells, with −1 in 3.
+# Prior log-odds of other frequencies, for a random sample of labels. For six tables split by a
+# column, and four hospitals from one source and from three, with 10 labels, log loss is more than
+# .01 above that of the source alone in 8 of 52 cases with 0, and in 3 with −1.
 _OTHER_LOG_ODDS = -1.0
-# What more labels may learn around a source: variances of coefficients and their prior log-odds,
-# and the standard deviation of the slope. With −1 and −2 as log-odds, 30 labels cost up to .045 of
-# AUC there; a slope of deviation 1 with the second is as good as .3.
+# Wider corrections for more labels: variances of coefficients and their prior log-odds, and the
+# standard deviation of the slope. With log-odds of −1 and −2, 30 labels cost up to .045 of AUC in
+# the same cases; a slope of standard deviation 1 with the second is as good as .3.
 _LOOSER = ((0.02, -3.0), (0.1, -5.0))
 _LOOSER_SLOPE = 0.3
-# Standard deviation of the slope where labels correct nothing else of more than two classes, and
-# its prior log-odds, of stratified labels and of a random sample, whose intercepts have to be
-# learned. 10 labels a class: on human activity log-odds of 0 to 3 are alike; on Fashion-MNIST up
-# to 2 points are lost without it and with 0, .4 with 2 and .2 with 3, and .05 of log loss gained.
+# Standard deviation of the slope if labels correct only the slope, for more than two classes, and
+# its prior log-odds, for stratified labels and for a random sample, whose intercepts have to be
+# learned. With 10 labels per class, log-odds of 0 to 3 are similar on human activity; on
+# Fashion-MNIST up to 2 points are lost without it and with 0, .4 with 2 and .2 with 3, and .05 of
+# log loss is gained.
 _SCALED_SLOPE, _SCALED_LOG_ODDS = 1.0, {"stratified": 3.0, "random": 0.0}
-# Variances of coefficients for labels alone, and prior log-odds of these: a logistic regression
-# that is averaged over its strengths by cross-validation. Images want 1, tables with 10 labels a
-# class .02: over six, log loss is .653 with these log-odds, .686 with 0 for all (and .005 beside
-# them), and .692 with two variances, .02 and 1; of 60 labels of a random sample .434, .437, .443.
+# Variances of coefficients for labels alone, and their prior log-odds: a logistic regression
+# averaged over regularization strengths by cross-validation. 1 is best for images, .02 for tables
+# with 10 labels per class: over six, log loss is .653 with these log-odds, .686 with 0 for all
+# (and .005 in addition), and .692 with two variances, .02 and 1; with 60 labels of a random sample
+# it is .434, .437 and .443.
 _ALONE = ((0.02, 0.0), (0.1, -2.0), (0.5, -4.0), (2.5, -6.0))
-# Variance of the coefficients of standardised columns, at most. Over six tables with 10-20 labels
-# a class, looser priors lose up to .017 of AUC.
+# Largest variance of the coefficients of standardized columns. Over six tables with 10-20 labels
+# per class, wider priors lose up to .017 of AUC.
 MAX_VARIANCE = 1 / 300
-# Share of the variance of the scores that columns may have beforehand.
+# Largest prior variance of all columns together, relative to that of the scores.
 _SHARE_OF_COLUMNS = 0.25
-# Variances that they have in any case, each and together: a source that says next to nothing must
-# not keep labels from having an effect. Over six tables the gain of AUC by 10 labels a class is
-# .0004 without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
+# Smallest prior variances, of each column and of all together: labels must have an effect even
+# with an uninformative source. Over six tables the gain of AUC by 10 labels per class is .0004
+# without and .0075 with it at ε = .5 for a record, .0005 and .0029 at 1, and the same at 4.
 _MIN_VARIANCE, _MIN_TOGETHER = 1 / 1000, 0.1
-# Weight of a strength below which it is left out; rule of thumb.
+# Weight below which a correction is excluded; rule of thumb.
 _MIN_WEIGHT = 0.05
-# Probability of frequencies among labels below which they surprise, and the same where all labels
-# are of one class, on which more depends; rules of thumb.
+# Significance level of class frequencies among labels for a warning, and the same if all labels
+# are of one class, when more depends on it; rules of thumb.
 _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
-# Columns that vary less than this share of their magnitude are constant but for rounding.
+# Relative variation below which columns are treated as constant.
 _MIN_VARIATION = 1e-5
 
 
 class Standardizer:
-    """Columns of the target in standard deviations from their means; constant ones are 0.
+    """Standardization of the target's columns; constant ones become 0.
 
     Parameters
     ----------
@@ -74,24 +77,24 @@ class Standardizer:
         self._inverse = np.where(constant, 0.0, 1 / np.where(constant, 1.0, deviation))
 
     def transform(self, X):
-        """Return rows in standard deviations from their means."""
+        """Return standardized rows."""
         return (X - self._mean) * self._inverse
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The labelled rows of a target, as what learns from them reads them.
+    """The labeled rows of a target.
 
     Attributes
     ----------
     known : ndarray of shape (n_samples,), bool
-        Which of the target's rows they are.
+        Mask of the labeled rows.
 
     labels, folds : ndarrays of shape (n_labelled,)
-        Class indices, and folds in which labels are left out.
+        Class indices, and folds of cross-validation.
 
     Z : ndarray of shape (n_labelled, n_features)
-        Standardised columns.
+        Standardized columns.
     """
 
     known: np.ndarray
@@ -101,35 +104,35 @@ class LabelledRows:
 
     @property
     def all_labels(self):
-        """Class indices of all rows, −1 where unlabelled."""
+        """Class indices of all rows, −1 where unlabeled."""
         labels = np.full(len(self.known), -1)
         labels[self.known] = self.labels
         return labels
 
     @cached_property
     def rotated(self):
-        """The columns, rotated into as few as there are rows, and the directions of these."""
+        """The columns, rotated to at most as many as rows, and the directions of these."""
         U, s, directions = np.linalg.svd(self.Z, full_matrices=False)
         return U * s, directions
 
 
 def sampling_of(labels, label_sampling, frequencies):
-    """Return how the labelled rows were chosen, "random" or "stratified".
+    """Return how the labeled rows were chosen, "random" or "stratified".
 
-    "auto" stands for stratified where rows without a label remain, and the classes that have
-    labels have as many each. A single class with labels is that of a random sample, which among
-    few labels is often so, unless it would surprise even if the class were as frequent as the
-    prior of the intercepts allows by one standard deviation.
+    "auto" stands for stratified if some rows are unlabeled and the classes with labels have
+    equally many of them. Labels of a single class are a random sample, for which this is common
+    with few labels, unless it would be unlikely even if the class were as frequent as one standard
+    deviation of the prior of the intercepts allows.
 
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabelled.
+        Class indices, −1 where unlabeled.
 
     label_sampling : {"auto", "random", "stratified"}
 
     frequencies : ndarray of shape (n_classes,) or None
-        Those of the sources.
+        Frequencies of the sources.
     """
     if label_sampling != "auto":
         return label_sampling
@@ -143,10 +146,10 @@ def sampling_of(labels, label_sampling, frequencies):
 
 
 def warn_of_frequencies(labels, expected, sampling):
-    """Warn where labels name classes much more or less often than is expected of all rows.
+    """Warn if class frequencies among labels differ much from those expected of all rows.
 
-    As a random sample seldom does: the likelihood-ratio test of the labels' frequencies is
-    significant at one in a thousand, or at one in twenty where a single class has labels.
+    The likelihood-ratio test of a random sample must be significant at one in a thousand, or at
+    one in twenty if a single class has labels.
 
     Parameters
     ----------
@@ -154,10 +157,10 @@ def warn_of_frequencies(labels, expected, sampling):
         Class indices.
 
     expected : ndarray of shape (n_classes,)
-        Frequencies by the source, positive.
+        Positive frequencies by the source.
 
     sampling : {"random", "stratified"}
-        How they are taken to be chosen.
+        How labels are assumed to be chosen.
     """
     shares = np.bincount(labels, minlength=len(expected)) / len(labels)
     level = _SURPRISING_ALONE if shares.max() == 1 else _SURPRISING
@@ -178,10 +181,10 @@ def warn_of_frequencies(labels, expected, sampling):
 
 
 def sampling_offsets(labels, posteriors):
-    """Return the log-ratio of class frequencies among labels and by the posteriors of all rows.
+    """Return the log-ratio of class frequencies among labels and in the posteriors of all rows.
 
-    That labels were drawn equally from each class is thus no evidence of how frequent it is. One
-    more label of each class is added, for all may be missing.
+    With these offsets, labels drawn equally from each class are no evidence of its frequency. One
+    label of each class is added, since all may be missing.
     """
     counts = np.bincount(labels, minlength=posteriors.shape[1]) + 1.0
     return np.log(counts / counts.sum()) - np.log(posteriors.mean(axis=0) + 1e-6)
@@ -189,9 +192,9 @@ def sampling_offsets(labels, posteriors):
 
 @dataclass(frozen=True)
 class OffsetLogisticRegression:
-    r"""What labels change of log-posteriors s: a s + b + Z u; nothing before it is fitted.
+    r"""Correction of log-posteriors s by labels: a s + b + Z u; the identity before it is fitted.
 
-    The prior is around no change,
+    The prior is centered at no change,
 
     .. math:: a \sim N(1, \sigma_a^2), \quad b_c \sim N(0, \sigma_b^2), \quad
        u_{jc} \sim N(0, v).
@@ -199,19 +202,19 @@ class OffsetLogisticRegression:
     Attributes
     ----------
     variance : float
-        v, of the coefficients.
+        Prior variance v of the coefficients.
 
     intercept_deviation, slope_deviation : float
-        The standard deviations of intercepts and slope.
+        Prior standard deviations of intercepts and slope.
 
     slope : float, default=1
-        a.
+        Slope a.
 
     intercepts : ndarray of shape (n_classes,) or float, default=0
-        b.
+        Intercepts b.
 
     coefficients : ndarray of shape (n_columns, n_classes) or None, default=None
-        u; None for 0.
+        Coefficients u; None for 0.
     """
 
     variance: float
@@ -222,7 +225,7 @@ class OffsetLogisticRegression:
     coefficients: np.ndarray | None = None
 
     def fit(self, scores, Z, labels, offsets):
-        """Return the most likely correction by labelled rows.
+        """Return the posterior mode of the correction, given labeled rows.
 
         Parameters
         ----------
@@ -230,7 +233,7 @@ class OffsetLogisticRegression:
             Log-posteriors.
 
         Z : ndarray of shape (n_samples, n_columns)
-            Standardised columns.
+            Standardized columns.
 
         labels : ndarray of shape (n_samples,)
             Class indices.
@@ -243,7 +246,7 @@ class OffsetLogisticRegression:
         deviations[0], deviations[1 : K + 1] = self.slope_deviation, self.intercept_deviation
 
         def parts(x):
-            x = deviations * x  # x itself has unit variances, so that any of these may be 0
+            x = deviations * x  # x itself has unit variance, so that deviations may be 0
             return 1 + x[0], x[1 : K + 1], x[K + 1 :].reshape(-1, K)
 
         def loss(x):
@@ -259,19 +262,19 @@ class OffsetLogisticRegression:
         return replace(self, slope=float(a), intercepts=b, coefficients=u)
 
     def cross_fit(self, scores, rows, offsets):
-        """Return the correction by all labelled rows, and their log-posteriors by other folds.
+        """Return the correction by all labeled rows, and their out-of-fold log-posteriors.
 
         Parameters
         ----------
         scores : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of the labelled rows.
+            Log-posteriors of the labeled rows.
 
         rows : LabelledRows
 
         offsets : ndarray of shape (n_classes,)
             See :func:`sampling_offsets`.
         """
-        # The prior has no direction, so that rotated columns do as well.
+        # The prior is isotropic, so that columns may be rotated.
         Z, directions = rows.rotated
         corrected = np.empty_like(scores)
         for k in np.unique(rows.folds):
@@ -291,18 +294,18 @@ class OffsetLogisticRegression:
 
 @dataclass(frozen=True)
 class AveragedCorrection:
-    """Corrections of several strengths: posteriors averaged by labels that each has not seen.
+    """Average of corrections of several strengths, weighted by held-out labels.
 
     Attributes
     ----------
     corrections : tuple of OffsetLogisticRegression
-        The first is for where labels have told nothing.
+        The first one is used without labels.
 
     log_odds : tuple of float
-        Of each, beforehand.
+        Prior log-odds of each.
 
     weights : ndarray of shape (n_corrections,) or None, default=None
-        None before it is fitted.
+        Weights, None before it is fitted.
     """
 
     corrections: tuple
@@ -311,23 +314,23 @@ class AveragedCorrection:
 
     @classmethod
     def of_source(cls, log_posteriors, n_columns, sampling, spread=None, n_sources=1):
-        """Return what few labels hardly change, and many correct as far as they show.
+        """Return corrections in which few labels change little, and many as much as needed.
 
         Parameters
         ----------
         log_posteriors : ndarray of shape (n_samples, n_classes)
-            Of all target rows.
+            Log-posteriors of all target rows.
 
         n_columns : int
 
         sampling : {"random", "stratified"}
-            How labels were chosen. A random sample may show that frequencies are others here.
+            How labels were chosen. A random sample may show that class frequencies differ.
 
         spread : float or None, default=None
-            Standard deviation of the intercept over sites, where it is known.
+            Standard deviation of the intercept between sites, if known.
 
         n_sources : int, default=1
-            Of which it is known.
+            Number of sites from which it is known.
         """
         few = coefficient_variance(log_posteriors, n_columns)
         corrections, log_odds = [OffsetLogisticRegression(few)], [0.0]
@@ -347,18 +350,18 @@ class AveragedCorrection:
 
     @classmethod
     def of_slope(cls):
-        """Return what scales scores that are too sure of themselves, and keeps their order."""
+        """Return a correction that only scales overconfident scores."""
         return cls((OffsetLogisticRegression(0.0, 0.0, _SCALED_SLOPE),), (0.0,))
 
     @classmethod
     def of_labels_alone(cls, sampling):
-        """Return a logistic regression of any strength, around the frequencies of classes."""
+        """Return logistic regressions of several strengths, around the frequencies of classes."""
         level = _OTHER_FREQUENCIES if sampling == "random" else _SAME_FREQUENCIES
         corrections = tuple(OffsetLogisticRegression(v, level) for v, _ in _ALONE)
         return cls(corrections, tuple(odds for _, odds in _ALONE))
 
     def cross_fit(self, scores, rows, offsets):
-        """Return the correction by all labelled rows, and their log-posteriors by other folds.
+        """Return the correction by all labeled rows, and their out-of-fold log-posteriors.
 
         The parameters are those of :meth:`OffsetLogisticRegression.cross_fit`.
         """
@@ -384,8 +387,8 @@ class AveragedCorrection:
 def coefficient_variance(scores, n_columns):
     """Return the prior variance of coefficients around these scores.
 
-    1/300, or less where many columns together would have more than a quarter of the variance
-    that the scores have; never below 1/1000, or .1 for all columns together.
+    1/300, or less if all columns together would have more than a quarter of the variance of the
+    scores; never below 1/1000, or .1 for all columns together.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     score_variance = centred.var(axis=0).mean()

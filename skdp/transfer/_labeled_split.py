@@ -1,8 +1,11 @@
-"""Labelled rows among others: folds and scores of them, and scores that refuse the others."""
+"""Cross-validation and scores of partially labeled data."""
 
+from collections.abc import Callable, Iterator
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
@@ -17,10 +20,10 @@ from skdp.utils._warnings import warn
 
 
 class LabeledScoreMixin(ClassifierMixin):
-    """A classifier whose score refuses rows that are marked as unlabelled."""
+    """A classifier whose score refuses rows that are marked as unlabeled."""
 
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy on labelled rows.
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on labeled rows.
 
         Parameters
         ----------
@@ -40,7 +43,7 @@ class LabeledScoreMixin(ClassifierMixin):
         Raises
         ------
         ValueError
-            When a row is marked as unlabelled: no score can be right or wrong about it.
+            If a row is marked as unlabeled, as its prediction can be neither right nor wrong.
         """
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
@@ -50,23 +53,23 @@ class LabeledScoreMixin(ClassifierMixin):
 
 
 class LabeledSplit:
-    """Split the labelled rows into folds; unlabelled rows are always trained on.
+    """Split the labeled rows into folds; unlabeled rows are in every training set.
 
-    For ``cv=`` of :class:`~sklearn.model_selection.GridSearchCV` and the like: a test fold
-    never holds a row without a label, which no score could tell to be right or wrong, and a
-    training fold holds every unlabelled row, which is what semi-supervised learning lives on.
-    Its first fold also divides the labels into those to fit a model to and those to calibrate it,
-    or its threshold, on: estimators that do so take labelled rows only.
+    To be passed as ``cv=`` to :class:`~sklearn.model_selection.GridSearchCV` and the like. A test
+    set never contains an unlabeled row, which cannot be scored; a training set contains all
+    unlabeled rows, from which semi-supervised estimators learn. For estimators that calibrate a
+    model or its threshold, and accept labeled rows only, the first fold divides the labels into
+    those for fitting and those for calibration.
 
     Parameters
     ----------
     cv : int or cross-validation splitter, default=5
-        How to split the labelled rows. An integer is the number of stratified folds: give
-        each class at least that many labelled rows.
+        How to split the labeled rows. An integer is the number of stratified folds: give
+        each class at least that many labeled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless fewer than
-        two classes would be left; where −1 is a class besides others, set it to None.
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless fewer than
+        two classes would remain; if −1 is one of several classes, set this to None.
 
     See Also
     --------
@@ -84,11 +87,13 @@ class LabeledSplit:
     [0 1 2 5] [3 4]
     """
 
-    def __init__(self, cv=5, *, unlabeled="auto"):
+    def __init__(self, cv: Any = 5, *, unlabeled: Any = "auto"):
         self.cv = cv
         self.unlabeled = unlabeled
 
-    def split(self, X, y, groups=None):
+    def split(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Generate indices of training and test rows.
 
         Parameters
@@ -97,25 +102,38 @@ class LabeledSplit:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked. Numbers in an array of objects warn: metrics of
-            scikit-learn refuse them, so that scores would be NaN.
+            Labels, with unlabeled rows marked.
 
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter of the labelled rows.
+            Passed to the splitter of the labeled rows.
 
         Yields
         ------
         train : ndarray
-            All unlabelled rows, and labelled ones.
+            All unlabeled rows, and labeled ones.
 
         test : ndarray
-            Labelled rows only.
+            Labeled rows only.
 
         Raises
         ------
         ValueError
-            When no row is labelled, when the labelled rows cannot be split, or when ``cv`` is
+            If no row is labeled, if the labeled rows cannot be split, or if ``cv`` is
             neither a number nor a splitter.
+
+        Warns
+        -----
+        UserWarning
+            If the labels are numbers in an array of objects: scikit-learn's metrics refuse these,
+            so that scores would be NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import LabeledSplit
+        >>> X, y = np.zeros((5, 1)), np.array([0, 0, 1, 1, -1])
+        >>> [test.tolist() for _, test in LabeledSplit(cv=2).split(X, y)]
+        [[0, 2], [1, 3]]
         """
         labelled, unlabelled, labels, groups = self._labelled_rows(y, groups)
         if not len(labelled):
@@ -128,7 +146,9 @@ class LabeledSplit:
         for train, test in self._splitter().split(labels, labels, groups):
             yield np.sort(np.append(labelled[train], unlabelled)), labelled[test]
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Return the number of folds.
 
         Parameters
@@ -137,33 +157,39 @@ class LabeledSplit:
             Ignored, present for API consistency.
 
         y : array-like of shape (n_samples,), default=None
-            Labels with marks; needed where the number depends on them.
+            Labels with marks; needed by splitters whose number of folds depends on the data.
 
         groups : array-like of shape (n_samples,), default=None
-            Passed to the splitter of the labelled rows.
+            Passed to the splitter of the labeled rows.
 
         Returns
         -------
         n_splits : int
+
+        Examples
+        --------
+        >>> from skdp import LabeledSplit
+        >>> LabeledSplit(cv=3).get_n_splits()
+        3
         """
         if y is None:
             return self._splitter().get_n_splits(X, y, groups)
         _, _, labels, groups = self._labelled_rows(y, groups)
         return self._splitter().get_n_splits(labels, labels, groups)
 
-    def get_metadata_routing(self):
-        """Return the metadata that the splitter of the labelled rows asks for.
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata that the splitter of the labeled rows requests.
 
         Returns
         -------
         routing : MetadataRequest
-            ``groups`` where it asks for them: :class:`~sklearn.model_selection.GroupKFold` and
-            the like, with ``sklearn.set_config(enable_metadata_routing=True)``.
+            ``groups`` for splitters such as :class:`~sklearn.model_selection.GroupKFold`, with
+            ``sklearn.set_config(enable_metadata_routing=True)``.
         """
         return get_routing_for_object(self._splitter())
 
     def _labelled_rows(self, y, groups):
-        """Return labelled rows, the other rows, and labels and groups of the former."""
+        """Return labeled rows, the other rows, and labels and groups of the former."""
         y = column_or_1d(y)
         marked = unlabelled_rows(y, self.unlabeled)
         labelled = np.flatnonzero(~marked)
@@ -183,26 +209,27 @@ class LabeledSplit:
             )
         return self.cv
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"
 
 
 class LabeledScorer:
-    """Score the labelled rows among those that are given.
+    """Score only the labeled rows.
 
-    For ``scoring=`` where rows without a label are scored besides: training rows
-    (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
+    To be passed as ``scoring=`` to tools that also score unlabeled rows, which occur among
+    training rows (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
     :func:`~sklearn.model_selection.validation_curve`,
-    :class:`~sklearn.model_selection.HalvingGridSearchCV`). Test rows of :class:`LabeledSplit` are
-    labelled, and need it only where labels that are numbers are in an array of objects.
+    :class:`~sklearn.model_selection.HalvingGridSearchCV`). The test sets of :class:`LabeledSplit`
+    contain labeled rows only, and need this scorer only if labels are numbers in an array of
+    objects.
 
     Parameters
     ----------
     scoring : str or callable, default="accuracy"
-        What to score them by, as ``scoring=`` of scikit-learn's tools takes it.
+        The score, as for ``scoring=`` in scikit-learn.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabelled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
         of the estimator.
 
     See Also
@@ -219,12 +246,14 @@ class LabeledScorer:
     1.0
     """
 
-    def __init__(self, scoring="accuracy", *, unlabeled="auto"):
+    def __init__(
+        self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = "auto"
+    ):
         self.scoring = scoring
         self.unlabeled = unlabeled
 
-    def __call__(self, estimator, X, y):
-        """Return the score of an estimator on the labelled rows.
+    def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the score of an estimator on the labeled rows.
 
         Parameters
         ----------
@@ -235,7 +264,7 @@ class LabeledScorer:
             Rows.
 
         y : array-like of shape (n_samples,)
-            Labels, with unlabelled rows marked.
+            Labels, with unlabeled rows marked.
 
         Returns
         -------
@@ -244,21 +273,21 @@ class LabeledScorer:
         Raises
         ------
         ValueError
-            When no row is labelled.
+            If no row is labeled.
         """
-        y = column_or_1d(y)
+        labels = column_or_1d(y)
         classes = list(map(canonical, estimator.classes_.tolist()))
-        marked = unlabelled_rows(y, self.unlabeled, classes)
+        marked = unlabelled_rows(labels, self.unlabeled, classes)
         if marked.all():
             raise ValueError(
-                f"{self!r} found no labelled row among {len(y)}. Label some, or name the value "
-                "that marks the others."
+                f"{self!r} found no labelled row among {len(labels)}. Label some, or name the "
+                "value that marks the others."
             )
         labelled = np.flatnonzero(~marked)
-        known = spelled_as(natural_labels(y[labelled]), estimator.classes_)
+        known = spelled_as(natural_labels(labels[labelled]), estimator.classes_)
         return get_scorer(self.scoring)(estimator, safe_indexing(X, labelled), known)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
 
 
@@ -266,8 +295,7 @@ def _warn_of_numbers(labels):
     """Warn of labels that are numbers, but were given as objects."""
     if labels.dtype.kind in "biuf":
         warn(
-            "The labels in y are numbers in an array of objects. An estimator's own score takes "
-            "them; with scoring=, metrics refuse them, and scores are NaN. Mark unlabelled rows "
-            "in an array of numbers, by NaN, or by -1 if that is no class; or give "
-            "scoring=LabeledScorer(scoring), which takes them.",
+            "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
+            "refuse: with scoring=, scores are NaN. Mark unlabelled rows in an array of numbers, "
+            "by NaN, or by -1 if that is not a class; or use scoring=LabeledScorer(scoring).",
         )

@@ -28,42 +28,42 @@ from skdp.transfer._self_training import (
 from skdp.transfer._strategy import TransferModel, is_calibrated
 from skdp.utils._labels import stratified_folds
 
-# Certainty after the first round of self-training from which it needs no other evidence. Digits
-# have .93 or more with five labels a class, human activity .79; tables .74 or less, where all that
-# is trained further is worse than a logistic regression.
+# Certainty after the first round from which self-training is used alone. Digits have .93 or more
+# with five labels per class, human activity .79; tables have .74 or less, where further training
+# is worse than a logistic regression.
 _SEPARATED = 0.75
-# The same below which there is nothing to train by. Images by their local features (Office) have
-# .36 or more; rule of thumb.
+# Certainty below which self-training is not used. Images by their local features (Office) have .36
+# or more; rule of thumb.
 _MIN_CERTAINTY = 0.3
-# Folds of labels that runs of self-training are held out from; rule of thumb.
+# Folds of labels for held-out runs of self-training; rule of thumb.
 _N_FOLDS = 3
 
-# Neighbours of a row; rule of thumb.
+# Number of neighbors of a row; rule of thumb.
 _N_NEIGHBOURS = 10
-# Share of a posterior that comes from the neighbours; rule of thumb.
+# Weight of the neighbors in a posterior; rule of thumb.
 _FROM_NEIGHBOURS = 0.8
-# Steps, after which what is left to spread is 0.8³⁰, a thousandth.
+# Number of steps, after which the remaining change is 0.8³⁰, a thousandth.
 _N_STEPS = 30
 
 
 class NoiseAware:
-    """Ours, which knows the distribution of the source's noise; see DPTransferClassifier."""
+    """The default strategy, which uses the distribution of the source's noise."""
 
     name = "noise_aware"
     has_probabilities = True
     reconstructs_rows = False
-    # Components follow the number of rows.
+    # The number of components depends on that of rows.
     schedule = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma")
 
     def learn(self, task, training):
-        """Return what is learned of a target, in one of four regimes.
+        """Return the result of a task, in one of four regimes.
 
         - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
-          weighted by evidence, as what is guessed where classes overlap confirms itself.
-          Self-training joins them if something still has to follow the target.
-        - *Overlapping*: self-training cannot start, or is hardly certain. Candidates alone.
-        - *Separated*: self-training is certain after its first round, and stands by itself.
-        - *In between*: self-training is a candidate among the others.
+          weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
+          Self-training is added if an adaptation to the target is still missing.
+        - *Overlapping*: self-training is impossible or uncertain. Candidates only.
+        - *Separated*: self-training is certain after its first round, and is used alone.
+        - *In between*: self-training is one of the candidates.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class NoiseAware:
         if task.unlabelled.all() or any(is_calibrated(pair.release) for pair in task.pairs):
             # Calibrated.
             candidates = Candidates(task).learn()
-            # Class means that agree have followed the target's rows already.
+            # Class means that agree are adapted to the target's rows already.
             means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
             may_train = can_train and task.unlabelled.any()
             if may_train and ((mixtures and not means) or candidates.labels_favour_target):
@@ -108,7 +108,7 @@ class NoiseAware:
 
 
 def _add_trained_by_sources(task, training, candidates):
-    """Add self-training by the candidates' source scorers, where classes are separated."""
+    """Add self-training by the candidates' source scorers, if classes are separated."""
     mixtures = [each.scorer for each in candidates.named("adapted mixtures")]
     rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
     trained = training.run(rounds, task.labels, _SEPARATED)
@@ -120,7 +120,7 @@ def _add_trained_by_sources(task, training, candidates):
 
 
 def held_out_log_posteriors(task, training):
-    """Return log-posteriors of labelled rows by runs of self-training without their labels.
+    """Return held-out log-posteriors of labeled rows by runs of self-training.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def held_out_log_posteriors(task, training):
     Returns
     -------
     log_posteriors : ndarray of shape (n_labelled, n_classes) or None
-        None where a class has a single label, without which no run can start.
+        None if a class has a single label, without which no run can start.
     """
     known = np.flatnonzero(~task.unlabelled)
     true = task.labels[known]
@@ -149,18 +149,18 @@ def held_out_log_posteriors(task, training):
 
 @dataclass(frozen=True)
 class Combination:
-    """How scores of source and target add up to log-posteriors.
+    """Combination of the scores of source and target to log-posteriors.
 
     Attributes
     ----------
     weights : ndarray of shape (n_source_scorers + 1,)
-        The target's is the last.
+        Weights of the scorers, the target's being the last.
 
     units : list of float
         Unit of each of these scores, see :func:`mean_margin`.
 
     target_units : list of float
-        Unit of each of the target's own scorers, which count alike.
+        Unit of each of the target's own scorers, which have equal weights.
 
     offsets : ndarray of shape (n_classes,)
         Prior-shift correction.
@@ -177,18 +177,18 @@ class Combination:
 
     @property
     def source_weight(self):
-        """Return the weight of the source among all."""
+        """Return the share of the source in the weights."""
         return float(self.weights[:-1].sum() / self.weights.sum())
 
 
 class NoiseAwareRounds:
-    """Self-training in the target's subspace, with scorers weighted on the labelled rows.
+    """Self-training in the target's subspace, with scorers weighted on the labeled rows.
 
     Every round has the same four steps: two target models, fuzzy sets and mixtures of normal
-    distributions, score each fold of the rows without having seen it, and count alike; their
-    scores and those of the source are weighted by how well they explain the labelled rows;
-    guesses are moved towards the class frequencies of the source; and rows whose neighbours
-    disagree with their guess are left out of training in the next round.
+    distributions, with equal weights, score each fold of the rows out of fold; their scores and
+    those of the source are weighted by the likelihood of the labeled rows; predictions are moved
+    towards the class frequencies of the source; and rows whose neighbors disagree with their
+    pseudo-label are excluded from training in the next round.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class NoiseAwareRounds:
     training : SelfTraining
 
     scorers : list of Scorer or None, default=None
-        Of the source; None stands for :func:`source_scorers`.
+        Scorers of the source; None stands for :func:`source_scorers`.
     """
 
     def __init__(self, task, training, scorers=None):
@@ -217,16 +217,16 @@ class NoiseAwareRounds:
         self._combination = None
 
     def _fit_mixtures(self, settings, rows, labels):
-        """Return a scorer, as ``fit_autoencoders`` does; the settings have no part in it."""
+        """Return a scorer, as ``fit_autoencoders`` does; the settings are not used."""
         return fit_mixtures(rows, labels, self._task.random_state)
 
     def start(self, settings, labels):
-        """Return class distributions by the labelled rows alone."""
+        """Return class distributions by the labeled rows alone."""
         return self._combine([self._first_scores(fit, settings) for fit in self._target_fits])
 
     def step(self, settings, labels):
-        """Return class distributions by models that left each row out."""
-        # Depth is for the model that remains.
+        """Return class distributions by out-of-fold models."""
+        # Only the final model is deep.
         settings = replace(settings, n_layers=1)
         folds = stratified_folds(labels, self._training.n_folds, self._task.random_state)
         data = (self._codes, labels, self._trusted, folds)
@@ -240,9 +240,9 @@ class NoiseAwareRounds:
         return ScorerAverage(self._task.subspace, self._scorers, targets, self._combination)
 
     def _first_scores(self, fit, settings):
-        """Return scores of all rows by the labelled ones; of these, by those of other folds.
+        """Return scores of all rows by the labeled ones, for which they are out of fold.
 
-        Zeros for labelled rows where a class has a single one.
+        Zeros for labeled rows if a class has a single one.
         """
         codes, true = self._codes[self._known], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
@@ -257,7 +257,7 @@ class NoiseAwareRounds:
         return scores
 
     def _combine(self, scores):
-        """Return a step by weighted scores of source and target, and see which rows to trust.
+        """Return a step by weighted scores of source and target, and update trusted rows.
 
         ``scores`` has one array (n_samples, n_classes) for each target model.
         """
@@ -285,7 +285,7 @@ class NoiseAwareRounds:
         return Step(posteriors, details, certainty(np.exp(log_posteriors)), log_posteriors)
 
     def _offsets(self, scores):
-        """Return the prior-shift correction; 0 where no frequencies or no guesses are known."""
+        """Return the prior-shift correction; 0 without frequencies or without predictions."""
         frequencies = self._task.frequencies
         if frequencies is None or self._known.all():
             return np.zeros(scores.shape[1])
@@ -308,8 +308,8 @@ class ScorerAverage(TransferModel):
     combination : Combination
     """
 
-    # Share of the weights below which the source hardly counts. Of digits with 100 labels, sources
-    # that help have .2 or more, sources of noise below .1.
+    # Share of the weights below which the source hardly matters. On digits with 100 labels,
+    # sources that help have .2 or more, and sources of noise below .1.
     min_source_weight = 0.1
 
     def __init__(self, subspace, source_scorers, target_scorers, combination):
@@ -320,7 +320,7 @@ class ScorerAverage(TransferModel):
         self.contributions = scorer_contributions(source_scorers, combination.weights)
 
     def source_scores(self, X):
-        """Return what the scorers of the source add to the log-posteriors."""
+        """Return the part of the log-posteriors by the source."""
         scores = [
             self._combination.weighted(scorer.scores(X), k)
             for k, scorer in enumerate(self._source_scorers)
@@ -328,7 +328,7 @@ class ScorerAverage(TransferModel):
         return np.sum(scores, axis=0).astype(X.dtype)
 
     def target_scores(self, X):
-        """Return what the target's models add to the log-posteriors."""
+        """Return the part of the log-posteriors by the target."""
         codes = self._subspace.encode(X)
         scores = [scorer.scores(codes) for scorer in self._target_scorers]
         mean = np.mean(_in_units(scores, self._combination.target_units), axis=0)
@@ -348,9 +348,9 @@ def _in_units(scores, units):
 
 
 def neighbour_graph(Z, n_jobs):
-    """Return weights of the ten nearest neighbours of each row, which add up to 1.
+    """Return weights of the ten nearest neighbors of each row, which add up to 1.
 
-    Weights fall off as exp(−2(d/d₁₀)²), d₁₀ being the distance of the tenth.
+    Weights are proportional to exp(−2(d/d₁₀)²), with d₁₀ the distance of the tenth.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def neighbour_graph(Z, n_jobs):
     """
     n = len(Z)
     k = min(_N_NEIGHBOURS, n - 1)
-    # Without arguments, a row is none of its own neighbours.
+    # Without arguments, a row is not its own neighbor.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
     weights = np.exp(-2 * (distances / farthest) ** 2)
@@ -375,9 +375,9 @@ def neighbour_graph(Z, n_jobs):
 
 
 def spread_labels(graph, posteriors, known):
-    """Return posteriors of which four fifths come from the neighbours.
+    """Return posteriors in which the neighbors have a weight of four fifths.
 
-    Zhou et al. (2004), "Learning with local and global consistency", with known rows held.
+    Zhou et al. (2004), "Learning with local and global consistency", with known rows fixed.
 
     Parameters
     ----------
@@ -385,10 +385,10 @@ def spread_labels(graph, posteriors, known):
         See :func:`neighbour_graph`.
 
     posteriors : ndarray of shape (n_samples, n_classes)
-        What is believed of each row by itself.
+        Initial posteriors of each row.
 
     known : ndarray of shape (n_samples,), bool
-        Rows whose posteriors are certain.
+        Rows whose posteriors are fixed.
     """
     result = posteriors
     for _ in range(_N_STEPS):

@@ -1,4 +1,4 @@
-"""Class frequencies that are expected of a target, and what errors cost there.
+"""Class frequencies expected in a target, and costs of errors.
 
 Saerens, Latinne and Decaestecker (2002).
 """
@@ -12,34 +12,34 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.tabular import spelled_as
 
-# Probabilities that have become 0 count as this one: their logarithm is finite.
+# Floor of probabilities, so that their logarithm is finite.
 _MIN_PROBABILITY = np.finfo(np.float64).tiny
-# Largest deviation from the frequencies that counts as none.
+# Tolerance of the frequencies.
 _TOLERANCE = 1e-8
-# By how much given probabilities may miss a sum of 1: rule of thumb, for rounded decimals.
+# Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
 
 # Penalty of an offset, divided by the number of classes. Exact frequencies cost 0.8 points of
 # test accuracy on MNIST at ε = 1; of 0.1 and 0.3, 0.1 cost MNIST to USPS 2.6 points.
 _RIDGE = 0.3
-# Largest offset: with 31 classes, half of the rows in one, a ridge alone cost a quarter of the
-# accuracy of certain rows.
+# Largest offset: with 31 classes, half of the rows in one of them, a ridge alone cost a quarter
+# of the accuracy on confident rows.
 _MAX_OFFSET = 1.5
 
 
 class _ShiftLoss:
-    r"""The loss whose minimum brings the mean posterior to class frequencies π, up to a ridge r.
+    r"""Loss whose minimum moves the mean posterior to class frequencies π, up to a ridge r.
 
     .. math:: \frac{1}{N} \sum_i \log \sum_c e^{s_{ic} + b_c} - \pi^T b + \frac{r}{2} \|b\|^2
 
-    Convex in the offsets b; the gradient is the mean posterior less π, plus r b.
+    Convex in the offsets b; the gradient is the mean posterior minus π, plus r b.
     """
 
     def __init__(self, log_posteriors, prior, ridge=0.0):
         self._log_posteriors, self._prior, self._ridge = log_posteriors, prior, ridge
 
     def excess(self, offsets):
-        """Return the mean posterior less the frequencies."""
+        """Return the mean posterior minus the frequencies."""
         return softmax(self._log_posteriors + offsets, axis=1).mean(axis=0) - self._prior
 
     def __call__(self, offsets):
@@ -55,12 +55,12 @@ class _ShiftLoss:
 
 
 def prior_offsets(log_posteriors, prior):
-    """Return what to add to log-posteriors for their mean to have given class frequencies.
+    """Return offsets of log-posteriors after which their mean has given class frequencies.
 
     The minimum of :class:`_ShiftLoss` without a ridge, by Newton's method: L-BFGS-B, which
-    :func:`prior_shift_offsets` takes for its bounds, leaves frequencies of .005 off by 8e-6. Where
-    only the frequencies have changed since the posteriors were learned, and as the rows show
-    them, that is exact; it also corrects intercepts that are off.
+    :func:`prior_shift_offsets` uses because of its bounds, is off by 8e-6 at frequencies of .005.
+    The result is exact if only the class frequencies have changed since the posteriors were
+    learned; it also corrects wrong intercepts.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def prior_offsets(log_posteriors, prior):
         With mean 0.
     """
     loss = _ShiftLoss(log_posteriors, prior)
-    # A start at which the frequencies of single-class rows would be right.
+    # A start that would be exact if each row were certain of its class.
     start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
     start -= start.mean()
     settings = {"method": "trust-exact", "options": {"gtol": _TOLERANCE}}
@@ -85,14 +85,14 @@ def prior_offsets(log_posteriors, prior):
 
 
 def prior_shift_offsets(scores, frequencies):
-    r"""Return what to add to log-posteriors to bring classes nearer to their frequencies.
+    r"""Return offsets of log-posteriors that bring classes closer to their expected frequencies.
 
-    Where guesses err on the same side, small offsets bring many uncertain rows back. Where
-    classes really are more frequent or rarer than expected, rows that are certain would have
-    to change, and where a class misses its frequency by chance alone, nothing should. Offsets
-    are therefore a compromise: the minimum of :class:`_ShiftLoss` with a ridge of .3/C for C
-    classes, under :math:`|b_c| \le 1.5`. They count by the fraction of the deviation (the sum of
-    its magnitudes) that they remove: what they leave is taken to be real.
+    If predictions err on the same side, small offsets correct many uncertain rows. If class
+    frequencies really differ from the expected ones, rows that are certain would have to change,
+    and if they differ by chance only, nothing should change. The offsets are a compromise: the
+    minimum of :class:`_ShiftLoss` with a ridge of .3/C for C classes, under
+    :math:`|b_c| \le 1.5`. They are multiplied by the fraction of the deviation (in the 1-norm)
+    that they remove: the remainder is taken to be real.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def prior_shift_offsets(scores, frequencies):
 
 
 def log_posteriors_of(result, task):
-    """Return normalised log-posteriors of all rows by what was learned, in float64.
+    """Return normalized log-posteriors of all rows by the learned model, in float64.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def log_posteriors_of(result, task):
 
 
 def with_prior(result, task, prior):
-    """Return what was learned, brought to the class frequencies that are expected of all rows.
+    """Return a result whose mean probabilities over all rows are the expected frequencies.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def with_prior(result, task, prior):
     task : Task
 
     prior : "source", ndarray of shape (n_classes,) or None
-        None leaves everything as it is.
+        None changes nothing.
     """
     if prior is None:
         return result
@@ -156,7 +156,7 @@ def with_prior(result, task, prior):
 
 
 def balanced_weights(result, task):
-    """Return weights inverse to the mean posteriors of all rows; a class counts as one at least.
+    """Return weights inverse to the mean posteriors of all rows; each class has at least one row.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def balanced_weights(result, task):
 
 
 def predicted_labels(result, task, class_weight):
-    """Return the class index of each row: the given one, or what is to be predicted.
+    """Return the class index of each row: the given one, or the predicted one.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def predicted_labels(result, task, class_weight):
     if hasattr(result.model, "probabilities"):
         labels[hidden] = (result.distributions[hidden] * class_weight).argmax(axis=1)
     else:
-        # Guesses by errors have no distribution.
+        # Predictions by errors have no distribution.
         scores = result.model.weighted_scores(task.X[hidden], class_weight)
         labels[hidden] = scores.argmax(axis=1)
     return labels
@@ -215,23 +215,23 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     Raises
     ------
     ValueError
-        When there are no probabilities to move, nothing says how frequent classes are in the
-        source, or these are no probabilities of the classes.
+        If the strategy has no probabilities, the class frequencies of the source are unknown, or
+        the values are not probabilities of the classes.
     """
     if class_prior is None:
         return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
     if not strategy.has_probabilities:
         raise ValueError(
-            f"{what} moves probabilities, of which strategy={strategy.name!r} has none. Use "
+            f"{what} changes probabilities, which strategy={strategy.name!r} does not have. Use "
             "strategy='noise_aware', or class_prior=None."
         )
     if isinstance(class_prior, str):
         if frequencies is None:
             raise ValueError(
-                f"{what} is {class_prior!r}, which needs a source that says how frequent its "
-                "classes are, and there is none with moments. Give the frequencies themselves, or "
-                "a release that has moments."
+                f"{what} is {class_prior!r}, which needs the class frequencies of a source, but "
+                "no source has moments. Give the frequencies themselves, or use a release with "
+                "moments."
             )
         return class_prior
     if isinstance(class_prior, Mapping):
@@ -246,7 +246,7 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     if not ((prior > 0).all() and abs(prior.sum() - 1) <= MAX_ROUNDING):
         raise ValueError(
             f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide frequencies "
-            "by their sum, and give a class that hardly occurs a small one."
+            "by their sum, and give rare classes a small positive one."
         )
     return prior / prior.sum()
 
@@ -260,7 +260,7 @@ def _as_numbers(values, what):
 
 
 def _in_class_order(mapping, classes, what):
-    """Return the values of a mapping in the order of the classes, which it must name."""
+    """Return the values of a mapping in the order of the classes, which must be its keys."""
     labels, given = classes.tolist(), _by_class(mapping, classes, what)
     if set(given) != set(labels):
         raise ValueError(
@@ -271,18 +271,17 @@ def _in_class_order(mapping, classes, what):
 
 
 def _by_class(mapping, classes, what):
-    """Return the values of a mapping by classes, as far as its labels are any."""
+    """Return a mapping with its labels spelled as the classes."""
     keys = spelled_as(np.array(list(mapping), dtype=object), classes).tolist()
     if len(set(keys)) < len(keys):
         raise ValueError(
-            f"{what} names a class twice, in two spellings: {list(mapping)!r:.200}. Name each "
-            "once."
+            f"{what} contains a class in two spellings: {list(mapping)!r:.200}. Use one spelling."
         )
     return dict(zip(keys, mapping.values(), strict=True))
 
 
 def check_class_weight(class_weight, classes):
-    """Return what errors of each class cost; None as long as predictions are to say it.
+    """Return the weight of each class; None if it depends on predictions.
 
     Parameters
     ----------
@@ -298,7 +297,7 @@ def check_class_weight(class_weight, classes):
     Raises
     ------
     ValueError
-        When a mapping names something else than classes, or a weight is not positive.
+        If a key of the mapping is not a class, or a weight is not positive.
     """
     labels = classes.tolist()
     if class_weight is None:
@@ -310,13 +309,13 @@ def check_class_weight(class_weight, classes):
     unknown = [label for label in given if label not in labels]
     if unknown:
         raise ValueError(
-            f"{what} names {unknown!r:.200}, but the classes are {labels}. Spell them alike; "
-            "those that are not named count 1."
+            f"{what} contains {unknown!r:.200}, but the classes are {labels}. Use the same "
+            "spelling; classes without an entry have weight 1."
         )
     weights = _as_numbers([given.get(label, 1.0) for label in labels], what)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
-            f"{what} must be positive and finite, got {weights.tolist()}. To leave a class out of "
-            "predictions, give it a small weight."
+            f"{what} must be positive and finite, got {weights.tolist()}. To avoid predictions of "
+            "a class, give it a small weight."
         )
     return weights

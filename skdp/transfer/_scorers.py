@@ -1,4 +1,4 @@
-"""Scores of target rows and classes by each part of a release, as it is or adapted to them."""
+"""Scores of target rows by the parts of a release, unchanged or adapted to the target."""
 
 import warnings
 from collections.abc import Callable
@@ -13,53 +13,53 @@ from skdp.transfer._embedding import Embedding, map_to_source
 from skdp.transfer._evidence import agrees_with_source, has_indicators
 from skdp.transfer._strategy import N_DIRECTIONS
 
-# Share of a target direction's length that other features must span to be of use; rule of thumb.
+# Fraction of the length of a target direction that other features must span; rule of thumb.
 _MIN_SHARED = 0.5
-# Rows of the source for each column, from which a discriminant of all columns is learned. With one
-# or less (Office) it gets 20-52 % right where one in 60 directions gets 31-77 %; rule of thumb.
+# Number of source rows for each column from which a discriminant of all columns is used. With one
+# or less (Office), its accuracy is 20-52 %, that in 60 directions 31-77 %; rule of thumb.
 _ROWS_PER_COLUMN = 5
-# Target rows that class means may follow, at least; rule of thumb.
+# Smallest number of target rows to which class means are adapted; rule of thumb.
 _MIN_ROWS = 10
-# Target rows of each class that mixtures are adapted to, at least: with 20 those of MNIST lose .1
-# points, with 900 they gain .5; rule of thumb.
+# Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
+# lose .1 points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
 
-# Of class means that follow the target's rows.
-# Directions at most; human activity: with 60 it gets 88-90 % right, with 120 93-95 %.
+# Of class means that are adapted to the target:
+# Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
 _MAX_DIRECTIONS = 120
-# Rows for each direction, of which all classes share one covariance; rule of thumb.
+# Number of rows for each direction of the common covariance; rule of thumb.
 _ROWS_PER_DIRECTION = 20
-# Share of the rows that may have the same value in a column: with more, the value is a cluster of
-# its own, whatever the classes are. Indicators made adult's class means find who is married,
-# 74 instead of 85 % right at ε = 1.
+# Largest fraction of rows with the same value in a column: otherwise the value forms a cluster,
+# independently of the classes. With indicators, the class means of adult found who is married,
+# with an accuracy of 74 instead of 85 % at ε = 1.
 _MAX_TIED = 0.1
-# Variance of a direction in units of the largest one, at least; rule of thumb.
+# Floor of the variance of a direction, relative to the largest one; rule of thumb.
 _MIN_VARIANCE = 1e-6
-# Steps, after which hardly a row changes sides; rule of thumb.
+# Number of steps, after which hardly any row changes its class; rule of thumb.
 _STEPS = 20
-# Power of the responsibilities' densities: what is certain too early stays wrong; rule of thumb.
+# Power of the densities in responsibilities, against premature certainty; rule of thumb.
 _TEMPERATURE = 0.5
-# Rows for which the source's mean of a class stands where it has no noise: a class that is rare
-# in the target stays where it was. On human activity at record ε = 1, 200 and 1,000 get 92.9 and
-# 93.0 % right, and 92.3 % if noise does not count.
+# Number of rows as which a noiseless class mean of the source counts, so that classes that are
+# rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and 93.0 %
+# with 200 and 1,000, and 92.3 % if noise is not considered.
 _PRIOR_ROWS = 500.0
-# Rows for which a labelled one stands: human activity, 5 labels a class, gains .2 points with 10
-# on average, and loses .4 with 100.
+# Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10 gain
+# .2 points on average, and 100 lose .4.
 _LABEL_ROWS = 10.0
-# Rows of a class, at least, where means of them are taken; rule of thumb.
+# Floor of the number of rows of a class in means; rule of thumb.
 _MIN_SIZE = 1e-3
-# Share of the class frequencies that is uniform, so that no class starves; rule of thumb.
+# Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
 _UNIFORM = 0.5
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores of target rows: carried to where a model lives, scored there, for some classes.
+    """Scores of target rows: mapped to the space of a model, and scored there for some classes.
 
     Attributes
     ----------
     score : callable
-        ``score(Z)`` returns one score for each row and class; larger is likelier.
+        ``score(Z)`` returns one score for each row and class; larger is more likely.
 
     maps : tuple of callable, default=()
         Applied to the rows in this order.
@@ -68,7 +68,7 @@ class Scorer:
         The target's classes among those of the model; None for all.
 
     name : str, default="source"
-        For the report.
+        Name in the report.
     """
 
     score: Callable
@@ -90,7 +90,7 @@ def normalised_log_posteriors(scorer, X):
 
 
 def on_all_columns(task, scorer):
-    """Return a scorer of the releases' columns as one of all columns of the target."""
+    """Return a scorer of all columns of the target, given one of the releases' columns."""
     if task.n_shared is None:
         return scorer
     return replace(scorer, maps=(partial(_first_columns, task.n_shared), *scorer.maps))
@@ -105,11 +105,11 @@ def _densities(mixtures):
     return partial(mixtures.log_likelihood, noise=np.zeros(mixtures.means.shape[1]))
 
 
-# For self-training: scores on any scale, which the labelled rows weight.
+# For self-training: scores on any scale, weighted by the labeled rows.
 
 
 def source_scorers(task):
-    """Return the scorers that releases offer to self-training; none without one.
+    """Return the scorers of releases for self-training.
 
     Parameters
     ----------
@@ -133,18 +133,17 @@ def source_scorers(task):
 
 
 def _classifier_scores(release, rows):
-    """Return minus the squared errors of the classifier that the source trained."""
+    """Return the negative squared errors of the classifier of the source."""
     with warnings.catch_warnings():
-        # Carried over from other columns, or moved, they are in the public units no longer;
-        # whether they were was asked when they came.
+        # Mapped or shifted rows are not in the public units, which were checked before.
         warnings.filterwarnings("ignore", message="Most values of the columns")
         return release.scores(rows)
 
 
 def _normals_see_best(release):
-    """Return whether noise, of rows or labels, left single normals the best view of classes.
+    """Return whether noise of rows or labels leaves single normals the best model of classes.
 
-    If not, they would add to scorers that see more, and err where the target errs.
+    Otherwise they would duplicate better scorers, and err on the same rows as the target.
     """
     if release.mixtures is not None:
         return not release.mixtures.is_multimodal
@@ -155,7 +154,7 @@ def _normals_see_best(release):
 def normals_in_target_directions(pair, embedding):
     """Return log-densities by a normal distribution of each class, in the target's subspace.
 
-    In those few directions class means are known long after single rows have drowned in noise.
+    In those few directions class means are known even if single rows are dominated by noise.
     """
     moments, subspace = pair.moments, pair.subspace
     directions = embedding.directions(subspace.components)
@@ -179,12 +178,12 @@ def normals_in_target_directions(pair, embedding):
 
 
 def mixtures_on_target(pair, embedding):
-    """Return log-densities by the mixtures behind a source's noise, adapted to the target rows."""
+    """Return log-densities by a source's mixtures without noise, adapted to the target rows."""
     release = pair.release
     maps = embedding.rows, release.subspace.encode
     mixtures = release.mixtures.select(pair.class_indices)
-    # Where noise of rows left one normal distribution for each class, which is wider than
-    # theirs, rows would lead them astray.
+    # If noise of rows left one normal distribution for each class, wider than the true one,
+    # adaptation would mislead it.
     if mixtures.is_multimodal or release.moments.of_statistics:
         moments = pair.moments
         codes = release.subspace.encode(embedding.rows(pair.X))
@@ -194,21 +193,21 @@ def mixtures_on_target(pair, embedding):
 
 
 def fit_mixtures(rows, labels, random_state):
-    """Return the log-densities of clean rows, whose labels need not be 0, 1, …, as a scorer."""
+    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too."""
     present = np.unique(labels, return_inverse=True)[1]
     noise = np.zeros(rows.shape[1])
     return Scorer(_densities(Mixtures.fit(rows, present, noise, random_state)))
 
 
-# For candidates: log-posteriors that are calibrated.
+# For candidates: calibrated log-posteriors.
 
 
 def source_scorer(pair):
-    """Return the log-posteriors of a source, for the target.
+    """Return the log-posteriors of a source for the target.
 
-    Its linear score, if it has one. Of noisy rows it is the discriminant of their moments, unless
-    they are too few for one, or densities find the same classes and that these are well separated.
-    Where classes overlap, or indicators make clusters, densities are sure of what is not so.
+    These are its linear scores, if it has any. For noisy rows they are those of the discriminant
+    of the moments, unless there are too few rows, or densities find the same, well-separated
+    classes. If classes overlap, or there are indicators, densities would be overconfident.
     """
     release, maps = pair.release, (map_to_source(pair),)
     if release.linear is not None:
@@ -225,10 +224,10 @@ def source_scorer(pair):
 
 
 def calibrated_densities(pair):
-    """Return the best view of classes that calibrated densities of the source give.
+    """Return calibrated log-posteriors by densities of the source.
 
-    Its mixtures, and normal distributions in their place where noise of rows has left no
-    structure within classes: the moments know these better then.
+    These are its mixtures, or normal distributions from the moments if noise of rows leaves no
+    structure within classes.
     """
     release, mixtures, moments = pair.release, pair.release.mixtures, pair.release.moments
     if mixtures is not None and (moments.of_statistics or mixtures.is_multimodal):
@@ -240,10 +239,10 @@ def calibrated_densities(pair):
 
 
 def discriminant(moments):
-    """Return a projection on leading directions of a source, and a normal of each class there.
+    """Return a projection on leading directions of a source, with a normal of each class.
 
-    Means and covariances are as far from each other as their noise allows to say, and so
-    posteriors are about as sure as they should be.
+    Means and covariances are shrunk according to their noise, so that posteriors are about
+    calibrated.
     """
     subspace = Subspace.of_moments(moments, N_DIRECTIONS)
     model = ClassModel.of_moments(moments, subspace.components, subspace.variances)
@@ -253,7 +252,7 @@ def discriminant(moments):
 def adapted_mixtures(pair):
     """Return the mixtures of a release, adapted to all columns of the target.
 
-    None where it has no such ones, or the target too few rows.
+    None if it has no suitable ones, or the target has too few rows.
     """
     release, mixtures = pair.release, pair.release.mixtures
     few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
@@ -265,7 +264,7 @@ def adapted_mixtures(pair):
 def adapted_class_means(pair, posteriors=None, labels=None):
     """Return the class means of a release, adapted to the target, see :meth:`ClassMeans.adapt`.
 
-    None where every column is tied.
+    None if every column is tied.
     """
     carry = map_to_source(pair)
     rows = carry(pair.X)
@@ -283,14 +282,14 @@ class ClassMeans:
     Attributes
     ----------
     subspace : Subspace
-        Of the target's rows.
+        Subspace of the target's rows.
 
     means : ndarray of shape (n_classes, n_directions)
 
     covariance : ndarray of shape (n_directions, n_directions)
 
     frequencies : ndarray of shape (n_classes,)
-        Of the classes, half uniform.
+        Class frequencies, half uniform.
     """
 
     subspace: Subspace
@@ -300,23 +299,22 @@ class ClassMeans:
 
     @classmethod
     def adapt(cls, X, moments, posteriors=None, labels=None):
-        """Return the class means of a release, adapted to rows of which hardly any has a label.
+        """Return the class means of a release, adapted to target rows with few or no labels.
 
-        They start from where the source saw them, relative to the mean of all its rows and as
-        far as noise allows to say, or at the means of the target's rows by what the source says of
-        them; in leading directions of the target, and from a covariance that is the same in all of
-        them: what matters first is which mean is nearest. Few noisy means can be worse a start
-        than a regression: on human activity at ε = 1 it becomes 92-96 % right by the second start
-        and 60-90 % by the first, while linear scores become 91-95 % by the first and 70-83 % by
-        the second. The likelier of the two is the better one in nearly all cases.
-        Expectation maximisation then moves them, with one covariance of all classes,
-        responsibilities tempered by 1/2, every mean held where it was by as many rows as would
-        make it as certain, 500 at most, and class frequencies that are half uniform.
+        Means are initialized in leading directions of the target, with an isotropic covariance:
+        either from those of the source, relative to the mean of all its rows and shrunk according
+        to noise, or as means of the target's rows weighted by the source's posteriors. A few noisy
+        means can be a worse start than a regression: on human activity at ε = 1 their accuracy
+        becomes 92-96 % by the second start and 60-90 % by the first, while that of linear scores
+        becomes 91-95 % by the first and 70-83 % by the second. The likelier of the two is better
+        in nearly all cases. Expectation maximization then updates them, with a common covariance
+        of all classes, responsibilities tempered by 1/2, each initial mean counted as the number
+        of rows that would be equally precise, at most 500, and class frequencies that are half
+        uniform.
 
-        Columns of few values have no part in it. Where classes are well separated, rows of other
-        people or devices are found again; where they overlap, means move to clusters that have
-        nothing to do with them, which
-        :func:`errs_as_claimed` tells.
+        Columns of few values are not used. If classes are well separated, those of other people or
+        devices are found again; if they overlap, means move to unrelated clusters, which
+        :func:`errs_as_claimed` detects.
 
         Parameters
         ----------
@@ -324,13 +322,14 @@ class ClassMeans:
             Target rows, in the columns of the source.
 
         moments : Moments
-            Of the classes wanted.
+            Moments of the classes in use.
 
         posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
-            Of these rows, by the source: its means of them are the start. None: its own means.
+            Posteriors of these rows by the source, whose weighted means are the initial ones.
+            None: the source's own means.
 
         labels : ndarray of shape (n_samples,) or None, default=None
-            Class indices, −1 where unlabelled. A labelled row stands for ten of its class.
+            Class indices, −1 where unlabeled. A labeled row counts as ten of its class.
         """
         subspace = _leading_directions(X)
         Z = subspace.project(X)
@@ -372,16 +371,16 @@ class ClassMeans:
 
 
 def tied_columns(X):
-    """Return which columns have a value that more than a tenth of the rows share."""
+    """Return which columns have a value shared by more than a tenth of the rows."""
     k = int(np.ceil(_MAX_TIED * len(X)))
     ordered = np.sort(X, axis=0)
     return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
 
 
 def _leading_directions(X):
-    """Return directions of the target's rows, as many as one covariance can be learned in.
+    """Return directions of the target's rows, as many as a covariance can be estimated in.
 
-    Tied columns have no part in them.
+    Tied columns are not used.
     """
     X, tied = X.astype(np.float64), tied_columns(X)
     X[:, tied] = X[:, tied].mean(axis=0)

@@ -1,9 +1,10 @@
-"""Self-training of a target, round by round: its schedule, its one loop, out-of-fold scores.
+"""Self-training of a target: its schedule, its loop over rounds, and out-of-fold scores.
 
 Kumar and Moser, Algorithm 7; SERUMS D3.3 (2022), equations (1.82) and (1.83).
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -17,13 +18,13 @@ from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Rounds of a schedule that follows the number of rows; labels rarely change after them; rule of
-# thumb.
+# Rounds of a schedule that adapts to the number of rows; labels rarely change afterwards; rule
+# of thumb.
 _N_ROUNDS = 8
-# Rows of a class for each component of the codes of such a schedule: finer autoencoders
-# reconstruct rows of every class; rule of thumb.
+# Rows of a class for each component of the codes in such a schedule: larger autoencoders
+# reconstruct rows of other classes as well; rule of thumb.
 _ROWS_PER_COMPONENT = 12
-# Components at most, as in all experiments of the papers.
+# Largest number of components, as in all experiments of the papers.
 _MAX_COMPONENTS = 20
 
 
@@ -43,48 +44,48 @@ def first_round(labels):
 
 
 class SelfTrainingSchedule(BaseEstimator):
-    """How a target trains itself, and the autoencoders that it trains.
+    """Rounds of self-training, and the autoencoders trained in them.
 
-    For ``self_training=`` of :class:`DPTransferClassifier`. Searches reach its parameters as
-    ``self_training__n_components`` and the like.
+    To be passed as ``self_training=`` to :class:`DPTransferClassifier`. Searches reach its
+    parameters by names such as ``self_training__n_components``.
 
     Parameters
     ----------
     n_components : "auto", int or sequence of int, default="auto"
-        Size of the codes in each round, never going down. ``"auto"``: 8 rounds of one for a
-        dozen rows of a class, at most 20, and half of that in the first two ("noise_aware");
-        (4, 6, 8, 10) ("alignment"); (5, 10, 15, 20) ("multitask").
+        Size of the codes in each round, in non-decreasing order. ``"auto"``: 8 rounds with one
+        component for every 12 rows of a class, at most 20, and half of that in the first two
+        rounds ("noise_aware"); (4, 6, 8, 10) ("alignment"); (5, 10, 15, 20) ("multitask").
 
     n_inducing : "auto", float, int or sequence of these, default="auto"
-        Inducing points in each round, as a fraction of the rows of an autoencoder or a
-        count; a single one serves all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
-        "alignment", cut or lengthened at its front to as many rounds as ``n_components``
-        has, 0.5 for the others.
+        Inducing points in each round, as a fraction of the rows of an autoencoder or as a
+        count; a single value is used in all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
+        "alignment", truncated or extended at its beginning to the number of rounds in
+        ``n_components``; 0.5 for the others.
 
     n_layers : "auto" or int, default="auto"
-        Depth in the last round; the others have one layer. ``"auto"``: 5 for "alignment",
-        1 for the others.
+        Number of layers in the last round; the others have one layer. ``"auto"``: 5 for
+        "alignment", 1 for the others.
 
     n_folds : "auto" or int, default="auto"
-        With more than one, unlabelled rows are labelled in each round by a classifier that
-        has not seen the guesses of their fold, so that no guess confirms itself. ``"auto"``:
-        4 for "noise_aware", which needs at least 2; for the others 1, as in the papers, by a
-        classifier of all rows.
+        With more than one fold, pseudo-labels are predicted in each round by a classifier that
+        was not trained on those of the same fold, so that none confirms itself. ``"auto"``:
+        4 for "noise_aware", which needs at least 2; for the others 1, as in the papers, where
+        a classifier of all rows predicts them.
 
     tol : float, default=1e-3
-        Where no larger fraction of the pseudo-labels changed in a round, they count as
-        settled and the last round comes next.
+        If at most this fraction of the pseudo-labels changed in a round, they count as settled,
+        and the last round comes next.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
         Inference of the autoencoders' mappings, see :class:`CDMMA`. ``"auto"``:
         "empirical" for "multitask", "gamma" for the others.
 
     subset_size : int, default=1000
-        Rows for which one autoencoder is meant.
+        Number of rows for each autoencoder.
 
     See Also
     --------
-    DPTransferClassifier : Learns by such a schedule.
+    DPTransferClassifier : Uses such a schedule.
 
     Examples
     --------
@@ -111,14 +112,14 @@ class SelfTrainingSchedule(BaseEstimator):
 
     def __init__(
         self,
-        n_components="auto",
+        n_components: str | int | Sequence[int] = "auto",
         *,
-        n_inducing="auto",
-        n_layers="auto",
-        n_folds="auto",
-        tol=1e-3,
-        inference="auto",
-        subset_size=1000,
+        n_inducing: str | float | Sequence[float] = "auto",
+        n_layers: str | int = "auto",
+        n_folds: str | int = "auto",
+        tol: float = 1e-3,
+        inference: str = "auto",
+        subset_size: int = 1000,
     ):
         self.n_components = n_components
         self.n_inducing = n_inducing
@@ -128,16 +129,24 @@ class SelfTrainingSchedule(BaseEstimator):
         self.inference = inference
         self.subset_size = subset_size
 
-    def resolve(self, defaults, rows_per_class, *, n_jobs, verbose, random_state):
-        """Return self-training by this schedule.
+    def resolve(
+        self,
+        defaults: "SelfTrainingSchedule",
+        rows_per_class: float,
+        *,
+        n_jobs: int | None,
+        verbose: int,
+        random_state: Any,
+    ) -> "SelfTraining":
+        """Return the self-training that this schedule describes.
 
         Parameters
         ----------
         defaults : SelfTrainingSchedule
-            What "auto" stands for. Where that is "auto" too, components follow the rows.
+            Values for "auto". If these are "auto" too, components follow the number of rows.
 
         rows_per_class : float
-            Labelled or not, on average.
+            Average number of rows in a class, labeled or not.
 
         n_jobs, verbose, random_state
             See :class:`SelfTraining`.
@@ -145,11 +154,21 @@ class SelfTrainingSchedule(BaseEstimator):
         Returns
         -------
         training : SelfTraining
+            With one :class:`Round` for each entry of the schedules.
 
         Raises
         ------
         ValueError
-            When a parameter is none, or the schedules differ in length or go down.
+            If a parameter is invalid, or the schedules differ in length or decrease.
+
+        Examples
+        --------
+        >>> from skdp import SelfTrainingSchedule
+        >>> defaults = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4)
+        >>> settings = {"n_jobs": None, "verbose": 0, "random_state": None}
+        >>> schedule = SelfTrainingSchedule(n_components=(2, 4))
+        >>> schedule.resolve(defaults, rows_per_class=100, **settings).rounds[-1]
+        Round(n_components=4, n_inducing=0.5, n_layers=1)
         """
         self._validate_params()
 
@@ -162,7 +181,7 @@ class SelfTrainingSchedule(BaseEstimator):
         fractions = _sequence(chosen("n_inducing"))
         _check_rising("n_components", sizes)
         if isinstance(self.n_inducing, str | Real):
-            # One number serves all rounds; the default is cut or lengthened at its front.
+            # One number is used in all rounds; the default is adapted at its beginning.
             missing = len(sizes) - len(fractions)
             fractions = fractions[:1] * missing + fractions[max(-missing, 0) :]
         _check_rising("n_inducing", fractions)
@@ -190,9 +209,9 @@ def _is_auto(value):
 
 
 def _adapted_sizes(rows_per_class):
-    """Return one component for a dozen rows of a class, at most 20; half of that to begin with.
+    """Return one component for every 12 rows of a class, at most 20; half of that at first.
 
-    Finer autoencoders of so few rows reconstruct rows of every class.
+    Larger autoencoders of so few rows reconstruct rows of other classes as well.
     """
     most = int(np.clip(rows_per_class // _ROWS_PER_COMPONENT, 1, _MAX_COMPONENTS))
     return [-(-most // 2)] * 2 + [most] * (_N_ROUNDS - 2)
@@ -207,8 +226,8 @@ def _check_rising(name, values):
         allowed = "counts" if name == "n_components" else "counts, or fractions in (0, 1],"
         raise ValueError(
             f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-            f"of positive {allowed} that never goes down, got {values}. Each round models finer "
-            "detail than the one before it."
+            f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
+            "finer detail than the one before it."
         )
 
 
@@ -223,47 +242,47 @@ def _rises(values, may_be_fractions):
 
 @dataclass(frozen=True)
 class Step:
-    """What one round makes of the labels of the round before.
+    """Result of one round.
 
     Attributes
     ----------
     distributions : ndarray of shape (n_samples, n_classes)
-        Class distribution of each row; that of a labelled row is certain.
+        Class probabilities of each row; 0 or 1 for labeled rows.
 
     details : dict of str to float
         Fractions for the history, by name.
 
     certainty : float, default=nan
-        Share of the entropy of classes that models which left rows out remove; NaN where scores
-        are no log-posteriors.
+        Fraction of the entropy of the classes that out-of-fold posteriors remove; NaN if scores
+        are not log-posteriors.
 
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
-        Of all rows, labelled ones included, by models that left them out; None where scores are
-        no such.
+        Out-of-fold log-posteriors of all rows, labeled or not; None if scores are not
+        log-posteriors.
     """
 
     distributions: np.ndarray
-    details: dict
+    details: dict[str, float]
     certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
 
 
 class Rounds(Protocol):
-    """What the loop asks of a strategy. Labels are class indices, −1 where unknown."""
+    """Interface of a strategy for the loop. Labels are class indices, −1 where unknown."""
 
     def start(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by the labelled rows alone."""
+        """Return class distributions by the labeled rows alone."""
 
     def step(self, settings: Round, labels: np.ndarray) -> Step:
         """Return class distributions by all rows and the labels of the round before."""
 
     def finish(self, settings: Round, labels: np.ndarray) -> Any:
-        """Return the model that remains, learned from the labels of the last round."""
+        """Return the final model, learned from the labels of the last round."""
 
 
 @dataclass(frozen=True)
 class SelfTrained(TransferResult):
-    """What self-training learned.
+    """Result of self-training.
 
     Attributes
     ----------
@@ -280,7 +299,7 @@ class SelfTrained(TransferResult):
 
 @dataclass(frozen=True)
 class SelfTraining:
-    """Self-training by a schedule whose every value is settled.
+    """Self-training by a schedule without "auto".
 
     Attributes
     ----------
@@ -290,16 +309,16 @@ class SelfTraining:
         See :class:`SelfTrainingSchedule`.
 
     n_jobs : int or None
-        Autoencoders fitted at once.
+        Number of autoencoders fitted in parallel.
 
     verbose : int
-        Above 0, print a line for each round.
+        If positive, print a line for each round.
 
     random_state : RandomState
         Seeds k-means.
     """
 
-    rounds: list
+    rounds: list[Round]
     n_folds: int
     tol: float
     inference: str
@@ -308,7 +327,9 @@ class SelfTraining:
     verbose: int
     random_state: np.random.RandomState
 
-    def fit_autoencoders(self, settings, rows, labels):
+    def fit_autoencoders(
+        self, settings: Round, rows: np.ndarray, labels: np.ndarray
+    ) -> "ReconstructionScorer":
         """Return a :class:`ReconstructionScorer` of these rows, by the settings of a round."""
         classifier = WideCDMMAClassifier(
             settings.n_components,
@@ -321,27 +342,29 @@ class SelfTraining:
         )
         return ReconstructionScorer(classifier.fit(rows, labels))
 
-    def run(self, rounds, labels, min_certainty=-np.inf):
-        """Label the unlabelled rows round by round.
+    def run(
+        self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
+    ) -> SelfTrained | None:
+        """Label the unlabeled rows round by round.
 
-        The labelled rows alone guess first, in round 0. When hardly a guess changes in a round,
-        the last round comes next.
+        In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
+        these change in a round, the last round comes next.
 
         Parameters
         ----------
         rounds : Rounds
-            Of a strategy. Turns the labels of one round into the class distributions of the next.
+            Of a strategy; computes class probabilities from the labels of the previous round.
 
         labels : ndarray of shape (n_samples,)
-            Class indices, −1 where unlabelled; not written to.
+            Class indices, −1 where unlabeled; not written to.
 
         min_certainty : float, default=-inf
-            Of the first round, below which there is no other.
+            Minimum certainty of the first round; below it, self-training stops.
 
         Returns
         -------
         trained : SelfTrained or None
-            None where the first round was less certain.
+            None if the first round was less certain.
         """
         n_unlabelled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
         history, start = _History(n_unlabelled), time.perf_counter()
@@ -373,22 +396,22 @@ class SelfTraining:
         )
 
     def _print_round(self, k, text, start):
-        """Print a line of round k, if wanted; ``start`` is the time at which the first began."""
+        """Print a line for round k if verbose; ``start`` is the time at which the first began."""
         if self.verbose:
             print(
                 f"[DPTransferClassifier] round {k} of {len(self.rounds)}: {text}, "
-                f"{time.perf_counter() - start:.1f} s gone"
+                f"{time.perf_counter() - start:.1f} s elapsed"
             )
 
 
 class _History:
-    """Lists of what happened in each round."""
+    """History of the rounds, as lists."""
 
     def __init__(self, n_unlabelled):
         self._n_unlabelled, self.lists = n_unlabelled, {}
 
     def add(self, k, settings, changed, details):
-        """Note a round: its settings, how many guesses changed, fractions; return it as text."""
+        """Record a round with its settings, changes and fractions; return it as text."""
         entry = {
             "round": k,
             "n_components": settings.n_components,
@@ -405,7 +428,7 @@ class _History:
 
 
 class ReconstructionScorer:
-    """Minus the squared reconstruction errors of a fitted classifier.
+    """Negative squared reconstruction errors of a fitted classifier.
 
     Parameters
     ----------
@@ -413,10 +436,10 @@ class ReconstructionScorer:
         Of class indices.
     """
 
-    def __init__(self, classifier):
+    def __init__(self, classifier: WideCDMMAClassifier):
         self.classifier = classifier
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return minus the squared error of each row and class."""
         return -self.classifier.reconstruction_errors(X)
 
@@ -461,7 +484,7 @@ def out_of_fold_scores(fit, settings, rows, labels, trusted, folds):
 def scores_by(fit, settings, rows, labels, queries, n_classes):
     """Return scores of queries by a model of some rows.
 
-    A class that these do not have is scored as far below the worst as that is below the best.
+    A class without rows is scored as far below the worst class as that is below the best.
     """
     present = np.unique(labels)
     if len(present) < 2:

@@ -1,4 +1,4 @@
-"""The releases that are given as a source, and how their columns meet those of a target."""
+"""The releases given as a source, and the matching of their columns with those of a target."""
 
 import os
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
 from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._warnings import warn
 
-# Of rows that are numbers.
+# Accepted dtypes of numeric rows.
 _DTYPES = [np.float64, np.float32]
 
 
 def as_releases(source, strategy):
-    """Return the releases that were given as a source: none, one or a list of them.
+    """Return the releases given as a source, as a list.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ def as_releases(source, strategy):
     Raises
     ------
     ValueError
-        One of them is no release, see :func:`as_release`; the list is empty; or there are
-        several for a strategy that takes one, or ones that cannot be weighted.
+        If one of them is not a release, see :func:`as_release`; the list is empty; or there are
+        several for a strategy that takes one, or some that cannot be weighted.
     """
     if not isinstance(source, list | tuple):
         source = [] if source is None else [source]
     elif not len(source):
         raise ValueError(
-            "The 'source' parameter of DPTransferClassifier is an empty list. Name a release at "
-            "least, or None to learn from the target alone."
+            "The 'source' parameter of DPTransferClassifier is an empty list. Pass at least one "
+            "release, or None to learn from the target alone."
         )
     releases = [as_release(each, strategy) for each in source]
     if len(releases) > 1 and strategy.reconstructs_rows:
@@ -46,27 +46,27 @@ def as_releases(source, strategy):
     without = [k for k, release in enumerate(releases) if release.moments is None]
     if len(releases) > 1 and without:
         raise ValueError(
-            f"Several sources are weighted by their moments, which source {without[0]} does not "
-            "have. Ask its owner for a release that has."
+            f"Several sources are weighted by their moments, and source {without[0]} has none. "
+            "Ask its owner for a release with moments."
         )
     return _of_one_schema(releases)
 
 
 def _of_one_schema(releases):
-    """Return releases with the columns of their tables in the order of the first that has one."""
+    """Return releases with the columns of all tables in the order of the first one."""
     encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
     for k in encoded[1:]:
-        # Classes are compared with those of the target; here columns are what matters.
+        # Only columns are compared here; classes are compared with those of the target.
         here, there = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
         lines = here.difference(there)
         if lines:
             more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
             raise ValueError(
                 "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
-                "encoded by other schemas, so that the same row has several codes. Source "
-                f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Leave these "
-                "columns out of both by Release.restrict, or ask for releases by one schema, as "
-                "Schema.common makes it."
+                "encoded by different schemas, so that the same row has several codes. Source "
+                f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Remove these "
+                "columns from both by Release.restrict, or ask for releases made with one schema, "
+                "such as that of Schema.common."
             )
     return [
         release
@@ -77,19 +77,19 @@ def _of_one_schema(releases):
 
 
 def as_release(source, strategy):
-    """Return the release that was given as a source.
+    """Return the release given as a source.
 
     Raises
     ------
     ValueError
-        It is neither a release, the file of one, nor a fitted source; or a release without the
+        If it is neither a release, the file of one, nor a fitted source; or a release without the
         parts that the strategy needs.
 
     FileNotFoundError
-        There is no such file.
+        If there is no such file.
 
     sklearn.exceptions.NotFittedError
-        It is a source that is not fitted.
+        If it is a source that is not fitted.
     """
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):
@@ -102,8 +102,8 @@ def as_release(source, strategy):
     if hasattr(source, "fit") and not isinstance(source, type):
         check_is_fitted(
             source,
-            msg="This %(name)s is not fitted, so that there is no release to learn from. Fit it, "
-            "and pass its release_: a search clones a source, and its clones are not fitted.",
+            msg="This %(name)s is not fitted, so that there is no release to learn from. Fit it "
+            "and pass its release_: searches clone a source, and clones are not fitted.",
         )
     release = getattr(source, "release_", source)
     if not isinstance(release, Release):
@@ -114,17 +114,17 @@ def as_release(source, strategy):
     if strategy.reconstructs_rows and None in (release.row_classifier, release.alignment):
         raise ValueError(
             f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which "
-            "compares reconstructions of whole rows, but this release has no classifier of whole "
-            "rows: its own reads denoised codes. Use strategy='noise_aware', or ask for a release "
-            "of DPSource(parts='papers') or DPSource(parts='all')."
+            "compares reconstructions of whole rows, but this release has no classifier that "
+            "reconstructs them. Use strategy='noise_aware', or ask for a release of "
+            "DPSource(parts='papers') or DPSource(parts='all')."
         )
     return release
 
 
 def merged_groups(releases):
-    """Return releases with those merged that can be, each with the numbers of its sources.
+    """Return releases, merged if possible, each with the numbers of its sources.
 
-    One whose noise would make the others tell less than they do without it stays apart.
+    A release so noisy that merging would lower the precision of the others stays separate.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def merged_groups(releases):
         for n, (merged, numbers) in enumerate(groups):
             own, other = merged.statistics, releases[k].statistics
             if merge_problem(merged, releases[k]) is None and own.gains_by(other):
-                # What all guarantee together is said elsewhere.
+                # The joint guarantee is computed by summed_guarantee.
                 more = Release.merge([merged, releases[k]], disjoint=True)
                 groups[n] = (more, sorted([*numbers, k]))
                 break
@@ -152,7 +152,7 @@ def merged_groups(releases):
 
 
 def summed_guarantee(guarantees, disjoint):
-    """Return what releases guarantee together about any person.
+    """Return the joint guarantee of several releases for any person.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def summed_guarantee(guarantees, disjoint):
     Returns
     -------
     guarantee : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
-        Their sum, or the weakest of them if nobody has rows in two sources. Those about different
-        neighbours have neither: they are returned as they are, and each holds for the rows of its
-        own source alone.
+        Their sum, or the weakest of them if nobody has rows in two sources. Guarantees with
+        different neighboring relations have neither: they are returned as a tuple, and each
+        holds for the rows of its own source only.
     """
     if not guarantees:
         return None
@@ -178,7 +178,7 @@ def summed_guarantee(guarantees, disjoint):
 
 @dataclass(frozen=True)
 class Matching:
-    """Sources and target in the same columns, as far as these have names.
+    """Sources and target with matched columns.
 
     Attributes
     ----------
@@ -186,17 +186,17 @@ class Matching:
         Of the columns that both sides have.
 
     names : list of str or None
-        The target's columns to be read, those of the sources first; None for all, by position.
+        The target's columns in use, those of the sources first; None for all, by position.
 
     n_shared : int or None
-        How many of the columns that are read, encoded, are the sources'; None for all, or where
-        the target is in a space of its own.
+        Number of encoded columns in use that are the sources'; None for all, or if the target is
+        another feature space.
 
     extra_encoder : TabularEncoder or None
         Encodes the columns of a table that only the target has.
 
     is_raw : bool
-        Whether the target is a table that the sources encode.
+        Whether the target is a table that the sources' encoder takes.
     """
 
     releases: list
@@ -206,16 +206,16 @@ class Matching:
     is_raw: bool = False
 
     def rows(self, estimator, X, *, reset=False):
-        """Return rows of the target as numbers, in the columns of the sources, then its own.
+        """Return rows of the target as numbers: the columns of the sources, then its own.
 
         Parameters
         ----------
         estimator : estimator
-            Gets ``n_features_in_`` and ``feature_names_in_``, those of the table itself; or has
-            them, and X is compared to them.
+            With ``reset``, its ``n_features_in_`` and ``feature_names_in_`` are set to those of
+            the table; otherwise X is compared with them.
 
         X : array-like of shape (n_samples, n_features)
-            A table may have its columns in any order, and others besides.
+            A table may have its columns in any order, and additional ones.
 
         reset : bool, default=False
 
@@ -226,8 +226,8 @@ class Matching:
         Raises
         ------
         ValueError
-            When X is an array where a table was fitted: values that are encoded, and values that
-            are not, would look alike.
+            If X is an array although a table was fitted: encoded values cannot be told from
+            original ones.
         """
         named = hasattr(X, "columns")
         if self.is_raw and not named:
@@ -264,12 +264,12 @@ class Matching:
 
 
 def match_columns(releases, X, strategy):
-    """Return how the columns of a target meet those of its sources.
+    """Return how the columns of a target match those of its sources.
 
-    Where both have names, columns meet by name, in any order: the marginal of the releases over
-    those that both have is used, and the target's own models read all of the target's. Strategies
-    that reconstruct rows take all columns of the source and no others. Otherwise columns meet by
-    position, and another number of them is another space.
+    If both have names, columns are matched by name, in any order: the releases are restricted to
+    the shared columns, and the target's own models use all of the target's. Strategies that
+    reconstruct rows use exactly the columns of the source. Otherwise columns are matched by
+    position, and a different number of them means another feature space.
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def match_columns(releases, X, strategy):
     Raises
     ------
     ValueError
-        When only some of the releases have an encoder for the table, they share no column, or two
-        columns have one name.
+        If only some of the releases have an encoder for the table, there is no shared column, or
+        two columns have the same name.
     """
     columns = list(getattr(X, "columns", ()))
     if not releases or not columns:
@@ -298,7 +298,7 @@ def match_columns(releases, X, strategy):
     if any(encoders) and not all(encoders):
         raise ValueError(
             f"Source {encoders.index(None)} has no encoder for the table X, while others have. "
-            "Combine releases of the same encoder, or pass an array of rows that are encoded."
+            "Combine releases of the same encoder, or pass an array of encoded rows."
         )
     if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
@@ -309,7 +309,7 @@ def _check_unique(columns):
     repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
     if repeated:
         raise ValueError(
-            f"X has more than one column of the name {repeated[0]!r}. Name each column once: "
+            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
             "columns are matched by name."
         )
 
@@ -322,12 +322,13 @@ def _match_table(releases, X, columns, strategy):
         missing = [name for name in names if name not in columns]
         raise ValueError(
             f"X lacks the columns {missing!r:.300} of the source, all of which "
-            f"strategy={strategy.name!r} needs. Use strategy='noise_aware', which does with fewer."
+            f"strategy={strategy.name!r} needs. Use strategy='noise_aware', which needs no "
+            "particular columns."
         )
     if not shared:
         raise ValueError(
             f"X has the columns {columns!r:.300} and none of those of the source, "
-            f"{list(names)!r:.300}. Rename its columns as the source's are called."
+            f"{list(names)!r:.300}. Rename its columns to those of the source."
         )
     encoder, extra = _extra_encoder(X, extra)
     releases = _restrict(releases, names, shared, extra)
@@ -342,11 +343,11 @@ def _match_numbers(releases, columns, strategy):
     if known is None or any(set(each) != set(known[0]) for each in known):
         return Matching(releases)
     names = known[0]
-    if any(each != names for each in known):  # in another order: their encoders are the same
+    if any(each != names for each in known):  # in another order; their encoders are the same
         releases = [release.restrict(names) for release in releases]
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
-    # A marginal needs moments, and one of a table is over columns before they are encoded.
+    # A marginal needs moments; for tables it is taken over columns before encoding.
     marginal = all(each.moments is not None and each.encoder is None for each in releases)
     if not shared or not (complete or marginal):
         return Matching(releases)
@@ -355,7 +356,7 @@ def _match_numbers(releases, columns, strategy):
 
 
 def _split_columns(names, columns, strategy):
-    """Return the columns of the sources that a target has, and those that it has besides."""
+    """Return the columns that sources and target share, and those of the target alone."""
     shared = [name for name in names if name in columns]
     extra = [name for name in columns if name not in names]
     if not strategy.reconstructs_rows:
@@ -364,14 +365,14 @@ def _split_columns(names, columns, strategy):
         return [], []
     if extra:
         warn(
-            f"The columns {extra!r:.300} of X are not the source's: strategy={strategy.name!r} "
-            "leaves them out.",
+            f"The columns {extra!r:.300} of X are not among the source's and are ignored by "
+            f"strategy={strategy.name!r}.",
         )
     return shared, []
 
 
 def _extra_encoder(X, extra):
-    """Return an encoder of columns that only a target has, and those that it can encode."""
+    """Return an encoder of the columns of the target alone, and the names that it encodes."""
     columns = []
     for name in extra:
         try:
@@ -384,25 +385,26 @@ def _extra_encoder(X, extra):
 
 
 def _restrict(releases, names, shared, extra):
-    """Return releases of the shared columns, and warn of columns that one side alone has."""
+    """Return releases of the shared columns, and warn of columns that only one side has."""
     missing = [name for name in names if name not in shared]
     if missing:
         warn(
             f"X lacks the columns {missing!r:.300} of the source, whose release is restricted to "
-            "the others.",
+            "the remaining ones.",
         )
     if extra:
         warn(
-            f"The columns {extra!r:.300} of X are not the source's: the target's own models learn "
-            "from them. Leave out of X what is no feature, such as the outcome.",
+            f"The columns {extra!r:.300} of X are not among the source's and are used by the "
+            "target's own models only. Remove columns of X that are not features, such as the "
+            "outcome.",
         )
     return [release.restrict(shared) for release in releases] if missing else releases
 
 
 def _refuse_text(X, releases, error):
-    """Raise ValueError where text is why rows could not be read.
+    """Raise a ValueError with a remedy if rows could not be read because they contain text.
 
-    ``error`` is what reading them raised.
+    ``error`` is the original exception.
     """
     names = next((list(each.encoder.names) for each in releases if each.encoder), None)
     if names and not hasattr(X, "columns") and "could not convert" in str(error):
@@ -416,30 +418,30 @@ def _refuse_text(X, releases, error):
     text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
     if text:
         raise ValueError(
-            f"The columns {text} of X hold text, and there is no release with an encoder for "
-            "them. Encode rows beforehand: by a TabularEncoder(schema) in front, in a pipeline, "
-            "which serves source=None and a release in one search."
+            f"The columns {text} of X hold text, and no release has an encoder for them. Encode "
+            "rows beforehand, with a TabularEncoder(schema) as the first step of a pipeline; this "
+            "works for source=None and for a release in one search."
         ) from error
 
 
 def check_columns(estimator, matching, X, labels):
-    """Raise ValueError unless the columns of a target can be carried to those of its releases.
+    """Raise ValueError unless the columns of a target can be mapped to those of its releases.
 
-    Equally many columns of other names are refused, and so is a release without the alignment,
-    or a target without any label, where nothing else says how. Rows in other units warn, see
+    Equally many columns of other names are refused, and so are a release without the alignment
+    and a target without labels if the mapping depends on these. Rows in other units warn, see
     :meth:`Release.encode` and :func:`far_columns`.
 
     Parameters
     ----------
     estimator : estimator
-        With ``feature_names_in_``, where the target has such.
+        With ``feature_names_in_`` if the target has column names.
 
     matching : Matching
 
     X : ndarray of shape (n_samples, n_encoded)
 
     labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabelled.
+        Class indices, −1 where unlabeled.
     """
     labelled = len(np.unique(labels[labels >= 0])) > 1
     for k, release in enumerate(matching.releases):
@@ -451,7 +453,7 @@ def check_columns(estimator, matching, X, labels):
             _check_names(release, list(getattr(estimator, "feature_names_in_", ())))
         if release.alignment is None and release.moments is None:
             _check_alignment(release, shared.shape[1], labelled)
-        if not matching.is_raw:  # else it was encoded, with a warning
+        if not matching.is_raw:  # otherwise encoding has warned already
             release.encode(shared)
         if release.moments is not None:
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
@@ -462,14 +464,14 @@ def _check_alignment(release, n_columns, labelled):
     if not labelled:
         raise ValueError(
             f"The target has {n_columns} columns and labels of one class at most, the release has "
-            f"{release.n_features}: nothing says how to carry one to the other. Label a row of "
-            "each class, or use the columns of the source."
+            f"{release.n_features}, which is too little to align them. Label a row of each class, "
+            "or use the columns of the source."
         )
     if release.alignment is None:
         raise ValueError(
             f"This release of {release.n_features} columns has no alignment, without which "
-            f"{n_columns} columns of the target cannot be carried to them. Ask its "
-            "owner for a release that has one, as all those of DPSource have."
+            f"{n_columns} columns of the target cannot be mapped to them. Ask its owner for a "
+            "release with one, such as any of DPSource."
         )
 
 
@@ -477,9 +479,9 @@ def _check_names(release, names):
     known = [] if release.feature_names is None else release.feature_names.tolist()
     if known and names and names != known:
         raise ValueError(
-            f"Source and target both have {release.n_features} columns, but they are called "
-            f"{known} and {names}. As many columns must be the same columns: rename those of X, "
-            "or pass a plain array if they mean the same, in the same order."
+            f"Source and target both have {release.n_features} columns, but their names are "
+            f"{known} and {names}. Equally many columns must be the same columns: rename those of "
+            "X, or pass a plain array if they mean the same, in the same order."
         )
 
 
@@ -487,17 +489,17 @@ def _warn_of_far_columns(release, X, which):
     """Warn of columns in which the target lies where a source has hardly any rows."""
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
     if far.any():
-        left_out = f" What {which} says of {_named(release, unseen)!r:.300} is left out."
+        left_out = f" The values of {_named(release, unseen)!r:.300} there are not used."
         warn(
             f"The columns {_named(release, far)!r:.300} of X lie where {which} has hardly any "
-            "rows. If they are in other units, or scaled in another way, bring them to those of "
-            "the source. If not, these are records of another kind than the source's."
+            "rows. If they are in other units or scaled differently, convert them to those of "
+            "the source. Otherwise these are records of another kind than the source's."
             f"{left_out if unseen.any() else ''}",
         )
 
 
 def _named(release, chosen):
-    """Return the names of encoded columns, as the table has them; their numbers without names."""
+    """Return the table's names of encoded columns; their numbers if there are no names."""
     names = np.arange(len(chosen)) if release.feature_names is None else release.feature_names
     columns = () if release.encoder is None else release.encoder.columns
     raw = {name: column.name for column in columns for name in column.encoded_names}

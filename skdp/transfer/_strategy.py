@@ -1,4 +1,4 @@
-"""What a strategy is given, what it answers, and the one interface behind which it stands."""
+"""The interface of strategies: their task, their result, and the protocol."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from skdp.transfer._label_correction import sampling_of
 if TYPE_CHECKING:  # which imports results from here
     from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule
 
-# Directions of the target's subspace, and of discriminants in its place; the source's default
-# subspace has as many. Rule of thumb.
+# Number of directions of the target's subspace and of discriminants, as in the source's default
+# subspace. Rule of thumb.
 N_DIRECTIONS = 60
 
 
 @dataclass(frozen=True)
 class Task:
-    """A target, and the releases that are to help.
+    """A target and its releases.
 
     Attributes
     ----------
@@ -30,29 +30,28 @@ class Task:
         All target rows.
 
     labels : ndarray of shape (n_samples,)
-        Class indices among the target's classes, −1 where unlabelled.
+        Class indices among the target's classes, −1 where unlabeled.
 
     n_classes : int
-        Of the target.
+        Number of classes of the target.
 
     sources : tuple of (str, Release, list of int)
-        Names, releases, merged where they can be, and the index of the target's classes among
-        those of each.
+        Name, release and indices of the target's classes in each release, merged if possible.
 
     n_shared : int or None
-        How many columns, the first ones, are those of the releases; None for all of them, or none.
+        Number of columns, the first ones, that are those of the releases; None for all or none.
 
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     random_state : RandomState
-        For whatever is random.
+        Source of randomness.
 
     label_sampling : {"auto", "random", "stratified"}, default="auto"
-        How the labelled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
+        How the labeled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
 
     single_sources : tuple of (str, Release, list of int), default=()
-        Those that were merged, likewise.
+        The individual releases that were merged, likewise.
     """
 
     X: np.ndarray
@@ -72,7 +71,7 @@ class Task:
 
     @cached_property
     def sampling(self):
-        """How the labelled rows were chosen, as far as that is known: random or stratified."""
+        """How the labeled rows were presumably chosen: "random" or "stratified"."""
         return sampling_of(self.labels, self.label_sampling, self.frequencies)
 
     @cached_property
@@ -82,14 +81,14 @@ class Task:
 
     @cached_property
     def shared_subspace(self):
-        """The same in the columns of the releases."""
+        """The leading directions in the columns of the releases."""
         if self.n_shared is None:
             return self.subspace
         return Subspace.of_rows(self.X[:, : self.n_shared], N_DIRECTIONS)
 
     @cached_property
     def has_indicators(self):
-        """Whether rows are records with indicators, see :func:`has_indicators`."""
+        """Whether rows have indicator columns, see :func:`has_indicators`."""
         return has_indicators(self.X)
 
     @property
@@ -99,37 +98,37 @@ class Task:
 
     @property
     def single_pairs(self):
-        """The same of each release that was merged."""
+        """The target paired with each individual release that was merged."""
         return [PairedRelease(self, *source) for source in self.single_sources]
 
     @property
     def labels_each_class(self):
-        """Whether each class has a labelled row."""
+        """Whether each class has a labeled row."""
         return len(np.unique(self.labels[~self.unlabelled])) == self.n_classes
 
     @property
     def frequencies(self):
-        """Class frequencies as the sources have them, on average; None where they do not say."""
+        """Class frequencies of the sources, on average; None if unknown."""
         frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
         return np.mean(frequencies, axis=0) if frequencies else None
 
 
 def is_calibrated(release):
-    """Return whether a release has log-posteriors as they are: of noisy statistics, or a table."""
+    """Return whether a release has calibrated log-posteriors: of noisy statistics or a table."""
     moments = release.moments
     return release.linear is not None or (moments is not None and moments.of_statistics)
 
 
 @dataclass(frozen=True)
 class PairedRelease:
-    """A release and the target: rows in the columns of the one, classes of the other.
+    """A release paired with the target: rows in the release's columns, classes of the target.
 
     Attributes
     ----------
     task : Task
 
     name : str
-        Of the source, among others.
+        Name of the source.
 
     release : Release
 
@@ -154,7 +153,7 @@ class PairedRelease:
 
     @property
     def moments(self) -> Moments | None:
-        """Moments of the target's classes; None where the release has none."""
+        """Moments of the target's classes; None if the release has none."""
         moments = self.release.moments
         return None if moments is None else moments.select(self.class_indices)
 
@@ -165,29 +164,30 @@ class PairedRelease:
 
 
 class TransferModel:
-    """Log-posteriors of target rows. Strategies whose errors have another scale have others.
+    """A model with log-posteriors of target rows.
 
-    A subclass has ``log_posteriors(X)``, up to a constant for each row, and the parts of these
-    by the source and by the target, ``source_scores(X)`` and ``target_scores(X)``.
+    A subclass has ``log_posteriors(X)``, up to a constant for each row, and their parts by the
+    source and by the target, ``source_scores(X)`` and ``target_scores(X)``.
 
     Attributes
     ----------
     source_weight : float
-        How much the source counts, from 0 to 1.
+        Weight of the source, from 0 to 1.
 
     min_source_weight : float
-        Below it the labels speak against the source.
+        Weight below which the labels favor the target alone.
 
     is_contradicted : bool, default=False
-        Whether labels say the contrary of the source.
+        Whether the labels contradict the source.
 
     target_classifier : WideCDMMAClassifier or None
+        Classifier of self-training.
 
     contributions : list of Contribution
-        What each part counts for.
+        Weights of all parts.
 
     offsets : ndarray of shape (n_classes,) or None
-        Of a prior that was expected, see :meth:`with_offsets`.
+        Offsets for expected class frequencies, see :meth:`with_offsets`.
     """
 
     source_weight: float
@@ -198,13 +198,13 @@ class TransferModel:
     offsets: np.ndarray | None = None
 
     def with_offsets(self, offsets):
-        """Return the same model with its log-posteriors moved to other class frequencies."""
+        """Return the model with offsets of log-posteriors for other class frequencies."""
         model = copy(self)
         model.offsets = offsets
         return model
 
     def log_posteriors(self, X):
-        """Return log-posteriors before they are moved, up to a constant for each row."""
+        """Return log-posteriors without offsets, up to a constant for each row."""
         raise NotImplementedError
 
     def scores(self, X):
@@ -213,7 +213,7 @@ class TransferModel:
         return scores if self.offsets is None else (scores + self.offsets).astype(X.dtype)
 
     def weighted_scores(self, X, class_weight):
-        """Return log-posteriors plus the logarithms of weights: the largest is predicted."""
+        """Return log-posteriors plus log weights, the largest of which is predicted."""
         return self.scores(X) + np.log(class_weight)
 
     def probabilities(self, X):
@@ -223,46 +223,47 @@ class TransferModel:
 
 @dataclass(frozen=True)
 class TransferResult:
-    """What was learned from all rows of a target.
+    """Result of a strategy.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        Class index of each row, given or guessed.
+        Class index of each row, given or predicted.
 
     distributions : ndarray of shape (n_samples, n_classes)
-        Class distribution of each row.
+        Class probabilities of each row.
 
     history : dict of list
         One entry for each round of self-training, see :class:`DPTransferClassifier`.
 
     model : object
-        What scores rows.
+        The fitted model.
     """
 
     labels: np.ndarray
     distributions: np.ndarray
-    history: dict
+    history: dict[str, list[Any]]
     model: Any
 
 
 class Strategy(Protocol):
-    """How source and target combine.
+    """Protocol of strategies that combine source and target.
 
     Attributes
     ----------
     name : str
-        As the parameter of :class:`~skdp.DPTransferClassifier` has it.
+        Value of the parameter of :class:`~skdp.DPTransferClassifier`.
 
     has_probabilities : bool
-        Whether its models are a :class:`TransferModel`, with probabilities that a prior can move.
+        Whether its models are a :class:`TransferModel`, with probabilities that a prior can
+        change.
 
     reconstructs_rows : bool
-        Whether it needs a release that reconstructs whole rows: then a single one, all of its
-        columns and no others, and a label of each class.
+        Whether it needs a single release that reconstructs whole rows, exactly its columns, and a
+        label of each class.
 
     schedule : SelfTrainingSchedule
-        What "auto" stands for.
+        Values of "auto".
     """
 
     name: str
@@ -271,4 +272,4 @@ class Strategy(Protocol):
     schedule: "SelfTrainingSchedule"
 
     def learn(self, task: Task, training: "SelfTraining") -> TransferResult:
-        """Learn a task; ``training`` is how a target may train itself."""
+        """Return the result of a task; ``training`` is the self-training to use."""

@@ -1,4 +1,4 @@
-"""The classes of a target: those that its labels name, and their places among a source's."""
+"""The classes of a target, and their indices among the classes of a source."""
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -12,28 +12,28 @@ from skdp.utils._warnings import warn
 # What NumPy makes of marks in a list of text.
 _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
-# What numbers instead of classes may mean; for an error.
+# Possible cause of labels that are numbers instead of classes; for an error message.
 _RECODED = (
     "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, StackingClassifier, "
     "BaggingClassifier, CalibratedClassifierCV(ensemble=False) and cross_val_predict of "
-    "probabilities number the labels 0, 1, ..., and count marks of unlabelled rows as labels. "
-    "DPTransferClassifier takes many classes itself; fit it first, and give "
-    "FrozenEstimator(fitted) and labelled rows to those that can do with a fitted one."
+    "probabilities number the labels 0, 1, ..., and treat marks of unlabelled rows as labels. "
+    "DPTransferClassifier handles many classes itself; fit it first, and pass "
+    "FrozenEstimator(fitted) and labelled rows to those that accept a fitted estimator."
 )
 
 
 def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
-    """Return the classes of a target, and the class index of each row, −1 where unlabelled.
+    """Return the classes of a target, and the class index of each row, −1 where unlabeled.
 
-    What marks an unlabelled row is the rule of :func:`unlabelled_rows`, with a release or not.
-    The classes are sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
-    Labels that equal a class of the first release in canonical form are that class, and spelled
-    as it is: programs that read tables make 1, 1.0 or "1" of one cell.
+    Unlabeled rows are found by :func:`unlabelled_rows`, with a release or without.
+    The classes are sorted, as in all of scikit-learn's classifiers, whose metrics rely on it.
+    Labels that equal a class of the first release in canonical form are spelled like that class:
+    readers of tables turn one cell into 1, 1.0 or "1".
 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or None
-        None where no row is labelled.
+        None if no row is labeled.
 
     n_samples : int
 
@@ -52,7 +52,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     Raises
     ------
     ValueError
-        When labels are none that can be learned from.
+        If the labels cannot be learned from.
     """
     y = np.full(n_samples, None) if y is None else column_or_1d(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
@@ -80,7 +80,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
 
 
 def _refuse_misread(given, unlabelled, releases):
-    """Raise, or warn, where labels may be something else than what they look like."""
+    """Raise or warn if labels were probably misread."""
     if given.size:
         check_classification_targets(given)
     if not releases:
@@ -90,15 +90,15 @@ def _refuse_misread(given, unlabelled, releases):
 
 
 def _unlabelled_classes_stay(releases, n_named, strategy):
-    """Return whether the classes are those of the releases, with a label or without.
+    """Return whether the classes are those of the releases, whether or not they have a label.
 
-    They are where all releases have log-posteriors of the same classes (statistics and tables),
-    and with any moments where one class or none is labelled.
+    This is so if all releases have log-posteriors of the same classes (statistics and tables),
+    and for releases with any moments if at most one class is labeled.
 
     Raises
     ------
     ValueError
-        When releases differ in their classes, of which none is named.
+        If releases differ in their classes and no row is labeled.
     """
     lists = [release.classes.tolist() for release in releases]
     same = len({frozenset(map(canonical, classes)) for classes in lists}) == 1
@@ -113,7 +113,7 @@ def _unlabelled_classes_stay(releases, n_named, strategy):
 
 
 def _warn_of_marks_as_text(labels):
-    """Warn where labels of text name what NumPy makes of marks: they may be classes."""
+    """Warn if labels are text that NumPy may have made of marks."""
     texts = {label for label in labels.tolist() if isinstance(label, str)}
     marks = sorted(texts & _MARKS_AS_TEXT)
     if marks and not all(text.lstrip("-").isdigit() for text in texts):
@@ -121,14 +121,14 @@ def _warn_of_marks_as_text(labels):
 
 
 def _refuse_binary_codes(labels, source_classes):
-    """Raise ValueError where a meta-estimator made two classes, 0 and 1, of those of a source."""
+    """Raise ValueError if a meta-estimator replaced the classes of a source by 0 and 1."""
     known = source_classes.tolist()
     named, forms = (set(map(canonical, each.tolist())) for each in (labels, source_classes))
     if len(known) > 2 and {0, 1} <= forms and named == {0, 1}:
         raise ValueError(
-            f"All rows in y are labelled 0 or 1, while the source has the classes {known}: these "
-            f"may be no classes, but what a meta-estimator made of them. {_RECODED} If the target "
-            "has the classes 0 and 1 alone, leave a row without a label (None)."
+            f"All rows in y are labelled 0 or 1, while the source has the classes {known}: a "
+            f"meta-estimator may have recoded the classes. {_RECODED} If the target really has "
+            "only the classes 0 and 1, leave one row without a label (None)."
         )
 
 
@@ -138,16 +138,15 @@ def match_classes(classes, source_classes):
     Raises
     ------
     ValueError
-        When the source lacks one. Classes that only the source has are no error.
+        If the source lacks one. Classes that only the source has are allowed.
     """
     known, labels = source_classes.tolist(), classes.tolist()
     indices = Vocabulary(known).codes(classes).tolist()
     unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
     if unknown:
         remedy = (
-            "Mark unlabelled rows by -1 or None (or say which value marks them with the "
-            "'unlabeled' parameter), spell classes as the source does, and leave out rows of "
-            "classes that it does not have."
+            "Mark unlabelled rows by -1 or None (or set the 'unlabeled' parameter to their mark), "
+            "spell classes as the source does, and remove rows of classes that it does not have."
         )
         if len(labels) > 1 and set(labels) <= set(range(len(known) + 1)):
             remedy += f" {_RECODED}"

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the checksum of what they hold."""
+"""Atomic writing of files, and checksums of their content."""
 
 import errno
 import hashlib
@@ -11,45 +11,44 @@ from pathlib import Path
 
 import numpy as np
 
-# Permissions of a new file, less those that the umask takes away: the usual ones, and those of
-# files that only their owner may read.
+# Permissions of a new file, before the umask: the usual ones, and those of files that only their
+# owner can read.
 _USUAL, PRIVATE = 0o666, 0o600
-# Bytes of an array that are hashed at once; an array in another order is copied block by block.
+# Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
 
 
 @contextmanager
 def write_whole(path, *, overwrite=True, mode=_USUAL):
-    """Open a file for writing that takes its place once it is complete and on disk.
+    """Open a file for writing that replaces its target once it is complete and on disk.
 
-    A failure leaves the old file as it was, and no temporary file. A process that has the old
-    file open or mapped into memory goes on reading the old content.
+    After a failure the old file is unchanged, and there is no temporary file. A process that has
+    the old file open or mapped into memory continues to read the old content.
 
     Parameters
     ----------
     path : str or path-like
-        Where to write. A symbolic link stays one, and the file that it names is written.
+        Path of the file. If it is a symbolic link, its target is written.
 
     overwrite : bool, default=True
-        Whether a file or link that is there may be replaced. Otherwise none is, not even one
-        that appeared while this one was being written.
+        Whether an existing file or link may be replaced. Otherwise none is, not even one that was
+        created while this one was being written.
 
     mode : int, default=0o666
-        Permissions of a new file, less those that the umask takes away. A replaced file keeps
-        its own.
+        Permissions of a new file, before the umask. A replaced file keeps its own.
 
     Yields
     ------
     file : file object
-        Binary, with a name of its own in the same folder.
+        Binary file with a temporary name in the same folder.
 
     Raises
     ------
     FileExistsError
-        When there is something and ``overwrite`` is False.
+        If the file exists and ``overwrite`` is False.
 
     OSError
-        When nothing can be written there, with nothing changed, or when the complete file may
+        If the file cannot be written, in which case nothing is changed, or the complete file may
         not be on disk yet.
     """
     target = Path(os.path.realpath(path))
@@ -62,7 +61,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         if not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EINVAL, "This is not a regular file", str(target))
         mode = PRIVATE
-    # Nobody can guess its name and put a link to another file there.
+    # A random name, so that nobody can place a link to another file there.
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
@@ -81,7 +80,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
 
 
 def _inherited(draft, old):
-    """Return the permissions of the old file; without those of its group if that is not kept."""
+    """Return the permissions of the old file, without those of its group if that changes."""
     mode = stat.S_IMODE(old.st_mode)
     if draft.stat().st_gid != old.st_gid:
         try:
@@ -92,7 +91,7 @@ def _inherited(draft, old):
 
 
 def _claim(draft, target):
-    """Give a draft its name, unless something has that name by now."""
+    """Rename a draft to its target, unless that exists by now."""
     try:
         os.link(draft, target)
     except FileExistsError:
@@ -123,20 +122,20 @@ def _sync_folder(folder):
 
 
 def to_json(content):
-    """Return content as canonical JSON: the same bytes whatever the order of its keys."""
-    # NumPy's numbers are numbers too, but JSON does not know them.
+    """Return content as canonical JSON: the same bytes for any order of its keys."""
+    # NumPy's numbers are converted for JSON.
     return json.dumps(content, sort_keys=True, default=lambda number: number.item()).encode()
 
 
 def checksum(content, arrays=None):
     """Return the SHA-256 of content and arrays, hexadecimal.
 
-    It detects accidents only: it is no signature, and can be rewritten with the file.
+    It detects accidents only. It is not a signature, and can be rewritten with the file.
 
     Parameters
     ----------
     content : dict
-        JSON-serialisable.
+        JSON-serializable.
 
     arrays : dict of str to ndarray or None, default=None
         Hashed with their names, dtypes and shapes.

@@ -1,11 +1,11 @@
-"""HTML of what prints: tables that read alike in notebooks and on pages, light or dark."""
+"""HTML tables that look alike in notebooks and on web pages, light or dark."""
 
 from html import escape
 
 from skdp.utils._validation import inline
 
 # Styles of the elements themselves, which notebooks' own style sheets do not override. Colors are
-# those of the surroundings, and grey lines can be seen on white and on black.
+# those of the surroundings, and gray lines can be seen on white and on black.
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 _TABLE = "border-collapse: collapse; margin: 0.4em 0; color: inherit; background: transparent"
 _CELL = (
@@ -28,7 +28,7 @@ def as_html(text):
 
 
 def definitions(pairs):
-    """Return a table of terms and what is to be said of each.
+    """Return a table of terms and their descriptions.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def grid(names, rows):
     Parameters
     ----------
     names : sequence of str
-        Of the columns.
+        Names of the columns.
 
     rows : iterable of sequence of (str, int, float or None)
         Cells, of untrusted text; None is empty.

@@ -1,4 +1,4 @@
-"""Kernel regression around centres, as membership mappings and fuzzy models use it."""
+"""Kernel regression around centers, as membership mappings and fuzzy models use it."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,38 +11,37 @@ from sklearn.utils import check_array
 
 from skdp.utils._sklearn import Interval, RealNotInt
 
-# What :func:`resolve_count` takes, as constraints of a parameter.
+# Parameter constraints for the argument of :func:`resolve_count`.
 COUNT_OR_FRACTION: list = [
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, 1, closed="right"),
 ]
-# A coordinate whose range is this much smaller than the largest is numerically constant:
-# its weight 1/range² would be so large that every kernel value collapsed to zero. A rule of
-# thumb: the square root of the precision of the arithmetic.
+# A coordinate whose range, relative to the largest, is smaller than this is numerically constant:
+# its weight 1/range² would be so large that every kernel value becomes zero. A rule of thumb: the
+# square root of the machine precision.
 _NEGLIGIBLE_RANGE = 1e-8
-# The outputs of deep layers may shrink towards zero without end. Below this range a
-# coordinate is zero for every purpose, and the square of a range below 1e-154 would
-# underflow.
+# The outputs of deep layers may shrink towards zero. Below this range a coordinate is treated as
+# zero; the square of a range below 1e-154 would underflow.
 _VANISHING_RANGE = 1e-100
-# Reciprocal condition number below which K counts as singular; beyond it, the eigenbasis
-# would be mostly rounding error. A rule of thumb: five digits above rounding.
+# Reciprocal condition number below which K is treated as singular, since the eigenbasis would be
+# mostly rounding error. A rule of thumb: five digits above rounding.
 _MIN_RCOND = 1e-11
-# Multiples of the identity that are tried in turn, in units of the mean diagonal of K. A rule
-# of thumb: from nothing, or just above rounding, to where K would be hardly itself.
+# Multiples of the identity that are tried in turn, in units of the mean diagonal of K. A rule of
+# thumb: from zero, or just above rounding, to a substantial change of K.
 _JITTERS = (0.0, *10.0 ** np.arange(-12, 0))
 # Relative rounding error of the arithmetic.
 _EPS = np.finfo(np.float64).eps
 
 
 def resolve_count(fraction_or_count, n):
-    """Return how many of n points are meant by a fraction in (0, 1] or a count."""
+    """Return the number of points for a fraction of n in (0, 1] or a count."""
     if isinstance(fraction_or_count, float | np.floating):
         return max(1, int(np.ceil(fraction_or_count * n)))
     return min(int(fraction_or_count), n)
 
 
 def check_points(estimator, name, n_features):
-    """Return the points that a parameter gives, checked, or None where it gives none."""
+    """Return the validated points of a parameter, or None."""
     points = getattr(estimator, name)
     if points is None:
         return None
@@ -51,7 +50,7 @@ def check_points(estimator, name, n_features):
         raise ValueError(
             f"The {name!r} parameter of {type(estimator).__name__} must have {n_features} "
             f"columns, one for each coordinate that the model reads, got {points.shape[1]}. "
-            "Pass points in that space, or None to let k-means choose."
+            "Pass points in that space, or None for k-means."
         )
     return points
 
@@ -59,11 +58,11 @@ def check_points(estimator, name, n_features):
 def kmeans_centres(x, n_centres, random_state):
     """Return at most n_centres cluster centroids of the rows of x.
 
-    As many centres as distinct rows need no clustering: those rows are returned.
+    With as many centers as distinct rows, these rows are returned.
 
-    The start is a random choice of rows. k-means++ spreads its start over outliers, which
-    helps when a few centres must find a few clusters; with a centre for every other row it
-    was measured to cost six times the time and a little accuracy.
+    Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
+    which helps with a few centers for a few clusters; with a center for every other row it took
+    six times as long and was slightly less accurate.
     """
     distinct = np.unique(x, axis=0)
     if n_centres >= len(distinct):
@@ -98,8 +97,8 @@ def log_kernel(x, centres, weights):
     logarithm : ndarray of shape (n_samples, n_centres)
         At most 0, in the dtype of x.
     """
-    # Expanding the square loses digits when both points lie far from the origin, so the
-    # origin moves to the centres first.
+    # Expanding the square loses digits if both points are far from the origin, so that the origin
+    # is moved to the centers first.
     origin = centres.mean(axis=0)
     scale = np.sqrt(weights)
     x = (x - origin) * scale
@@ -117,9 +116,9 @@ def squared_exponential(x, centres, weights):
 
 
 def regularised(K):
-    """Return K plus the least multiple of the identity that makes it safely invertible.
+    """Return K plus the smallest multiple of the identity that makes it well-conditioned.
 
-    And the reciprocal condition number of that sum.
+    Also returns the reciprocal condition number of that sum.
     """
     scale = np.trace(K) / len(K)
     for jitter in _JITTERS:
@@ -165,9 +164,9 @@ class DiagonalRegression:
 
     @classmethod
     def from_moments(cls, Phi, K, Psi, Y):
-        """Diagonalise the pair (Φ, K), K=None for the identity, and project ΨᵀY on the basis.
+        """Diagonalize the pair (Φ, K), K=None for the identity, and project ΨᵀY on the basis.
 
-        The basis is float64 always; the product with Y, the costliest of all when Y has
+        The basis is always float64; the product with Y, the most expensive operation if Y has
         many columns, is in the dtype of Y.
         """
         if K is None:
@@ -176,9 +175,9 @@ class DiagonalRegression:
         else:
             K, rcond = regularised(K)
             eigenvalues, basis = eigh(Phi, K, driver="gvd", check_finite=False)
-        # Since R_m² ≤ λ_m‖Y‖², a direction whose eigenvalue drowns in rounding carries no
-        # signal. Left in, its rounding error over a vanishing ridge would explode, and look
-        # like a perfect fit that drives the ridge further down.
+        # Since R_m² ≤ λ_m‖Y‖², a direction whose eigenvalue is below rounding contains no signal.
+        # If kept, its rounding error divided by a vanishing ridge would explode, and look like a
+        # perfect fit that reduces the ridge further.
         signal = eigenvalues > _EPS / rcond * eigenvalues[-1]
         eigenvalues = np.where(signal, eigenvalues, 0.0)
         targets = (Psi @ basis).astype(Y.dtype, copy=False).T @ Y
@@ -188,7 +187,7 @@ class DiagonalRegression:
 
     @property
     def max_precision(self):
-        """Precision of a residual at the level of rounding; a perfect fit has no other."""
+        """Precision of a residual at the level of rounding, as for a perfect fit."""
         mean_square = self.energy / self.n_values or 1.0
         return 1.0 / (_EPS**2 * mean_square)
 

@@ -1,11 +1,11 @@
-"""Labels: marks of unlabelled rows, by one rule, and folds."""
+"""Labels: marks of unlabeled rows, by one rule, and folds."""
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
 
 def unlabelled_rows(y, marker="auto", classes=None):
-    """Return which entries of y mark an unlabelled row.
+    """Return which entries of y mark an unlabeled row.
 
     Parameters
     ----------
@@ -13,13 +13,13 @@ def unlabelled_rows(y, marker="auto", classes=None):
         Labels and marks.
 
     marker : "auto" or label, default="auto"
-        The value that marks an unlabelled row; None and NaN stand for each other and for
-        pandas' NA. ``"auto"`` takes these and −1, unless −1 is one of ``classes``.
+        The value that marks an unlabeled row; None, NaN and pandas' NA are equivalent.
+        ``"auto"``: these, and −1 unless it is one of ``classes``.
 
     classes : sequence or None, default=None
-        Labels that are certainly classes. Where None are known, −1 is a class if taking it as a
-        mark would leave fewer than two classes, and taking it as a class does not: scikit-learn's
-        common checks train on the classes −1 and 1.
+        Labels that are certainly classes. If unknown, −1 is a class if fewer than two classes
+        would remain otherwise, and two with it: scikit-learn's common checks train on the classes
+        −1 and 1.
 
     Returns
     -------
@@ -57,12 +57,12 @@ def is_missing(value):
 
 
 def natural_labels(y):
-    """Return labels in the dtype that they have by themselves; marks made them objects."""
+    """Return labels in their own dtype, which marks may have turned into objects."""
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
 def scorable_labels(y, where, marker, classes):
-    """Return labels that a metric takes.
+    """Return labels that metrics accept.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def scorable_labels(y, where, marker, classes):
         Labels.
 
     where : str
-        What is to score them, for the error.
+        Name of the caller, for the error message.
 
     marker, classes
         See :func:`unlabelled_rows`.
@@ -82,7 +82,7 @@ def scorable_labels(y, where, marker, classes):
     Raises
     ------
     ValueError
-        When one of them is a mark.
+        If one of them is a mark.
     """
     y = column_or_1d(y, warn=True)
     unlabelled = unlabelled_rows(y, marker, classes)
@@ -96,7 +96,7 @@ def scorable_labels(y, where, marker, classes):
 
 
 def stratified_folds(labels, n_folds, random_state):
-    """Return a fold for each row, such that the rows of a class are spread over all folds."""
+    """Return a fold for each row, with the rows of each class spread over all folds."""
     order = np.lexsort((random_state.uniform(size=len(labels)), labels))
     folds = np.empty(len(labels), dtype=int)
     folds[order] = np.arange(len(labels)) % n_folds

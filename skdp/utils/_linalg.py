@@ -1,15 +1,16 @@
-"""Principal directions and distances of rows, covariances behind noise, and positions."""
+"""Principal directions, distances, positive-definite floors, and slices."""
 
 import numpy as np
 from scipy.linalg import eigh
 
-# Rows that are cast to double precision at once: 3 MiB of 784 features. Blocks of 4,096 are no
-# faster, and raise the peak of DPSource by a quarter of its rows (benchmarks/bench_memory.py).
+# Rows of a block that is cast to double precision: 3 MiB of 784 features. Blocks of 4,096 are no
+# faster, and raise the peak memory of DPSource by a quarter of its rows
+# (benchmarks/bench_memory.py).
 _ROWS_AT_ONCE = 512
 
 
 def row_blocks(n_rows):
-    """Yield slices of rows, so that what is computed of all of them needs little memory."""
+    """Yield slices of rows for computations in little memory."""
     for first in range(0, n_rows, _ROWS_AT_ONCE):
         yield slice(first, min(first + _ROWS_AT_ONCE, n_rows))
 
@@ -17,8 +18,8 @@ def row_blocks(n_rows):
 def principal_directions(Y, n_components, centre=True):
     """Return the leading eigenvectors of the second moment of Y, as rows.
 
-    In double precision, of the sample covariance, or of the uncentred moment without centring.
-    At most n_components of them, and no more than the numerical rank of the (centred) data
+    In double precision, of the sample covariance, or of the uncentered moment without centring.
+    At most n_components of them, and no more than the numerical rank of the (centered) data
     (but at least one): a direction without variance would only add noise to the kernel.
     """
     n_samples, n_features = Y.shape
@@ -49,7 +50,7 @@ def principal_directions(Y, n_components, centre=True):
 
 
 def squared_distances(Y, Z):
-    """Return the squared Euclidean distance of each row of Y from that row of Z."""
+    """Return the squared Euclidean distance of each row of Y to the same row of Z."""
     difference = Y - Z
     return np.einsum("ij,ij->i", difference, difference)
 
@@ -62,10 +63,10 @@ def positive_definite_floor(covariance, least=0.0, relative=0.0):
     covariance : ndarray of shape (..., n, n)
 
     least : float, default=0.0
-        The floor; 0 takes away the negative variances that noise may have made.
+        The floor; 0 removes negative variances due to noise.
 
     relative : float, default=0.0
-        The floor in units of the largest eigenvalue, where that is more.
+        The floor relative to the largest eigenvalue, if that is larger.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def positive_definite_floor(covariance, least=0.0, relative=0.0):
 
 
 def as_slice(positions):
-    """Return positions that follow each other as a slice, by which numpy copies nothing.
+    """Return consecutive positions as a slice, with which NumPy does not copy.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def as_slice(positions):
     Returns
     -------
     positions : slice or ndarray
-        The array itself where they do not.
+        The array itself if they are not consecutive.
 
     Examples
     --------

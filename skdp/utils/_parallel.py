@@ -1,8 +1,8 @@
-"""One flat pool of tasks at a time, never more threads than cores.
+"""Pools of tasks, never with more threads than cores.
 
-BLAS and OpenMP are held to one thread inside the pool. That is faster (two BLAS threads
-on a busy core can be slower by far than one) and it makes results independent of
-``n_jobs``, since the order of floating-point sums no longer depends on it.
+BLAS and OpenMP are limited to one thread inside a pool. That is faster (two BLAS threads on a
+busy core can be much slower than one), and makes results independent of ``n_jobs``, since the
+order of floating-point sums does not depend on it.
 """
 
 import sys
@@ -14,33 +14,33 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-# Workspace of each thread of a prediction; benchmarks/bench_predict_memory.py measures what
-# a prediction needs with it. Not divided among the threads: blocks must not depend on their
-# number, or the last bits of the results would.
+# Workspace of each thread of a prediction; benchmarks/bench_predict_memory.py measures the memory
+# of predictions. It is not divided among threads: if blocks depended on their number, the last
+# bits of results would too.
 _WORKSPACE_BYTES = 16 * 2**20
-# Rows beyond which a larger block makes matrix products no faster. A rule of thumb.
+# Rows of a block from which larger blocks do not speed up matrix products. A rule of thumb.
 _MAX_ROWS = 512
-# scikit-learn draws the seeds of its own parallel estimators below the same bound.
+# Bound of seeds, as in scikit-learn's own parallel estimators.
 _SEED_BOUND = np.iinfo(np.int32).max
 
 
 @cache
 def _controller():
-    # To look for thread pools among all loaded libraries takes milliseconds, more than a
-    # small task does. NumPy, SciPy and scikit-learn are loaded by now.
+    # Searching all loaded libraries for thread pools takes milliseconds, longer than a small task.
+    # NumPy, SciPy and scikit-learn are loaded at this point.
     return ThreadpoolController()
 
 
 def _single_threaded(function, args):
-    # Arguments in one tuple, for joblib would store each large one on a worker of Dask before the
-    # task is sent, and nobody could compute the task any more when that worker dies.
+    # Arguments are in one tuple, since joblib would store each large one on a worker of Dask
+    # before the task is sent, and the task could not be computed any more if that worker dies.
     with _controller().limit(limits=1):
         return function(*args)
 
 
 def _large_tasks():
-    """Return a context in which Dask does not warn that tasks bring their data."""
-    dask = sys.modules.get("dask")  # whoever has a cluster has imported it
+    """Return a context in which Dask does not warn about large tasks."""
+    dask = sys.modules.get("dask")  # imported if there is a cluster
     if dask is None:
         return nullcontext()
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
@@ -52,24 +52,24 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
     Parameters
     ----------
     function : callable
-        Does its heavy work in BLAS, LAPACK or compiled loops, which release the
+        Should do most of its work in BLAS, LAPACK or compiled loops, which release the
         interpreter lock: threads are preferred, so that nothing is copied to workers.
 
     tasks : iterable of tuple
         Arguments of each call; read lazily.
 
     n_tasks : int
-        How many there are.
+        Number of tasks.
 
     n_jobs : int or None, default=None
         As in joblib; another backend can be chosen with :func:`joblib.parallel_config`. Tasks
-        of Dask's workers bring their arguments, so that they can be done again elsewhere.
+        of Dask's workers include their arguments, so that they can be repeated elsewhere.
 
     verbose : int, default=0
-        Above 0, print progress as results arrive.
+        If positive, print progress as results arrive.
 
     label, unit : str
-        What the progress lines call the caller and the tasks.
+        Names of the caller and of the tasks in progress lines.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
                 elapsed = time.perf_counter() - start
                 left = elapsed / len(results) * (n_tasks - len(results))
                 print(
-                    f"[{label}] {len(results)}/{n_tasks} {unit}, {elapsed:.1f} s gone, "
-                    f"about {left:.1f} s to go"
+                    f"[{label}] {len(results)}/{n_tasks} {unit}, {elapsed:.1f} s elapsed, "
+                    f"about {left:.1f} s left"
                 )
     return results
 
@@ -103,10 +103,10 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_R
         Maps an array of shape (n_rows, n_features) to one whose first axis is rows.
 
     X : ndarray of shape (n_samples, n_features)
-        Any numeric dtype; each block is cast to ``dtype`` on its own.
+        Any numeric dtype; each block is cast to ``dtype`` separately.
 
     values_per_row : int
-        Numbers that ``function`` holds at once for each row.
+        Number of values that ``function`` holds in memory for each row.
 
     dtype : dtype
         The dtype in which ``function`` computes.
@@ -115,7 +115,7 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_R
         Number of threads, as in joblib.
 
     max_rows : int, default=512
-        Most rows of a block.
+        Largest number of rows of a block.
 
     Returns
     -------
@@ -142,9 +142,9 @@ def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_R
 
 
 def run_in_threads(function, items, n_jobs=None):
-    """Call a function of each item, which writes to arrays that all calls share.
+    """Call a function for each item, in threads whatever the configured backend is.
 
-    In threads, whatever backend the user configured.
+    The function writes to arrays that all calls share.
     """
     Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(item) for item in items)
 
@@ -155,10 +155,10 @@ def draw_seeds(random_state, size=None):
     Parameters
     ----------
     random_state : RandomState
-        Where they come from.
+        Source of randomness.
 
     size : int or None, default=None
-        How many; None draws a single one.
+        Number of seeds; None draws a single one.
 
     Returns
     -------

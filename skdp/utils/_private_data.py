@@ -1,4 +1,4 @@
-"""Private rows: each read by itself, without rounding, and refused without a value shown."""
+"""Validation of private rows: without rounding, and without values in error messages."""
 
 import numpy as np
 import pandas as pd
@@ -8,23 +8,23 @@ from sklearn.utils.validation import validate_data
 
 from skdp.utils._sklearn import InvalidParameterError
 
-# Magnitude up to which float64 holds every whole number. Beyond, neighbours that differ by 1
-# may become floats that differ by 1,024.
+# Magnitude up to which float64 represents every integer. Beyond it, neighbors that differ by 1 may
+# become floats that differ by 1,024.
 _LARGEST_INTEGER = 2.0**53
 # Bytes of the widest float that is no wider than float64, and of the widest integer all of whose
 # values are float64 numbers.
 _FLOAT_BYTES, _INTEGER_BYTES = 8, 4
-# What an array or a column of objects may hold: each of these is a float64 number, or a whole
-# one that is clipped to those.
+# Types that an array or column of objects may contain: float64 numbers, or integers that are
+# clipped to these.
 _SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np.integer, np.bool_)
 
 
 def as_frame(X):
-    """Return a table in Arrow's format as a DataFrame of views, and anything else as it is.
+    """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
 
-    Tables and record batches of pyarrow, frames of polars, and whatever else hands out its memory
-    as a stream of Arrow. Numbers without missing values stay where they are; of text each
-    different value is stored once; types are those of the columns, whatever their values.
+    These are tables and record batches of pyarrow, frames of polars, and other objects with the
+    Arrow stream interface. Numbers without missing values are not copied; distinct text values
+    are stored once; types are those of the columns, independently of their values.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def as_frame(X):
     Returns
     -------
     frame : DataFrame or object
-        Without pyarrow, or for what is no table of Arrow's, X itself.
+        X itself without pyarrow, or if X is not an Arrow table.
     """
     if not (_has_arrow(X) and hasattr(X, "columns")):
         return X
@@ -42,7 +42,7 @@ def as_frame(X):
 
 
 def _series_of_arrow(values):
-    """Return an array or column in Arrow's format as a Series; anything else as it is."""
+    """Return an array or column in Arrow's format as a Series; anything else unchanged."""
     if not _has_arrow(values) or hasattr(values, "columns"):
         return values
     pyarrow = _pyarrow()
@@ -62,13 +62,13 @@ def _has_arrow(values):
 def _pyarrow():
     try:
         import pyarrow
-    except ImportError:  # polars alone can do without: its columns are read element by element
+    except ImportError:  # polars works without it: its columns are read element by element
         return None
     return pyarrow
 
 
 def _frame_of_arrow(table, pyarrow):
-    # Truth values beside missing ones would become objects, dates too: these are refused by type.
+    # Booleans with missing values, and dates, would become objects, which are refused by type.
     settings = {
         "types_mapper": {pyarrow.bool_(): pd.BooleanDtype()}.get,
         "date_as_object": False,
@@ -89,11 +89,11 @@ def _frame_of_arrow(table, pyarrow):
 
 
 def as_elements(values):
-    """Return a column as an array in which each element is what it is by itself.
+    """Return a column as an array whose elements do not depend on each other.
 
-    A list that holds one text would become an array of text, and whole numbers beside one
-    missing value would become floats: a row would change all others. Only arrays whose dtype is
-    given keep it; all else becomes an array of objects.
+    A list with one text would become an array of text, and integers with one missing value would
+    become floats: a single row would change all others. Only arrays with a given dtype keep it;
+    anything else becomes an array of objects.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def as_elements(values):
     Raises
     ------
     ValueError
-        When it is no sequence.
+        If it is not a sequence.
 
     Examples
     --------
@@ -137,16 +137,16 @@ def as_elements(values):
 
 def _objects(values):
     elements = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # at once, sequences would become rows
+    for i, value in enumerate(values):  # elementwise, as sequences would become rows otherwise
         elements[i] = value
     return elements
 
 
 def check_table(X, min_samples=1):
-    """Raise ValueError where X has not the shape of a table of real numbers.
+    """Raise ValueError unless X has the shape of a table of real numbers.
 
-    scikit-learn's own errors say how many rows there are, and print complex numbers and columns
-    that are no tables. These say neither.
+    scikit-learn's own errors reveal the number of rows, and print complex numbers and values of
+    other shapes. These errors do not.
 
     Parameters
     ----------
@@ -183,45 +183,44 @@ def _shape_and_types(X):
         return tuple(X.shape), list(X.dtypes) if frame else [getattr(X, "dtype", None)]
     try:
         array = np.asarray(X)
-    except Exception:  # whatever X raises, its message is not for others
+    except Exception:  # the message of any exception may quote values
         return None, []
     return array.shape, [array.dtype]
 
 
 def validate_private_data(estimator, X, *y, **settings):
-    """Validate as scikit-learn does, and keep neighbouring rows neighbours.
+    """Validate rows as scikit-learn does, such that neighbors remain neighbors.
 
-    float32 and float64 rows stay as they are. Whole numbers are clipped to ±2^53 before they
-    become float64, which moves no two of them apart and does not depend on the data. Whatever
-    is neither an array nor a DataFrame may hide whole numbers among floats, and is clipped
-    alike. Other types would be rounded, by more than the sensitivity where values are large:
-    they are refused.
+    float32 and float64 rows are not changed. Integers are clipped to ±2^53 before conversion to
+    float64, which does not increase the distance of any two of them and does not depend on the
+    data. Anything that is neither an array nor a DataFrame may contain integers among floats, and
+    is clipped likewise. Other types, which would be rounded by more than the sensitivity if values
+    are large, are refused.
 
     Parameters
     ----------
     estimator : estimator
-        Gets ``n_features_in_`` and ``feature_names_in_``.
+        Its ``n_features_in_`` and ``feature_names_in_`` are set.
 
     X : array-like of shape (n_samples, n_features)
         Private rows.
 
     *y : array-like
-        Passed on.
+        Labels or outputs.
 
     **settings
-        Of :func:`sklearn.utils.validation.validate_data`.
+        Arguments of :func:`sklearn.utils.validation.validate_data`.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        float32 or float64, finite whatever scikit-learn is configured to assume; with y, if
-        that is given.
+        float32 or float64, and finite even if scikit-learn is configured to assume so; with y,
+        if that is given.
 
     Raises
     ------
     ValueError, TypeError
-        When rows are not two-dimensional, finite and of such a type. No message repeats a
-        value.
+        If rows are not two-dimensional, finite and of such a type. No message quotes a value.
 
     Examples
     --------
@@ -255,13 +254,13 @@ def validate_private_data(estimator, X, *y, **settings):
 
 
 def _is_exact(X):
-    """Tell whether X, or each column of it, can become float64 without any rounding."""
+    """Return whether X, or each of its columns, can be converted to float64 without rounding."""
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         columns = [X.iloc[:, i] for i in range(X.shape[1])]
         return np.array([_type_is_exact(column.dtype, column) for column in columns], dtype=bool)
     try:
         array = np.asarray(X)
-    except Exception:  # whatever X raises, its message is not for others
+    except Exception:  # the message of any exception may quote values
         array = None
     if array is None:
         raise ValueError("Input X cannot be read as an array. Pass an array, or a DataFrame.")
@@ -293,14 +292,14 @@ def _type_is_exact(dtype, values):
 
 
 def _type_name(dtype):
-    """Return the name of a dtype, for text without the length of the longest one."""
+    """Return the name of a dtype; for text without the length of the longest one."""
     return dtype.type.__name__ if getattr(dtype, "kind", "O") in "SUV" else str(dtype)
 
 
 class PrivateParametersMixin:
-    """An estimator whose errors about parameters quote no array and no table.
+    """An estimator whose errors about parameters do not quote arrays or tables.
 
-    Private rows may be given for a parameter by mistake, and errors get into logs.
+    Private rows may be passed as a parameter by mistake, and errors are often logged.
     """
 
     def _validate_params(self):

@@ -1,14 +1,13 @@
-"""Files that carry a model from its owner to others: arrays and a JSON header, no code.
+"""Files of models: arrays and a JSON header, without code.
 
-The arrays hold numbers and text, so that loading cannot run anything, and lie in a zip archive of
-which no byte is trusted. Nothing is allocated that the file does not hold: members are stored,
-never compressed, lie apart from each other within the file, and each has just the bytes that its
-header says; reading takes the memory of the file's own size, and at most 2 MiB and about as much
-again for the text.
+The arrays contain numbers and text only, so that loading cannot execute code. The zip archive is
+treated as untrusted: members must be stored, not compressed, must not overlap, and must have
+exactly the size that their headers state. Reading therefore takes as much memory as the file has
+bytes, at most 2 MiB more, and about the size of the text again.
 
-The header names the format, its version and the kind of model, and holds a SHA-256 over itself and
-over every array: a truncated or altered file is refused. The checksum detects accidents only: it
-is no signature, and can be rewritten with the file.
+The header contains the format, its version and the kind of model, and a SHA-256 of itself and of
+every array: truncated or altered files are refused. The checksum detects accidents only. It is not
+a signature, and can be rewritten with the file.
 """
 
 import json
@@ -25,8 +24,8 @@ from skdp.utils._files import checksum, to_json, write_whole
 
 _FORMAT = "skdp"
 _VERSION = 1
-# Size of a header, at most: these bytes and this fraction of the file. Text that was parsed takes
-# up to thirty times its size in memory.
+# Largest size of a header: these bytes plus this fraction of the file. Parsed text takes up to
+# thirty times its size in memory.
 _HEADER_BYTES = 2**16
 _HEADER_FRACTION = 32
 # Fixed part of the header in front of each member, with the lengths of its two variable parts.
@@ -34,15 +33,15 @@ _LOCAL_HEADER = struct.Struct("<4s22x2H")
 _SIGNATURE = b"PK\x03\x04"
 # End of the directory at the end of the file: number of members, and length of a comment.
 _DIRECTORY_END = struct.Struct("<4s6xH8xH")
-# Bytes of an array of one number with all headers, at least.
+# Smallest size in bytes of an array with all headers.
 _SMALLEST_MEMBER = 200
 # Readers of the header of an array, by version of NumPy's format.
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-# Characters that an array of labels from a file may take: it gives every label as many as the
-# longest one has.
+# Largest number of characters of an array of labels from a file, in which every label takes as
+# many as the longest one.
 _MOST_CHARACTERS = 2**20
 
 
@@ -52,19 +51,19 @@ def save_arrays(path, kind, header, arrays, *, overwrite=True):
     Parameters
     ----------
     path : str or path-like
-        Where to write; used as given, whatever its ending.
+        Path of the file, with any extension.
 
     kind : str
-        What the file holds, checked on loading.
+        Kind of the content, checked on loading.
 
     header : dict
-        JSON-serialisable.
+        JSON-serializable.
 
     arrays : dict of str to ndarray
-        Of any dtype but object.
+        Arrays of any dtype except object.
 
     overwrite : bool, default=True
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
@@ -74,15 +73,15 @@ def save_arrays(path, kind, header, arrays, *, overwrite=True):
 
 
 def load_arrays(path, kind, mmap_mode=None):
-    """Read what :func:`save_arrays` wrote.
+    """Read a file that :func:`save_arrays` wrote.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        Path of the file.
 
     kind : str
-        What it must hold.
+        Required kind of the content.
 
     mmap_mode : {"r"} or None, default=None
         Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
@@ -90,16 +89,15 @@ def load_arrays(path, kind, mmap_mode=None):
     Returns
     -------
     header : dict
-        As it was passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
+        The header passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
 
     arrays : dict of str to ndarray
-        Likewise.
+        The arrays.
 
     Raises
     ------
     ValueError
-        When the file is truncated, altered, of another version, of another kind, or not
-        one of skdp's at all.
+        If the file is truncated, altered, of another version or kind, or not a file of skdp.
     """
     foreign = (
         f"{str(path)!r} is not an intact skdp file: it is truncated, altered, or was written "
@@ -115,9 +113,7 @@ def load_arrays(path, kind, mmap_mode=None):
             require(header.get("format") == _FORMAT, "format")
             version, found = int(header["version"]), header["kind"]
             sound = header.pop("sha256") == checksum(header, arrays)
-        except (
-            Exception
-        ) as error:  # a file that nobody vouches for can make parsers raise anything
+        except Exception as error:  # parsers may raise anything for an untrusted file
             raise ValueError(foreign) from error
     if version != _VERSION:
         raise ValueError(
@@ -134,9 +130,9 @@ def load_arrays(path, kind, mmap_mode=None):
 
 @contextmanager
 def well_formed(path, kind):
-    """Report what goes wrong in building a model as the fault of its file.
+    """Report errors in building a model as errors of its file.
 
-    The checksum is no signature: a file may be intact and still hold no such model.
+    The checksum is not a signature: a file may be intact and still not contain a valid model.
 
     Parameters
     ----------
@@ -144,12 +140,12 @@ def well_formed(path, kind):
         The file.
 
     kind : str
-        What it should hold.
+        Kind of the model.
 
     Raises
     ------
     ValueError
-        Instead of whatever building the model raised.
+        In place of any exception.
     """
     try:
         yield
@@ -161,27 +157,27 @@ def well_formed(path, kind):
 
 
 def require(condition, what):
-    """Raise ValueError unless what was read fits together."""
+    """Raise ValueError unless a condition on the content of a file holds."""
     if not condition:
         raise ValueError(f"{what} do not fit")
 
 
 def stored_array(arrays, key, dtype, shape):
-    """Return an array that was read from a file, checked.
+    """Return a validated array of a file.
 
     Parameters
     ----------
     arrays : dict of str to ndarray
-        What was read.
+        Arrays of the file.
 
     key : str
         Name of the array.
 
     dtype : dtype
-        What it must be of.
+        Required dtype.
 
     shape : tuple of int or None
-        What it must have; None stands for any length but zero.
+        Required shape; None stands for any length except zero.
 
     Returns
     -------
@@ -191,7 +187,7 @@ def stored_array(arrays, key, dtype, shape):
     Raises
     ------
     ValueError
-        When there is no such array.
+        If there is no such array.
     """
     array = arrays.get(key)
     if (
@@ -210,7 +206,7 @@ def stored_array(arrays, key, dtype, shape):
 
 
 def stored_labels(labels):
-    """Return labels that were read from a file as an array.
+    """Return labels of a file as an array.
 
     Parameters
     ----------
@@ -224,8 +220,8 @@ def stored_labels(labels):
     Raises
     ------
     ValueError
-        When it is no list of finite numbers or of text, or would take far more memory than the
-        labels do.
+        If it is not a list of finite numbers or of text, or would take much more memory than the
+        labels.
 
     Examples
     --------
@@ -243,7 +239,7 @@ def stored_labels(labels):
 
 
 def restore_feature_names(estimator, names):
-    """Set the names of columns that were read from a file, where there are any.
+    """Set the names of columns from a file, if there are any.
 
     Parameters
     ----------
@@ -251,12 +247,12 @@ def restore_feature_names(estimator, names):
         With ``n_features_in_``.
 
     names : list of str
-        One for each column, or none.
+        One for each column, or an empty list.
 
     Raises
     ------
     ValueError
-        When it is no such list.
+        If it is not such a list.
     """
     fit = isinstance(names, list) and len(names) in (0, estimator.n_features_in_)
     require(fit and all(isinstance(name, str) for name in names), "feature_names")
@@ -282,7 +278,7 @@ def read_archive(file, mmap_mode=None):
     Raises
     ------
     Exception
-        Of nearly any kind where the file is no such archive; callers say what that means.
+        Of nearly any kind if the file is not such an archive; to be handled by callers.
     """
     size = os.fstat(file.fileno()).st_size
     members = _stored_members(file, size)
@@ -292,15 +288,15 @@ def read_archive(file, mmap_mode=None):
 
 
 def _check_number_of_members(file, size):
-    """Refuse a directory of more members than the file has room for, before it is read."""
+    """Refuse a directory with more members than the file can contain, before it is read."""
     file.seek(max(0, size - _DIRECTORY_END.size))
     signature, n_members, n_comment = _DIRECTORY_END.unpack(file.read(_DIRECTORY_END.size))
     if signature != b"PK\x05\x06" or n_comment or n_members > 1 + size // _SMALLEST_MEMBER:
-        raise ValueError("the directory of the archive is none of arrays")
+        raise ValueError("the directory of the archive is not one of arrays")
 
 
 def _stored_members(file, size):
-    """Return where each member begins and ends, checked against the file and each other."""
+    """Return start and end of each member, which must be within the file and not overlap."""
     members: dict = {}
     occupied = []
     _check_number_of_members(file, size)
@@ -313,13 +309,13 @@ def _stored_members(file, size):
         start = info.header_offset + _LOCAL_HEADER.size + n_name + n_extra
         name, ending = os.path.splitext(info.filename)
         if signature != _SIGNATURE or ending != ".npy" or name in members:
-            raise ValueError(f"member {info.filename!r} is no array, or there twice")
+            raise ValueError(f"member {info.filename!r} is not an array, or a duplicate")
         members[name] = start, start + info.file_size
         occupied.append((info.header_offset, start + info.file_size))
     occupied.sort()
     ends = [0, *(end for _, end in occupied)]
     if ends[-1] > size or any(here < end for (here, _), end in zip(occupied, ends, strict=False)):
-        raise ValueError("members overlap, or lie beyond the end of the file")
+        raise ValueError("members overlap, or are beyond the end of the file")
     return members
 
 
@@ -337,7 +333,7 @@ def _read_array(file, start, end, mmap_mode):
         raise ValueError("an array does not fill its member")
     if mmap_mode is not None and count:
         return np.memmap(file, dtype, mmap_mode, offset, shape, order)
-    # Not fromfile, which reads files in a file system alone and at a position of its own.
+    # Not fromfile, which reads only files of a file system, and from its own position.
     flat = np.empty(count, dtype)
     if file.readinto(flat.view(np.uint8).data) != flat.nbytes:
         raise ValueError("the file ends early")

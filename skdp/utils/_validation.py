@@ -1,4 +1,4 @@
-"""Checks of values that several subpackages make, and text that is safe to show."""
+"""Validation shared by several subpackages, and text that is safe to display."""
 
 from collections.abc import Iterable
 
@@ -13,11 +13,11 @@ LARGEST = 1e12
 
 
 def check_magnitude(values, name):
-    """Raise ValueError unless the largest magnitude is such that its powers can be told apart.
+    """Raise ValueError unless the largest magnitude is within the supported range.
 
-    Squares, products and inverse squares of the values must stay within floating point.
+    Squares, products and inverse squares of the values must be floating-point numbers.
     """
-    # Not that of np.abs, which would copy all values.
+    # Without np.abs, which would copy all values.
     largest = max(float(values.max()), -float(values.min()))
     if largest and not SMALLEST < largest < LARGEST:
         raise ValueError(
@@ -27,7 +27,7 @@ def check_magnitude(values, name):
 
 
 def validate_training_data(estimator, X, *y, **settings):
-    """Return training rows, and outputs of a regression, that are validated and of use."""
+    """Return validated training rows, and outputs of a regression if given."""
     settings["dtype"] = [np.float64, np.float32]
     validated = validate_data(estimator, X, *y, **settings)
     for values, name in zip(validated if y else (validated,), "Xy", strict=False):
@@ -36,13 +36,13 @@ def validate_training_data(estimator, X, *y, **settings):
 
 
 def validate_queries(estimator, X):
-    """Return rows that a fitted estimator is asked about, validated."""
+    """Return validated rows for a prediction of a fitted estimator."""
     check_is_fitted(estimator)
     return validate_data(estimator, X, dtype="numeric", reset=False)
 
 
 def forget_fit(estimator):
-    """Delete what an earlier fit left: all attributes that end in an underscore."""
+    """Delete the fitted attributes, which end in an underscore."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
 
@@ -53,13 +53,13 @@ def checked_subset(caller, names, known):
     Parameters
     ----------
     caller : str
-        Whose parameter ``names`` is, for the messages.
+        Name of the caller, for error messages.
 
     names : iterable of str
-        One name or more, each once.
+        At least one name, each only once.
 
     known : sequence of str
-        Of which they are.
+        Known names.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def checked_subset(caller, names, known):
     Raises
     ------
     ValueError
-        Naming those that are unknown or repeated.
+        If some are unknown or repeated.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def checked_subset(caller, names, known):
     chosen = tuple(names)
     if not chosen:
         raise ValueError(
-            f"The 'names' parameter of {caller} is empty. Name one column or more that remains."
+            f"The 'names' parameter of {caller} is empty. Name at least one column to keep."
         )
     unknown = [name for name in chosen if name not in known]
     if unknown:

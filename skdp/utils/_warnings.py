@@ -1,4 +1,4 @@
-"""Warnings that name the user's line."""
+"""Warnings with the location of the user's code."""
 
 import inspect
 import os
@@ -8,14 +8,14 @@ from types import FrameType
 
 import sklearn
 
-# Frames of these packages are passed over.
+# Frames of these packages are skipped.
 _OWN_CODE = tuple(
     f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], Path(sklearn.__file__).parent)
 )
 
 
 def warn(message, category=UserWarning):
-    """Warn at the line outside skdp and scikit-learn that led here."""
+    """Warn at the innermost line of code outside skdp and scikit-learn."""
     level = 1
     frame: FrameType | None = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_CODE):

@@ -227,7 +227,7 @@ def test_overlapping_classes_of_unequal_frequency(classifier):
 def test_a_class_of_a_single_row_is_refused(classifier, split):
     X, _, y, _ = split
     y = np.where(np.arange(len(y)) == 0, 11, y)
-    with pytest.raises(ValueError, match=r"'error_scale' parameter of .*'shared' where a class"):
+    with pytest.raises(ValueError, match=r"'error_scale' parameter of .*'shared' if a class"):
         clone(classifier).fit(X, y)
     with pytest.raises(ValueError, match=r"'error_scale' parameter of .* must be a str among"):
         clone(classifier).set_params(error_scale="each").fit(X, y)

@@ -76,7 +76,7 @@ def test_a_network_that_goes_on_keeps_its_layers(changes, some_digits, small):
     model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X, y)
     before, scores = model.guarantee_, model.predict_proba(X)
     [name] = changes
-    with pytest.raises(ValueError, match=f"goes on with a network of {name}="):
+    with pytest.raises(ValueError, match=f"continues with a network of {name}="):
         model.set_params(**changes).fit(X, y)
     model.set_params(**{name: getattr(AdaptiveLaplaceClassifier(**small), name)})
     assert model.guarantee_ == before
@@ -103,7 +103,7 @@ def test_a_fit_that_fails_changes_no_network(some_digits, small, monkeypatch):
 def test_labels_that_are_new_to_a_network_are_refused(some_digits, small):
     X, y = some_digits
     model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X[y < 5], y[y < 5])
-    with pytest.raises(ValueError, match=r"none of the classes .* 'classes' parameter before"):
+    with pytest.raises(ValueError, match=r"not among the classes .* 'classes' parameter before"):
         model.fit(X, y)
 
 
@@ -113,7 +113,7 @@ def test_a_public_list_of_classes(some_digits, small):
     model = AdaptiveLaplaceClassifier(classes=range(12), **small).fit(X, y)
     assert model.classes_.tolist() == list(range(12))
     assert model.predict_proba(X).shape == (300, 12)
-    with pytest.raises(ValueError, match="labels that are none of the classes"):
+    with pytest.raises(ValueError, match="labels that are not among the classes"):
         AdaptiveLaplaceClassifier(classes=range(9), **small).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes, got 1"):
         AdaptiveLaplaceClassifier(classes=[0], **small).fit(X[y == 0], y[y == 0])

@@ -69,7 +69,7 @@ def test_a_loaded_network_goes_on(fitted, some_digits, tmp_path):
     copy.set_params(warm_start=True, hidden_layer_sizes=(6, 4), n_epochs=1).fit(*some_digits)
     assert copy.guarantee_.epsilon > fitted.guarantee_.epsilon
     other = AdaptiveLaplaceClassifier.load(tmp_path / "network")
-    with pytest.raises(ValueError, match="goes on with a network of"):
+    with pytest.raises(ValueError, match="continues with a network of"):
         other.set_params(warm_start=True, normalization="batch").fit(*some_digits)
 
 

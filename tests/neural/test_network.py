@@ -63,7 +63,7 @@ def test_scores_start_at_the_minimum_of_even_classes():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"image_shape": (3, 4)}, r"'image_shape' .* of 16 values in all, got \(3, 4\)"),
+        ({"image_shape": (3, 4)}, r"'image_shape' .* of 16 values in total, got \(3, 4\)"),
         ({"image_shape": (16,)}, r"'image_shape' .*, got \(16,\)"),
         ({"image_shape": (4, 4), "kernel_size": 4}, "'kernel_size' .* odd, got 4. Use 5"),
         ({"hidden_layer_sizes": ()}, r"'hidden_layer_sizes' .* got \(\)"),

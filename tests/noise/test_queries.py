@@ -102,9 +102,9 @@ def test_what_cannot_be_kept_is_refused():
         alone(1e-3, 1e-5, n_numbers=10**7)
     with pytest.raises(ValueError, match="Use a delta such as 1e-5"):
         alone(1.0, 1e-300)
-    with pytest.raises(ValueError, match="too large an epsilon for the grid"):
+    with pytest.raises(ValueError, match="epsilon is too large for the grid"):
         alone(300.0, 1e-5, sensitivity=2**10)
-    with pytest.raises(ValueError, match="too small an epsilon for the grid"):
+    with pytest.raises(ValueError, match="epsilon is too small for the grid"):
         alone(0.1, 1e-5, sensitivity=2.0**55)
     with pytest.raises(TypeError, match="int64"):
         queries().add("rest", np.zeros(1), STEP)
@@ -113,7 +113,7 @@ def test_what_cannot_be_kept_is_refused():
 @pytest.mark.parametrize("epsilon", [500.0, 1e4, 1e300])
 @pytest.mark.parametrize("n_numbers", [1, 10**6])
 def test_an_epsilon_beyond_the_sampler_is_refused_with_the_largest_one(epsilon, n_numbers):
-    with pytest.raises(ValueError, match="beyond what the sampler is exact enough") as raised:
+    with pytest.raises(ValueError, match="beyond the precision of the sampler") as raised:
         queries(epsilon, n_numbers)
     most = int(re.search(r"Use at most (\d+)", str(raised.value))[1])
     distance = queries(most, n_numbers).distance

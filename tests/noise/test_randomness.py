@@ -148,7 +148,7 @@ def test_known_randomness_warns_wherever_noise_is_drawn(state, monkeypatch):
 def test_no_noise_warns_wherever_none_is_added():
     for estimator, data in ((OptimalDPNoise(np.inf), X), (RandomizedResponse(np.inf), Y)):
         for call in (estimator.fit, estimator.transform, estimator.fit_transform):
-            with pytest.warns(PrivacyLeakWarning, match="the data itself") as caught:
+            with pytest.warns(PrivacyLeakWarning, match="the data themselves") as caught:
                 call(data)
             assert len(caught) == 1
 

@@ -116,7 +116,7 @@ def test_leaky_settings_warn_and_seeds_repeat():
     assert len(caught) == 1
     with pytest.warns(PrivacyLeakWarning):
         assert_array_equal(RandomizedResponse(random_state=0).fit_transform(y), first)
-    with pytest.warns(PrivacyLeakWarning, match="the data itself"):
+    with pytest.warns(PrivacyLeakWarning, match="the data themselves"):
         assert_array_equal(RandomizedResponse(np.inf).fit_transform(y), y)
     assert (RandomizedResponse().fit_transform(y) != RandomizedResponse().fit_transform(y)).any()
     generator = np.random.RandomState(0)

@@ -74,7 +74,7 @@ def test_training_rows_that_pass_unchanged_warn(cls, fit, wrap, rng):
 def test_a_feature_union_that_hands_out_training_rows_warns(rng):
     X = rng.rand(50, 3)
     union = FeatureUnion([("noise", OptimalDPNoise(perturb="fit")), ("same", "passthrough")])
-    with pytest.warns(PrivacyLeakWarning, match="returns them as they are"):
+    with pytest.warns(PrivacyLeakWarning, match="returns them without noise"):
         assert_array_equal(union.fit(X).transform(X)[:, :3], X)
 
 
@@ -317,7 +317,7 @@ def test_on_a_coarse_grid_exact_values_can_be_told(digits):
     X, _ = digits
     delta = 1e-3
     noise = OptimalDPNoise(1.0, delta, random_state=np.random.RandomState(5))
-    with pytest.warns(PrivacyLeakWarning, match="leave without noise"):
+    with pytest.warns(PrivacyLeakWarning, match="released without noise"):
         noisy = noise.fit_transform(X)
     on_the_grid = noisy * 16 == np.rint(noisy * 16)
     assert_array_equal(noisy[on_the_grid], X[on_the_grid])  # all of them are recognised

@@ -275,7 +275,7 @@ def test_a_forked_process_has_no_budget_of_its_own(X):
     for found in spend_in_children(ledger, guarantee):
         assert "RuntimeError" in found
         assert "path=" in found
-        assert f"made by process {os.getpid()}" in found
+        assert f"created in process {os.getpid()}" in found
     ledger.spend(guarantee)
 
 
@@ -715,7 +715,7 @@ def test_a_draft_that_fails_is_removed(X, tmp_path, monkeypatch):
 )
 def test_paths_that_cannot_be_used_are_named(tmp_path, name, error):
     (tmp_path / "file").touch()
-    pattern = r"'path' parameter of PrivacyLedger, '.*', cannot be used: .*\. Name a file, in"
+    pattern = r"'path' parameter of PrivacyLedger, '.*', cannot be used: .*\. Name a file in"
     with pytest.raises(error, match=pattern) as found:
         PrivacyLedger(path=tmp_path / name)
     assert ".lock" not in str(found.value)

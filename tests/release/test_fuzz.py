@@ -189,4 +189,4 @@ def learn_from(release, k):
     if problem is None:
         assert np.isfinite(model.decision_function(rows)).all()
     else:  # an altered release may lack an alignment, or have another scale
-        assert "alignment" in problem or "together with the source" in problem
+        assert "alignment" in problem or "floating-point arithmetic" in problem

@@ -384,7 +384,7 @@ def test_rows_and_noise_of_extreme_size_are_refused_before_the_charge(small):
 def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small):
     ledger = PrivacyLedger()
     source = DPStatisticsSource(3e-7, 1e-100, classes=[0, 1, 2], ledger=ledger)
-    with pytest.raises(ValueError, match="too small an epsilon for the grid"):
+    with pytest.raises(ValueError, match="epsilon is too small for the grid"):
         source.fit(small[0][:, :2], small[1])
     assert ledger.entries == []
 

@@ -159,7 +159,7 @@ def test_frequencies_that_are_none_are_refused(release, target, given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"dead": 2.0}, r"names \['dead'\], but the classes are"),
+        ({"dead": 2.0}, r"contains \['dead'\], but the classes are"),
         ({"ill": 0.0}, "positive and finite"),
         ({"ill": np.inf}, "positive and finite"),
         ({"ill": "much"}, "must hold numbers"),
@@ -173,10 +173,10 @@ def test_weights_that_are_none_are_refused(release, target, given, message):
 
 def test_frequencies_of_no_source_and_of_no_probabilities_are_refused(target):
     X, _, marked = target
-    with pytest.raises(ValueError, match="needs a source that says how frequent"):
+    with pytest.raises(ValueError, match="needs the class frequencies of a source"):
         DPTransferClassifier(class_prior="source").fit(X, marked)
     for strategy in ("alignment", "multitask"):
-        with pytest.raises(ValueError, match=f"strategy='{strategy}' has none"):
+        with pytest.raises(ValueError, match=f"strategy='{strategy}' does not have"):
             DPTransferClassifier(strategy=strategy, class_prior=[0.5, 0.5]).fit(X, marked)
     with pytest.raises(ValueError, match="'class_prior'"):
         DPTransferClassifier(class_prior="mine").fit(X, marked)
@@ -206,5 +206,5 @@ def test_a_class_in_two_spellings_is_refused(rng, name):
     X, y = people(rng, 400, 0.5)
     release = source.fit(X, (y == "ill").astype(int)).release_
     model = DPTransferClassifier(release, **{name: {1: 0.2, "1": 0.3, 0: 0.5}})
-    with pytest.raises(ValueError, match=f"'{name}'.* names a class twice, in two spellings"):
+    with pytest.raises(ValueError, match=f"'{name}'.* contains a class in two spellings"):
         model.fit(X)

@@ -77,7 +77,7 @@ def test_fewer_columns_use_the_marginal_of_the_release(release, target):
 
 def test_what_only_the_target_has_feeds_its_own_models(release, target):
     X, marked, X_test, y_test = target
-    with pytest.warns(UserWarning, match=r"columns \['gene'\] of X are not the source's"):
+    with pytest.warns(UserWarning, match=r"columns \['gene'\] of X are not among the source's"):
         model = DPTransferClassifier(release, random_state=0).fit(X, marked)
     shared = DPTransferClassifier(release, random_state=0).fit(X[list(SCHEMA)], marked)
     assert auc(model, X_test, y_test) > auc(shared, X_test, y_test) + 0.02
@@ -137,7 +137,7 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     ).fit
     expected = fit(X, y).decision_function(X)
     assert_array_equal(fit(X[["c", "a", "b"]], y).decision_function(X), expected)
-    with pytest.warns(UserWarning, match=r"columns \['d'\] of X .* leaves them out"):
+    with pytest.warns(UserWarning, match=r"columns \['d'\] of X .* are ignored by"):
         model = fit(X.assign(d=0.0), y)
     assert_array_equal(model.decision_function(X), expected)
 

@@ -183,9 +183,9 @@ def test_text_that_was_numbered_is_refused(releases, wrapped):
 @pytest.mark.parametrize("wrapper", [OneVsRestClassifier, OneVsOneClassifier])
 def test_two_of_three_classes_are_refused_as_recoded(releases, wrapper):
     X, y = target("three")
-    with pytest.raises(ValueError, match=r"0 or 1, while .* takes many classes itself"):
+    with pytest.raises(ValueError, match=r"0 or 1, while .* handles many classes itself"):
         wrapper(classifier(releases["three"])).fit(X, y)
-    with pytest.raises(ValueError, match=r"not among .* takes many classes itself"):
+    with pytest.raises(ValueError, match=r"not among .* handles many classes itself"):
         wrapper(classifier(releases["names"])).fit(*target("names"))
 
 
@@ -200,7 +200,7 @@ def test_two_of_three_classes_are_taken_where_nothing_recoded_them(releases):
 
 def test_a_mark_that_was_numbered_is_refused(releases):
     X, y = target("binary")
-    with pytest.raises(ValueError, match=r"labels \[2\] in y .* count marks of unlabelled rows"):
+    with pytest.raises(ValueError, match=r"labels \[2\] in y .* treat marks of unlabelled rows"):
         VotingClassifier([("a", classifier(releases["binary"]))]).fit(X, marked(y, "-1"))
 
 

@@ -135,10 +135,10 @@ def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
     X, _, marked, _, _ = same
     settings = {"self_training": SelfTrainingSchedule(n_components=4), "random_state": 0}
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="The labelled rows favour")
+        warnings.filterwarnings("error", message="The labelled rows favor")
         DPTransferClassifier(all_parts, **settings).fit(X, marked)
     shuffled = X[:, rng.permutation(X.shape[1])]  # the columns mean something else
-    with pytest.warns(UserWarning, match="The labelled rows favour"):
+    with pytest.warns(UserWarning, match="The labelled rows favor"):
         DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
 
 

@@ -203,11 +203,11 @@ def test_first_round_has_one_component_less_than_labels(n, expected):
     ("settings", "message"),
     [
         ({"n_components": (4, 6), "n_inducing": (0.1, 0.2, 0.3)}, "must be equally long"),
-        ({"n_components": (6, 4, 8, 10)}, "never goes down"),
+        ({"n_components": (6, 4, 8, 10)}, "in non-decreasing order"),
         ({"n_components": (0, 4, 8, 10)}, "positive counts"),
         ({"n_components": ()}, "non-empty"),
         ({"n_inducing": (0.1, 0.2, 0.3, 1.5)}, "fractions in"),
-        ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "never goes down"),
+        ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "in non-decreasing order"),
         ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
         ({"n_components": ("a", "b")}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),

@@ -116,7 +116,7 @@ def test_columns_of_one_name_are_refused(release, target):
     X, marked, _ = target
     for twice in (pd.concat([X, X[["age"]]], axis=1), X.assign(a=1.0, b=2.0)):
         twice = twice.rename(columns={"b": "a"})
-        with pytest.raises(ValueError, match=r"more than one column of the name 'ag?e?'"):
+        with pytest.raises(ValueError, match=r"more than one column named 'ag?e?'"):
             DPTransferClassifier(release).fit(twice, marked)
 
 
@@ -127,10 +127,10 @@ def test_sources_of_tables_share_their_encoder(release, target):
     older = SCHEMA | {"age": SCHEMA["age"] | {"high": 120}}
     other = release_of(1, older)
     for rows in (X, release.encode(X)):
-        with pytest.raises(ValueError, match=r"'source' .* encoded by other schemas") as error:
+        with pytest.raises(ValueError, match=r"'source' .* encoded by different schemas") as error:
             DPTransferClassifier([release, other]).fit(rows, marked)
         both = "'age': numeric, 0 to 100; may be missing here; numeric, 0 to 120; may be missing"
-        assert f"Source 0 here, source 1 there: {both} there. Leave" in str(error.value)
+        assert f"Source 0 here, source 1 there: {both} there. Remove" in str(error.value)
         assert "ward" not in str(error.value)
     rows, y = table(2000, 1)
     bare = DPStatisticsSource(4.0, classes=["ill", "well"], random_state=0)
@@ -184,7 +184,7 @@ def test_other_codes_are_refused_and_may_be_left_out(release, target, change):
     rows, y = table(2000, 1)
     other = source.fit(rows.assign(stay=1.0), y).release_
     (name,) = change
-    with pytest.raises(ValueError, match=rf"there: '{name}': .* here; .* there. Leave these"):
+    with pytest.raises(ValueError, match=rf"there: '{name}': .* here; .* there. Remove these"):
         DPTransferClassifier([release, other]).fit(X, marked)
     agreed = [name for name in SCHEMA if name not in change]
     both = [each.restrict(agreed) for each in (release, other)]

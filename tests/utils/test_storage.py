@@ -107,7 +107,7 @@ def test_foreign_files(tmp_path):
     text, archive, other = tmp_path / "a.txt", tmp_path / "b.zip", tmp_path / "c.npz"
     text.write_text("hello")
     with zipfile.ZipFile(archive, "w") as z:
-        z.writestr("header.npy", "no array")
+        z.writestr("header.npy", "not an array")
     np.savez(other, header=encode({"format": "else"}))
     for path in (text, archive, other):
         with pytest.raises(ValueError, match="not an intact skdp file"):
@@ -252,9 +252,9 @@ def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        ([("a.txt", b"hello")], "no array"),
-        ([("a.npy", npy(np.zeros(3))), ("a.npy", npy(np.ones(3)))], "there twice"),
-        ([("a.npy", b"hello, this is no array")], "magic"),
+        ([("a.txt", b"hello")], "not an array"),
+        ([("a.npy", npy(np.zeros(3))), ("a.npy", npy(np.ones(3)))], "duplicate"),
+        ([("a.npy", b"hello, this is not an array")], "magic"),
         ([("a.npy", npy(np.array(["x"], dtype="S1")))], "no numbers and no text"),
         ([("a.npy", npy(np.zeros(2, dtype="f4,i4")))], "no numbers and no text"),
         ([("a.npy", npy(np.zeros(2, dtype="M8[s]")))], "no numbers and no text"),

@@ -27,7 +27,7 @@ def test_names_keep_their_order(names):
     [
         ("a", r"'names' parameter of f must be a list of names, got 'a'. Pass \['a'\]"),
         (7, "must be a list of names, got 7"),
-        ([], "is empty. Name one"),
+        ([], "is empty. Name at least one"),
         (["a", "d", 5], r"unknown columns, \['d', 5\]. Use some of \['a', 'b'\]"),
         (["b", "a", "b"], r"columns \['b'\] more than once"),
     ],

@@ -1,9 +1,11 @@
-"""Membership inference: attacks that tell which records a classifier was trained on."""
+"""Membership inference attacks on classifiers."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
@@ -19,28 +21,28 @@ from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
-# Floor of probabilities: one of zero is as surprising as this one (rule of thumb).
+# Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
-# Nearest records of other labels towards which a record is moved. Of the digits, a 1-nearest-
-# neighbour classifier gives 97 % of its members away at five, for 1 % of the others.
+# Nearest records of other labels towards which a record is moved. On digits, five of them identify
+# 97 % of the members of a 1-nearest-neighbor classifier, at 1 % of false positives.
 _NEAREST = 5
-# How close to halfway the prediction is looked at, in parts of the way (rule of thumb).
+# Distances from the midpoint at which predictions are compared, as fractions (rule of thumb).
 _CLOSE = (0.1, 0.01, 0.001, 0.0001)
-# Fewest canaries: two members and two others choose a threshold, as many test it.
+# Fewest canaries: two members and two others choose a threshold, and as many test it.
 _FEWEST_CANARIES = 4
-# Seeds of models are below this, the most that any random_state takes.
+# Upper bound of the seeds of models, the largest that any random_state accepts.
 SEEDS = np.iinfo(np.int32).max
-# Number of largest probabilities of a prediction that an attack classifier sees (rule of thumb).
+# Number of largest class probabilities among the features of an attack classifier (rule of thumb).
 _N_LEADING = 3
-# Floor of the standard deviation of log-odds: some models never change their mind (rule of thumb).
+# Floor of the standard deviation of log-odds, which are constant for some models (rule of thumb).
 _LEAST_DEVIATION = 0.1
 
 
-def membership_scores(model, X, y, attack="loss"):
-    r"""Return how much each record looks like one that a classifier was trained on.
+def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
+    r"""Return scores of membership: higher for records that a classifier was likely trained on.
 
-    Models tend to do better on what they have seen (SERUMS D3.3 (2022), chapter 3). With p
-    the vector of predicted probabilities, the higher of these the more likely a member:
+    Models tend to perform better on their training data (SERUMS D3.3 (2022), chapter 3). With p
+    the vector of predicted probabilities, the scores are:
 
     - ``"correctness"``: whether the predicted class is y,
     - ``"loss"``: :math:`\log p_y`,
@@ -50,8 +52,8 @@ def membership_scores(model, X, y, attack="loss"):
     Parameters
     ----------
     model : fitted classifier
-        With ``predict_proba`` or ``decision_function`` (of which the softmax is taken),
-        unless correctness alone is asked.
+        With ``predict_proba`` or ``decision_function`` (of which the softmax is taken), except
+        for the attack "correctness".
 
     X : array-like of shape (n_samples, n_features)
         Records.
@@ -60,7 +62,7 @@ def membership_scores(model, X, y, attack="loss"):
         Their true labels.
 
     attack : {"correctness", "loss", "confidence", "entropy"}, default="loss"
-        What to look at.
+        Which score to use.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def membership_scores(model, X, y, attack="loss"):
     Raises
     ------
     ValueError
-        When the attack is unknown, or the model has no probabilities to look at.
+        If the attack is unknown, or the model has no probabilities.
 
     References
     ----------
@@ -103,7 +105,7 @@ def membership_scores(model, X, y, attack="loss"):
 
 
 def as_classifier(model):
-    """Return what predicts for a model: its release, where it makes one."""
+    """Return the predictor of a model: its release if it has one."""
     return getattr(model, "release_", model)
 
 
@@ -123,7 +125,7 @@ def _class_probabilities(model, X):
 
 
 def _probability_of_label(model, p, y):
-    """Return p_y of each record, the least probability where the model does not know the class."""
+    """Return p_y of each record; the floor if the model does not know the class."""
     y = np.asarray(y)
     class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
     known = model.classes_[class_indices] == y
@@ -149,13 +151,13 @@ def stack_rows(first, second):
 
 
 def halfway_scores(model, X, y):
-    """Return how closely predictions change halfway to records of other labels.
+    """Return how exactly predictions change halfway between a record and those of other labels.
 
-    A model that memorises, such as a 1-nearest-neighbour classifier, has its boundary
-    halfway between two records that it has seen. Each record is moved towards its five
-    nearest of another label; the score counts the digits to which the place where its label
-    is lost is known to be the middle, for the best of the five. Only predicted labels are
-    looked at.
+    A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
+    halfway between two training records. Each record is moved towards the five nearest records
+    with another label. The score is the number of digits to which the point where the predicted
+    label changes agrees with the midpoint, for the best of the five. Only predicted labels are
+    used.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def halfway_scores(model, X, y):
         Under attack.
 
     X : array-like of shape (n_samples, n_features)
-        Records, members or not. Columns of a DataFrame that are not numeric stay as they are.
+        Records, members or not. Non-numeric columns of a DataFrame are not changed.
 
     y : array-like of shape (n_samples,)
         Their labels.
@@ -204,7 +206,7 @@ def halfway_scores(model, X, y):
 
 
 def _nearest_of_other_labels(numbers, y):
-    """Return indices of the nearest records of another label; of itself where there are none."""
+    """Return indices of the nearest records of another label; of itself if there are none."""
     nearest = np.repeat(np.arange(len(y))[:, np.newaxis], _NEAREST, axis=1)
     for label in np.unique(y):
         own, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
@@ -215,24 +217,25 @@ def _nearest_of_other_labels(numbers, y):
 
 
 def canary_scores(estimator, members, others, random_state):
-    """Train with planted labels, and return how well a model knows each of them.
+    """Train with planted wrong labels, and return how well the model has learned each of them.
 
-    The records of ``others`` are paired within their class. Each pair is given one wrong
-    label, and a coin decides which of the two joins the members in training. All the training
-    data but the features of that record are the same either way, so the two data sets are
-    neighbours for a guarantee that takes labels as public. The score is log p of the planted
-    label, or whether it is predicted where the model has no probabilities.
+    The records of ``others`` are paired within their class. Each pair is given one wrong label,
+    and one of the two, chosen at random, is added to the training data. All training data except
+    the features of that record are the same in both cases, so that the two data sets are
+    neighbors for a guarantee that treats labels as public. The score is log p of the planted
+    label, or whether it is predicted if the model has no probabilities.
 
     Parameters
     ----------
     estimator : classifier or source
-        How the model was trained. Is cloned and fitted, once.
+        The training algorithm. Is cloned and fitted once.
 
     members, others : tuple (X, y)
-        Records that are trained on with their own labels, and of which canaries are made.
+        Records that are trained on with their own labels, and records from which canaries are
+        made.
 
     random_state : RandomState
-        For pairs, labels and coins.
+        For pairs, labels and the choice within each pair.
 
     Returns
     -------
@@ -247,12 +250,12 @@ def canary_scores(estimator, members, others, random_state):
     Raises
     ------
     ValueError
-        When there is one class only, or fewer than four pairs.
+        If there is only one class, or fewer than four pairs.
 
     References
     ----------
     Steinke, T., Nasr, M. and Jagielski, M., "Privacy auditing with one (1) training run",
-    NeurIPS 2023: many canaries in one training bound ε as independent ones would.
+    NeurIPS 2023: many canaries in one training run bound ε as independent ones would.
 
     Examples
     --------
@@ -290,7 +293,7 @@ def canary_scores(estimator, members, others, random_state):
 
 
 class _ShadowTraining(BaseEstimator):
-    """Models of the attacker's own, of which it is known what they were trained on."""
+    """Shadow models: models of the attacker, whose training records are known."""
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"])],
@@ -300,10 +303,10 @@ class _ShadowTraining(BaseEstimator):
     }
 
     def _train(self, X, y):
-        """Return shadow models, and which rows each of them saw: half of all, at random.
+        """Return shadow models, and the rows that each was trained on: a random half of all.
 
-        Models come in pairs that see the two halves, so that each row is seen by as many
-        models as not.
+        Models come in pairs trained on the two halves, so that each row is used by half of the
+        models.
         """
         random_state = check_random_state(self.random_state)
         seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
@@ -318,10 +321,10 @@ class _ShadowTraining(BaseEstimator):
 
 
 def _fit_seeded(estimator, X, y, seed):
-    """Return a clone, fitted, that predicts; a ``source`` of its own is passed on as it is.
+    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged.
 
-    The seed is for a ``random_state`` of its own. Those of the steps of a pipeline stay: noise
-    keeps its fresh entropy.
+    The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that noise
+    has fresh entropy.
     """
     model = clone(estimator)
     if "random_state" in model.get_params(deep=False):
@@ -332,39 +335,39 @@ def _fit_seeded(estimator, X, y, seed):
 
 
 class ShadowAttack(_ShadowTraining):
-    """Learn from shadow models how predictions of members differ (Shokri et al., 2017).
+    """Membership inference attack by shadow models (Shokri et al., 2017).
 
-    SERUMS D3.3 (2022), chapter 3, attacks in this way. The attacker has rows of the same kind
-    as the private ones, but none of them. Shadow models are trained on halves of these;
-    another classifier learns to tell, from the three largest probabilities, the loss, the
-    entropy and the correctness of a prediction, whether a model saw the row.
+    The attacker has rows of the same kind as the private ones, but none of the latter. Shadow
+    models are trained on halves of these rows. An attack classifier then learns to predict, from
+    the three largest probabilities, the loss, the entropy and the correctness of a prediction,
+    whether a model was trained on the row. SERUMS D3.3 (2022), chapter 3, uses this attack.
 
     Parameters
     ----------
     estimator : classifier
-        What the attacker takes the model for. Is cloned.
+        The attacker's assumption about the model. Is cloned.
 
     attack_classifier : classifier, default=None
-        Tells members from others; with ``predict_proba`` or ``decision_function``. By
-        default, logistic regression on standardised features.
+        Distinguishes members from others; with ``predict_proba`` or ``decision_function``. By
+        default, logistic regression on standardized features.
 
     per_class : bool, default=False
-        Whether each class of the model has an attack classifier of its own.
+        Whether to train one attack classifier for each class of the model.
 
     n_shadows : int, default=20
-        Shadow models.
+        Number of shadow models.
 
     n_jobs : int or None, default=None
-        Shadow models trained at once, as in joblib.
+        Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models that have a ``random_state`` of their own; the steps of
-        a pipeline keep theirs.
+        For the halves, and for models with a ``random_state`` of their own; the steps of a
+        pipeline keep theirs.
 
     Attributes
     ----------
     attack_classifiers_ : dict
-        By class label; for None, that of all classes.
+        Attack classifiers by class label; under None, that of all classes.
 
     References
     ----------
@@ -394,15 +397,17 @@ class ShadowAttack(_ShadowTraining):
         "per_class": ["boolean"],
     }
 
+    attack_classifiers_: dict[Any, Any]
+
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        attack_classifier=None,
-        per_class=False,
-        n_shadows=20,
-        n_jobs=None,
-        random_state=None,
+        attack_classifier: Any = None,
+        per_class: bool = False,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.estimator = estimator
         self.attack_classifier = attack_classifier
@@ -412,13 +417,13 @@ class ShadowAttack(_ShadowTraining):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train shadow models and attack classifiers.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of the attacker's own.
+            Rows of the attacker.
 
         y : array-like of shape (n_samples,)
             Their labels.
@@ -426,6 +431,16 @@ class ShadowAttack(_ShadowTraining):
         Returns
         -------
         self : object
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from skdp.privacy.audit import ShadowAttack
+        >>> X, y = load_digits(return_X_y=True)
+        >>> attack = ShadowAttack(DecisionTreeClassifier(), n_shadows=2, random_state=0)
+        >>> list(attack.fit(X[:300], y[:300]).attack_classifiers_)
+        [None]
         """
         y = np.asarray(y)
         shadows, seen = self._train(X, y)
@@ -441,8 +456,8 @@ class ShadowAttack(_ShadowTraining):
                 self.attack_classifiers_[label] = own
         return self
 
-    def score_members(self, model, X, y):
-        """Return how much each record looks like a member.
+    def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Return the membership score of each record.
 
         Parameters
         ----------
@@ -458,7 +473,7 @@ class ShadowAttack(_ShadowTraining):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Probability that it is one, or the attack classifier's decision function.
+            Probability of membership, or the decision function of the attack classifier.
         """
         check_is_fitted(self)
         y = np.asarray(y)
@@ -473,7 +488,7 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = _class_probabilities(model, X)
-    # As many features for each model, whatever classes its training rows happened to have.
+    # The same number of features for each model, whatever classes its training rows have.
     leading = np.full((len(p), _N_LEADING), _LEAST)
     leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
     features = [
@@ -492,7 +507,7 @@ def _positive(classifier, features):
 
 
 class LikelihoodRatioAttack(_ShadowTraining):
-    r"""Compare each record with models that saw it and models that did not (LiRA).
+    r"""Likelihood-ratio attack (LiRA): compare models trained with and without each record.
 
     With φ the log-odds of the true class, the score of a record is the log-likelihood ratio
     of the model's φ under two normal distributions, whose means are those of the shadow
@@ -501,22 +516,22 @@ class LikelihoodRatioAttack(_ShadowTraining):
 
     .. math:: \log\frac{N(φ; μ_{in}, σ_{in}^2)}{N(φ; μ_{out}, σ_{out}^2)}
 
-    It is the strongest of the attacks here, and needs the very records in question.
+    It is the strongest of the attacks here, and needs the records in question themselves.
 
     Parameters
     ----------
     estimator : classifier
-        How the model was trained. Is cloned.
+        The training algorithm. Is cloned.
 
     n_shadows : int, default=20
-        Shadow models; each record is in half of them.
+        Number of shadow models; each record is used by half of them.
 
     n_jobs : int or None, default=None
-        Shadow models trained at once, as in joblib.
+        Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models that have a ``random_state`` of their own; the steps of
-        a pipeline keep theirs.
+        For the halves, and for models with a ``random_state`` of their own; the steps of a
+        pipeline keep theirs.
 
     References
     ----------
@@ -540,14 +555,21 @@ class LikelihoodRatioAttack(_ShadowTraining):
         "n_shadows": [Interval(Integral, 4, None, closed="left")],
     }
 
-    def __init__(self, estimator, *, n_shadows=20, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.estimator = estimator
         self.n_shadows = n_shadows
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train shadow models on halves of the records in question.
 
         Parameters
@@ -561,6 +583,15 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Returns
         -------
         self : object
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from skdp.privacy.audit import LikelihoodRatioAttack
+        >>> X, y = load_digits(return_X_y=True)
+        >>> attack = LikelihoodRatioAttack(DecisionTreeClassifier(), n_shadows=4, random_state=0)
+        >>> attack = attack.fit(X[:300], y[:300])
         """
         y = np.asarray(y)
         shadows, seen = self._train(X, y)
@@ -568,7 +599,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         self._distributions = [_normal(odds, seen), _normal(odds, ~seen)]
         return self
 
-    def score_members(self, model, X, y):
+    def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Return the log-likelihood ratio of each record.
 
         Parameters
@@ -585,17 +616,23 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If the number of records is not that of :meth:`fit`.
         """
         (mean_in, sd_in), (mean_out, sd_out) = self._distributions
-        if len(y) != len(mean_in):
+        labels = np.asarray(y)
+        if len(labels) != len(mean_in):
             raise ValueError(
-                f"score_members got {len(y)} records, but fit had {len(mean_in)}. Pass the "
+                f"score_members got {len(labels)} records, but fit had {len(mean_in)}. Pass the "
                 "records of fit in the same order."
             )
-        odds = _log_odds(model, X, y)
+        odds = _log_odds(model, X, labels)
         return norm.logpdf(odds, mean_in, sd_in) - norm.logpdf(odds, mean_out, sd_out)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_distributions")
 
 

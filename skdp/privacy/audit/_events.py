@@ -1,4 +1,4 @@
-"""What gives a mechanism away: events that tell neighbours apart, and noise that comes twice."""
+"""What gives a mechanism away: events that tell neighbors apart, and noise that comes twice."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -117,7 +117,7 @@ class Event:
         What it is compared with.
 
     swapped : bool
-        Whether it is more probable with the second neighbour than with the first.
+        Whether it is more probable with the second neighbor than with the first.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def best_event(first, second, statistics, subject, confidence):
     Parameters
     ----------
     first, second : Sample
-        Outputs of two neighbours.
+        Outputs of two neighbors.
 
     statistics : sequence of Statistic
         Of which events are tried.
@@ -395,7 +395,7 @@ def _same_at_a_distance(magnitudes):
 def _drawn_from_few(magnitudes):
     """Tell whether values of a column are equal though the grid has room for others.
 
-    On a grid two neighbouring points have nearly the same probability: where many values are
+    On a grid two neighboring points have nearly the same probability: where many values are
     equal, as many are one step apart. The step is that of the binade.
     """
     for column in magnitudes[: max(_SORTED // magnitudes.shape[1], _COMPARED_ROWS)].T:

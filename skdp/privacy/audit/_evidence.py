@@ -1,8 +1,9 @@
-"""Bounds of ε from below by how often something happened, and what samples can show at all."""
+"""Lower bounds of ε from event counts, and the smallest violations that samples can detect."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import beta, norm, rankdata
@@ -18,21 +19,23 @@ _BEYOND_ALL_NORMALS = 40.0
 _THRESHOLDS = 200
 
 
-def clopper_pearson(hits, n, confidence=0.95):
+def clopper_pearson(
+    hits: ArrayLike, n: ArrayLike, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact confidence interval of a probability.
 
     Parameters
     ----------
     hits, n : array-like of int
-        Successes, and trials.
+        Numbers of successes and of trials.
 
     confidence : float, default=0.95
-        Probability with which the interval holds the truth, at least.
+        Coverage probability, at least.
 
     Returns
     -------
     low, high : ndarray
-        Each misses the truth with probability (1 − confidence)/2 at most.
+        Limits, each of which is wrong with a probability of at most (1 − confidence)/2.
 
     References
     ----------
@@ -54,27 +57,34 @@ def clopper_pearson(hits, n, confidence=0.95):
     return low, high
 
 
-def epsilon_lower_bound(hits, n, other_hits, other_n, delta=0.0, confidence=0.95):
-    r"""Return an ε that a mechanism cannot be below, from how often an event happened.
+def epsilon_lower_bound(
+    hits: ArrayLike,
+    n: ArrayLike,
+    other_hits: ArrayLike,
+    other_n: ArrayLike,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> np.ndarray:
+    r"""Return a lower bound of the ε of a mechanism, from how often an event occurred.
 
     An (ε, δ)-private mechanism has :math:`P(E) \le e^ε Q(E) + δ` for every event E and any
-    two neighbours. With a lower limit of P(E) and an upper one of Q(E),
+    two neighbors. With a lower limit of P(E) and an upper one of Q(E),
 
     .. math:: ε \ge \log\frac{P_{low}(E) - δ}{Q_{high}(E)}
 
     Parameters
     ----------
     hits, n : array-like of int
-        How often E happened with one neighbour, in how many trials.
+        How often E occurred with one neighbor, and in how many trials.
 
     other_hits, other_n : array-like of int
-        The same with the other.
+        The same with the other neighbor.
 
     delta : float, default=0.0
-        The δ that is granted.
+        The claimed δ.
 
     confidence : float, default=0.95
-        Probability with which the bound is right, for an event chosen beforehand.
+        Probability that the bound is right, for an event chosen beforehand.
 
     Returns
     -------
@@ -93,15 +103,15 @@ def epsilon_lower_bound(hits, n, other_hits, other_n, delta=0.0, confidence=0.95
 
 
 def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
-    r"""Return the least ε that samples of a given size can tell from a smaller claim.
+    r"""Return the smallest ε that an audit detects with a power of about 50 %.
 
-    No event tells the neighbours of an (ε, δ)-private mechanism apart better than one with
+    No event tells the neighbors of an (ε, δ)-private mechanism apart better than one with
 
     .. math:: P(E) = 1 - Q(E), \qquad Q(E) = \frac{1 - δ}{1 + e^ε}
 
     (Kairouz et al., 2015). The ε returned is where :func:`epsilon_lower_bound` at the expected
-    counts of that event reaches the claim, so that about every other audit refutes it. An
-    event that tells less needs a larger leak.
+    counts of that event reaches the claim, so that about half of all audits refute it. A less
+    informative event needs a larger violation.
 
     Parameters
     ----------
@@ -109,7 +119,7 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
         The claimed ε.
 
     n, other_n : int
-        Trials with either neighbour.
+        Trials with either neighbor.
 
     delta : float, default=0.0
         The claimed δ.
@@ -120,7 +130,7 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
     Returns
     -------
     epsilon : float
-        Infinite where even perfect separation would not refute the claim.
+        Infinite if even perfect separation would not refute the claim.
 
     References
     ----------
@@ -147,26 +157,26 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
 
 
 def mu_lower_bound(wins, n, confidence=0.95):
-    r"""Return a μ that a mechanism with Gaussian losses cannot be below, from pairs of outputs.
+    r"""Return a lower bound of the μ of a mechanism with Gaussian losses, from pairs of outputs.
 
-    A mechanism with losses of Gaussian noise tells two neighbours apart no better than two normal
-    distributions of variance 1 whose means are μ apart: no test has a higher ROC curve (Dong,
-    Roth and Su, 2022). So whatever number is computed of outputs, that of the one neighbour is the
-    greater one with a probability of at most the area under that curve,
+    With the losses of Gaussian noise, two neighbors are no easier to tell apart than two normal
+    distributions of variance 1 whose means differ by μ: no test has a higher ROC curve (Dong,
+    Roth and Su, 2022). For any score of the outputs, the probability that that of one neighbor
+    exceeds that of the other is therefore at most the area under that curve,
 
     .. math:: P(\text{win}) \le Φ(μ/\sqrt{2}).
 
-    A lower limit of P, from independent pairs, bounds μ from below whatever the distribution of
-    the number is. Nasr et al. (2023) bound μ by thresholds; pairs take about a third of the
-    trials, and no threshold.
+    A lower limit of P, from independent pairs, bounds μ from below for any distribution of the
+    score. Nasr et al. (2023) bound μ by thresholds; pairs need about a third of the trials, and
+    no threshold.
 
     Parameters
     ----------
     wins, n : array-like of int
-        How often the number was the greater one, strictly, in how many pairs.
+        In how many pairs the score was strictly greater, and the number of pairs.
 
     confidence : float, default=0.95
-        Probability with which the bound is right.
+        Probability that the bound is right.
 
     Returns
     -------
@@ -187,16 +197,16 @@ def mu_lower_bound(wins, n, confidence=0.95):
     >>> round(float(mu_lower_bound(760, 1000)), 2)  # Φ(1/√2) is 0.76
     0.9
     """
-    # All that may be missed is on one side.
+    # A one-sided limit.
     low, _ = clopper_pearson(wins, n, 2 * confidence - 1)
     return np.sqrt(2) * np.maximum(norm.ppf(low), 0.0)
 
 
 def detectable_mu(claim, n, confidence=0.95):
-    """Return the least μ that pairs of outputs can tell from a smaller claim.
+    """Return the smallest μ that pairs of outputs detect with a power of about 50 %.
 
-    Where :func:`mu_lower_bound` reaches the claim at the expected number of wins, so that about
-    every other audit refutes it.
+    The μ at which :func:`mu_lower_bound` reaches the claim for the expected number of wins, so
+    that about half of all audits refute it.
 
     Parameters
     ----------
@@ -212,7 +222,7 @@ def detectable_mu(claim, n, confidence=0.95):
     Returns
     -------
     mu : float
-        Infinite where even perfect separation would not refute the claim.
+        Infinite if even perfect separation would not refute the claim.
 
     Examples
     --------
@@ -236,7 +246,7 @@ def area_under_curve(members, others, confidence=0.95):
     Parameters
     ----------
     members, others : array-like of shape (n,)
-        Scores of either kind.
+        Scores of the two groups.
 
     confidence : float, default=0.95
         Of the interval.
@@ -259,7 +269,7 @@ def area_under_curve(members, others, confidence=0.95):
     """
     m, n = len(members), len(others)
     joint = rankdata(np.concatenate([members, others]))
-    # How many of the others each member beats, and the reverse; ties count half.
+    # Fraction of the others below each member, and the reverse; ties count half.
     above = (joint[:m] - rankdata(members)) / n
     below = 1 - (joint[m:] - rankdata(others)) / m
     area = above.mean()
@@ -270,27 +280,27 @@ def area_under_curve(members, others, confidence=0.95):
 
 @dataclass(frozen=True)
 class Evidence:
-    """A lower bound of ε, and what a sample of its size could have shown.
+    """A lower bound of ε, and what a sample of this size could have detected.
 
     Parameters
     ----------
     claim : float or None
-        The claimed ε; None where nothing is claimed.
+        The claimed ε; None if nothing is claimed.
 
     delta : float
         The claimed δ.
 
     epsilon_lower : float
-        ε at this δ that the mechanism cannot be below.
+        Lower bound of the ε of the mechanism at this δ.
 
     confidence : float
-        Probability with which that bound is right.
+        Probability that the bound is right.
 
     n, other_n : int
-        Trials with either neighbour on which it rests.
+        Numbers of trials with the two neighbors.
 
     attacks : str, default="these attacks"
-        What the verdict calls what was tried.
+        Name of the attacks in the verdict.
 
     Examples
     --------
@@ -309,25 +319,25 @@ class Evidence:
     attacks: str = "these attacks"
 
     @property
-    def refuted(self):
+    def refuted(self) -> bool:
         """Whether the bound is above the claim."""
         return self.claim is not None and bool(self.epsilon_lower > self.claim)
 
     @property
-    def limit(self):
-        """The bound that perfect separation of the neighbours would have given."""
+    def limit(self) -> float:
+        """The bound that perfect separation of the neighbors would have given."""
         sizes = (self.n, self.n, 0, self.other_n)
         return float(epsilon_lower_bound(*sizes, self.delta, self.confidence))
 
     @property
-    def detectable(self):
-        """The least ε that the sample could have told from the claim, or from none at all."""
+    def detectable(self) -> float:
+        """The smallest ε that the sample could have distinguished from the claim, or from 0."""
         claim = 0.0 if self.claim is None else self.claim
         return detectable_epsilon(claim, self.n, self.other_n, self.delta, self.confidence)
 
     @property
-    def verdict(self):
-        """The verdict in words."""
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
         if self.refuted:
             return "REFUTED"
         if self.claim == np.inf:
@@ -346,10 +356,10 @@ class Evidence:
 
 
 class GaussianEvidence(Evidence):
-    """The same where Gaussian losses are claimed: a bound of μ, as the ε that it has at δ.
+    """The same for a claim of Gaussian losses: a bound of μ, as its ε at δ.
 
-    Of ``n`` pairs of trials, one with either neighbour. A claim that says nothing of its losses
-    is not refuted by it.
+    From ``n`` pairs of trials, one with each neighbor. It does not refute a claim that says
+    nothing about its losses.
 
     Examples
     --------
@@ -359,72 +369,72 @@ class GaussianEvidence(Evidence):
 
     @property
     def limit(self):
-        """The bound that perfect separation of the neighbours would have given."""
+        """The bound that perfect separation of the neighbors would have given."""
         mu = float(mu_lower_bound(self.n, self.n, self.confidence))
         return gaussian_epsilon_of(mu, self.delta)
 
     @property
     def detectable(self):
-        """The least ε that the sample could have told from the claim."""
+        """The smallest ε that the sample could have distinguished from the claim."""
         claim = 1 / gaussian_sigma(self.claim, self.delta)
         mu = detectable_mu(claim, self.n, self.confidence)
         return gaussian_epsilon_of(mu, self.delta) if np.isfinite(mu) else np.inf
 
 
 class AuditReport:
-    """What the reports of all audits say of their ``evidence``."""
+    """Properties that the reports of all audits have in common."""
 
     evidence: Evidence
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """Whether the claim survives: the bound is not above the claimed ε."""
         return not self.evidence.refuted
 
     @property
-    def epsilon_lower(self):
-        """ε at the claimed δ that what was audited cannot be below."""
+    def epsilon_lower(self) -> float:
+        """Lower bound of the true ε at the claimed δ."""
         return self.evidence.epsilon_lower
 
     @property
-    def epsilon_limit(self):
-        """The bound that perfect separation would have given: no larger claim can be refuted."""
+    def epsilon_limit(self) -> float:
+        """The bound that perfect separation would have given; larger claims cannot be refuted."""
         return self.evidence.limit
 
     @property
-    def epsilon_detectable(self):
-        """The least ε that so large a sample could have told from the claim, or from none at all.
+    def epsilon_detectable(self) -> float:
+        """The smallest ε that a sample of this size could have detected with a power of 50 %.
 
-        With the most telling attack there can be, in every other audit; infinite where no
-        attack would do.
+        For the best possible attack, compared with the claim, or with 0 without one; infinite if
+        no attack could detect any.
         """
         return self.evidence.detectable
 
     @property
-    def verdict(self):
-        """The verdict in words, with the least ε that these attacks could have shown."""
+    def verdict(self) -> str:
+        """The verdict as a sentence, with the smallest ε that the attacks could have detected."""
         return self.evidence.verdict
 
 
 def find_evidence(trials, guarantee, confidence):
-    """Return what several attacks together show, and which of them shows most.
+    """Return the joint evidence of several attacks, and the strongest of them.
 
     Parameters
     ----------
     trials : dict of {str: tuple}
-        Of each attack the ``scores`` of records, of which higher ones are likelier members,
-        whether each ``is_member``, and whether it ``chooses`` the threshold or tests it.
+        For each attack the ``scores`` of records, higher for likelier members, whether each
+        ``is_member``, and whether it ``chooses`` the threshold or tests it.
 
     guarantee : PrivacyGuarantee or None
         The claim.
 
     confidence : float
-        That all bounds are right at once (Bonferroni).
+        Probability that all bounds are right together (Bonferroni).
 
     Returns
     -------
     evidence : Evidence
-        The greatest bound, and the sizes of the largest sample.
+        The largest bound, and the sizes of the largest sample.
 
     attack : str
     """
@@ -441,13 +451,13 @@ def find_evidence(trials, guarantee, confidence):
 
 
 def best_epsilon(choice, test, confidence, delta):
-    """Return the bound of ε on one half, by the event that is best on the other half."""
+    """Return the bound of ε on one half, by the event that was best on the other half."""
     best = choice.epsilon(confidence, delta).argmax()
     return float(test.epsilon(confidence, delta)[best])
 
 
 def find_gaussian_evidence(members, others, guarantee, confidence):
-    """Return what independent pairs of scores show of Gaussian losses, and the bound of μ."""
+    """Return the evidence of independent pairs of scores for Gaussian losses, and the μ bound."""
     n = len(members)
     mu = float(mu_lower_bound(np.count_nonzero(members > others), n, confidence))
     epsilon = gaussian_epsilon_of(mu, guarantee.delta)
@@ -455,7 +465,7 @@ def find_gaussian_evidence(members, others, guarantee, confidence):
 
 
 def count_halves(scores, is_member, chooses):
-    """Return counts at thresholds: of the records that choose, and of those that test."""
+    """Return counts at thresholds, for the records that choose and for those that test."""
     thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
     return [
         ThresholdCounts(scores[rows], is_member[rows], thresholds) for rows in (chooses, ~chooses)
@@ -463,7 +473,7 @@ def count_halves(scores, is_member, chooses):
 
 
 class ThresholdCounts:
-    """How many members and others score at least each of some thresholds."""
+    """Numbers of members and of others with at least each of several thresholds."""
 
     def __init__(self, scores, is_member, thresholds):
         samples = [np.sort(scores[is_member == member]) for member in (True, False)]

@@ -1,7 +1,8 @@
-"""Audit of a noise transformer or a label randomiser from its outputs alone."""
+"""Audit of a noise transformer or a label randomizer from its outputs alone."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -16,38 +17,38 @@ from skdp.privacy.audit._evidence import (
 )
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Fewest outputs on which an event is chosen for each pair of neighbours; with more columns than
-# this allows, some of them are moved (rule of thumb).
+# Fewest outputs on which an event is chosen for each pair of neighbors; with more columns than
+# this allows, only some of them are changed (rule of thumb).
 _FEWEST_TRIALS = 500
 # Least correlation of two columns for which their difference is tried, in standard deviations
 # of that of independent ones (rule of thumb).
 _CORRELATED = 5.0
-# Least change of the mean of a column by a move for which it is taken to have moved, in standard
-# errors (rule of thumb).
+# Least change of the mean of a column, in standard errors, for which the column is taken to have
+# changed (rule of thumb).
 _SHIFTED = 5.0
 
 
 @dataclass(frozen=True)
 class MechanismAudit(AuditReport):
-    """What an audit of a noise transformer or a label randomiser found.
+    """Result of an audit of a noise transformer or of randomized response.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee
-        What it claims.
+        The claimed guarantee.
 
     evidence : Evidence
-        What was found, at the claimed δ.
+        The evidence, at the claimed δ.
 
     event : str
-        The outcome that told two neighbours apart best. Outputs count from the first
-        neighbour, in sensitivities; labels are class indices.
+        The event that distinguished two neighbors best. Outputs are relative to the first
+        neighbor, in units of the sensitivity; labels are class indices.
 
     moved : str
-        Which neighbours were tried.
+        The pairs of neighbors that were tried.
 
     n_untried : int
-        How many pairs of neighbours were not, for want of trials.
+        Number of pairs of neighbors that were not tried, because there were too few trials.
 
     Examples
     --------
@@ -67,23 +68,23 @@ class MechanismAudit(AuditReport):
     n_untried: int
 
     @property
-    def epsilon_detectable(self):
-        """The least ε that so many trials could have told from the claim.
+    def epsilon_detectable(self) -> float:
+        """The smallest ε that this number of trials could have detected with a power of 50 %.
 
-        With the most telling event there can be, in every other audit; infinite where no
-        event would do, or where some neighbours were not tried.
+        For the best possible event; infinite if no event could detect any, or if some neighbors
+        were not tried.
         """
         return np.inf if self.n_untried else super().epsilon_detectable
 
     @property
-    def verdict(self):
-        """The verdict in words."""
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
         verdict = super().verdict
         if self.passed and self.n_untried:
             return f"{verdict}; but only {self.moved}: of the others this says nothing"
         return verdict
 
-    def __str__(self):
+    def __str__(self) -> str:
         mechanism = self.guarantee.mechanism
         noise = mechanism if self.guarantee.unit == "label" else f"the {mechanism} noise"
         return (
@@ -109,62 +110,68 @@ class MechanismAudit(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_mechanism(
-    transformer, *, n_trials=1_000_000, n_features=1, value=0.0, confidence=1 - 1e-6
-):
-    """Bound the ε of a noise transformer from below, by looking at what comes out.
+    transformer: Any,
+    *,
+    n_trials: int = 1_000_000,
+    n_features: int = 1,
+    value: float = 0.0,
+    confidence: float = 1 - 1e-6,
+) -> MechanismAudit:
+    """Bound the ε of a noise transformer from below, from its outputs alone.
 
-    A row, and the same row moved by the sensitivity, are perturbed very often. With a
-    guarantee for elements each column is moved in turn, with one for records all columns at
-    once, with one for labels each class is tried against each. On one half of the outputs
-    the move and the event are chosen that tell neighbours apart best; on fresh outputs of
-    that move the event's probabilities are bounded by Clopper and Pearson, so that one event
-    alone is tested and nothing needs correction.
+    A row, and the same row shifted by the sensitivity, are perturbed many times. With a guarantee
+    per element each column is shifted in turn, with one per record all columns together, and with
+    one per label each class is compared with each other. One half of the outputs chooses the
+    shift and the event that distinguish neighbors best; on new outputs of that shift, the
+    probabilities of the event are bounded by Clopper and Pearson. As only one event is tested, no
+    correction for multiple testing is needed.
 
-    Events are half-lines of each output column, whichever was moved; the exact return of an
-    input; and whether an output is a multiple of a power of two, which gives naive
-    floating-point samplers away (Mironov, 2012). For elements also half-lines of what
-    remains of a column once the column most correlated with it is subtracted, and of sums of
-    the columns whose means one move changes; for records those of sums of all columns.
+    Events are half-lines of each output column, whichever was shifted; outputs that equal an
+    input; and outputs that are multiples of a power of two, which reveal naive floating-point
+    samplers (Mironov, 2012). For elements there are also half-lines of the residual of a column
+    after subtracting the column most correlated with it, and of sums of the columns whose means
+    one shift changes; for records, those of sums of all columns.
 
-    Noise that repeats, up to its sign, is looked for first: from call to call, between
-    neighbouring rows, both halves and both directions, and in the same row of two columns;
-    among the first 100,000 values also at any one distance, and drawn from a small stock.
+    Repeated noise, up to its sign, is searched for first: between calls, between neighboring
+    rows, between the two halves in both directions, and between two columns of the same row;
+    among the first 100,000 values also at any fixed distance, and as draws from a small set.
 
-    An audit can refute a guarantee and never prove one. ``epsilon_detectable`` says which
-    leaks so many trials could have shown.
+    An audit can refute a guarantee but never prove one. ``epsilon_detectable`` is the smallest
+    violation that this number of trials could have detected.
 
     Parameters
     ----------
     transformer : noise transformer or RandomizedResponse
-        Is cloned. Must state a ``guarantee_`` once fitted and perturb in ``transform``; rows
-        of one call count as independent trials. For a :class:`~skdp.DPSource` see
+        Is cloned. It must set ``guarantee_`` in ``fit`` and add noise in ``transform``; the rows
+        of one call are treated as independent trials. For a :class:`~skdp.DPSource` see
         :func:`audit_membership`, for a source of statistics :func:`audit_release`.
 
     n_trials : int, default=1_000_000
-        Outputs for each neighbour: half of them choose, shared out among the columns that
-        are moved; half of them test. Below 1,000 for each column only some of them are
-        moved: those that return their input too often, then by turns one with little noise
-        and one at random. The verdict says so, and ``epsilon_detectable`` is infinite.
+        Number of outputs for each neighbor: one half, divided among the shifted columns, chooses
+        the event; the other half tests it. With fewer than 1,000 for each column, only some
+        columns are shifted: those that return their input too often, then alternately one with
+        little noise and one at random. The verdict says so, and ``epsilon_detectable`` is
+        infinite.
 
     n_features : int, default=1
-        Elements of a row.
+        Number of elements of a row.
 
     value : float, default=0.0
-        Where the first neighbour lies, in every column. With bounds, their lower end is
-        taken instead.
+        Value of the first neighbor in every column. With bounds, their lower end is used
+        instead.
 
     confidence : float, default=1 - 1e-6
-        Of the bound: one right mechanism in a million is refuted.
+        Confidence of the bound: one correct mechanism in a million is refuted.
 
     Returns
     -------
     audit : MechanismAudit
-        Print it, or look at ``passed``, ``epsilon_lower`` and ``epsilon_detectable``.
+        Print it, or see ``passed``, ``epsilon_lower`` and ``epsilon_detectable``.
 
     Raises
     ------
     ValueError
-        When the transformer states no guarantee.
+        If the transformer has no guarantee, or bounds that are learned from data.
 
     Examples
     --------
@@ -174,7 +181,7 @@ def audit_mechanism(
     >>> audit.passed, bool(0.8 < audit.epsilon_lower <= 1.0)
     (True, True)
 
-    A mechanism that says 1 and has 2:
+    A mechanism that claims ε = 1 but has 2:
 
     >>> class Halved(OptimalDPNoise):
     ...     def transform(self, X):
@@ -217,7 +224,7 @@ def audit_mechanism(
 
 
 def _tried(subject, outputs, confidence):
-    """Return the pairs of neighbours that are tried, by as many inputs as the outputs allow."""
+    """Return the pairs of neighbors that are tried, by as many inputs as the outputs allow."""
     pairs, most = subject.pairs, max(len(outputs) // _FEWEST_TRIALS, 1)
     inputs = sorted({which for pair in pairs for which in pair} - {0})
     if len(inputs) <= most:
@@ -246,7 +253,7 @@ def _likely_first(order, outputs, delta, confidence):
 
 
 def _choose(subject, pairs, outputs, confidence):
-    """Return the pair of neighbours and the event that tells them apart best."""
+    """Return the pair of neighbors and the event that tells them apart best."""
     inputs = {which for pair in pairs for which in pair} - {0}
     samples = {which: Sample(subject.draw(which, len(outputs) // len(inputs))) for which in inputs}
     samples[0] = Sample(outputs)
@@ -292,7 +299,7 @@ def _differences(outputs):
 
 
 def _make_subject(transformer, n_features, value):
-    """Return what is to be audited, fitted: its guarantee, and outputs for neighbours."""
+    """Return what is to be audited, fitted: its guarantee, and outputs for neighbors."""
     transformer = clone(transformer)
     if "classes" in transformer.get_params(deep=False):
         return _LabelSubject(transformer)
@@ -318,7 +325,7 @@ class _NoiseSubject:
         What is claimed.
 
     pairs : dict of {(int, int): str}
-        Inputs that are neighbours, and in which way. Input 0 is in at least one of them.
+        Inputs that are neighbors, and in which way. Input 0 is in at least one of them.
 
     atoms : tuple of float
         Outputs that may have a probability of their own.
@@ -364,7 +371,7 @@ class _NoiseSubject:
 
 
 def _neighbours(transformer, guarantee, n_features, value):
-    """Return where the first neighbour lies, and how far each element may move."""
+    """Return where the first neighbor lies, and how far each element may move."""
     if guarantee.sensitivity is not None:
         return np.full(n_features, value), np.full(n_features, guarantee.sensitivity)
     if isinstance(transformer.bounds, str):
@@ -377,7 +384,7 @@ def _neighbours(transformer, guarantee, n_features, value):
 
 
 class _LabelSubject:
-    """A label randomiser, in the same way; inputs and outputs are class indices."""
+    """A label randomizer, in the same way; inputs and outputs are class indices."""
 
     on_grid = False
     joint = False

@@ -1,10 +1,13 @@
-"""Membership inference on a trained classifier: the attacks, one after the other."""
+"""Audit of a trained classifier by membership inference attacks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
@@ -36,14 +39,14 @@ from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
 _DEFAULT_ATTACKS = (*METRICS, "halfway", "canary")
 _ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
-# Fewest members, and others, of a class that has a row of its own: two of each choose thresholds,
-# two of each test them.
+# Fewest members, and others, of a class with a row of its own in the table: two of each choose
+# thresholds, and two of each test them.
 _FEWEST = 4
 
 
 @dataclass(frozen=True)
 class MembershipReport(AuditReport):
-    """What membership inference reached, and what was claimed.
+    """Result of membership inference attacks, compared with the claimed guarantee.
 
     Parameters
     ----------
@@ -52,26 +55,25 @@ class MembershipReport(AuditReport):
         ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
         = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
         rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN for fewer than 100
-        and 1,000 others; ``epsilon_lower``, an ε for records that the training cannot be
-        below at the claimed δ (0 without a claim), as far as records fare independently of
-        each other; ``epsilon_limit``, the bound that perfect separation would have given; and
-        the limits of intervals (``_low``, ``_high``). Those of the rates take the threshold
-        as given.
+        and 1,000 others; ``epsilon_lower``, a lower bound of the ε of the training for records
+        at the claimed δ (0 without a claim), if the outcomes of records are independent;
+        ``epsilon_limit``, the bound that perfect separation would have given; and the limits of
+        intervals (``_low``, ``_high``). Those of the rates treat the threshold as fixed.
 
     curves : dict
         False and true-positive rates by attack.
 
     confidence : float
-        Of the intervals, and of ``epsilon_lower``.
+        Confidence of the intervals, and of ``epsilon_lower``.
 
     guarantee : PrivacyGuarantee or None
-        What is claimed, for whole records, which membership inference is about.
+        The claimed guarantee for whole records, which membership inference is about.
 
     evidence : Evidence
-        What all attacks together show, with ``confidence`` for all of their bounds at once.
+        The joint evidence of all attacks, with ``confidence`` for all of their bounds together.
 
     attack : str
-        The one that shows most.
+        The attack with the largest bound.
 
     Examples
     --------
@@ -90,24 +92,36 @@ class MembershipReport(AuditReport):
     """
 
     table: pd.DataFrame
-    curves: dict = field(repr=False)
+    curves: dict[str, tuple[np.ndarray, np.ndarray]] = field(repr=False)
     confidence: float
     guarantee: PrivacyGuarantee | None
     evidence: Evidence
     attack: str
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return the table.
 
         Returns
         -------
         frame : pandas.DataFrame
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from skdp.privacy.audit import audit_membership
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = KNeighborsClassifier(1).fit(X[::2], y[::2])
+        >>> seen, others = (X[::2], y[::2]), (X[1::2], y[1::2])
+        >>> report = audit_membership(model, seen, others, attacks=["loss"])
+        >>> report.to_frame()["class"].tolist()  # one attack, all classes together and each
+        ['all', 0, 1, 2]
         """
         return self.table.copy()
 
     @property
-    def verdict(self):
-        """The verdict in words, with the least ε that these attacks could have shown."""
+    def verdict(self) -> str:
+        """The verdict as a sentence, with the smallest ε that the attacks could have detected."""
         if self.passed:
             return super().verdict
         return (
@@ -116,8 +130,8 @@ class MembershipReport(AuditReport):
         )
 
     @property
-    def claim(self):
-        """What is claimed for a record, as a text."""
+    def claim(self) -> str:
+        """The claim for a record, as a string."""
         if self.guarantee is None:
             return "nothing"
         return (
@@ -125,7 +139,7 @@ class MembershipReport(AuditReport):
             f"by {self.guarantee.mechanism}; it excludes {self.guarantee.excludes}"
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         columns = ["attack", "auc", "accuracy", "tpr_at_1%", "tpr_at_0.1%"]
         columns += ["epsilon_lower", "epsilon_limit"]
         rows = self.table[self.table["class"] == "all"]
@@ -136,13 +150,13 @@ class MembershipReport(AuditReport):
             f"verdict: {self.verdict}"
         )
 
-    def plot(self, ax=None):
-        """Draw the ROC curves, both axes logarithmic: what matters is on the left.
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ROC curves on logarithmic axes, since low false-positive rates matter most.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
-            Where to draw. By default a new figure.
+            Axes to draw on. By default, those of a new figure.
 
         Returns
         -------
@@ -171,31 +185,31 @@ class MembershipReport(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_membership(
-    model,
-    members,
-    others,
+    model: Any,
+    members: tuple[ArrayLike, ArrayLike],
+    others: tuple[ArrayLike, ArrayLike],
     *,
-    attacks=_DEFAULT_ATTACKS,
-    estimator=None,
-    shadow_data=None,
-    n_shadows=20,
-    attack_classifier=None,
-    guarantee="auto",
-    confidence=0.95,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
-    """Try to tell the records that a classifier was trained on from others.
+    attacks: Sequence[str] = _DEFAULT_ATTACKS,
+    estimator: Any = None,
+    shadow_data: Any = None,
+    n_shadows: int = 20,
+    attack_classifier: Any = None,
+    guarantee: PrivacyGuarantee | str | None = "auto",
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> MembershipReport:
+    """Attack a classifier by membership inference, and compare the result with its guarantee.
 
-    That no attack succeeds proves nothing. One that goes beyond a claim refutes it, if it used
-    nothing that the claim excludes: the guarantees here are about features, and where labels
-    are in the clear a rare label alone can give a record away.
+    Unsuccessful attacks prove nothing. An attack that exceeds a claim refutes it, provided that it
+    used nothing that the claim excludes: many guarantees are about features only, and if labels
+    are not protected, a rare label alone can reveal a record.
 
     Parameters
     ----------
     model : fitted classifier or DPSource
-        Under attack. A source is asked what its ``release_`` predicts.
+        The model under attack; for a source, its ``release_``.
 
     members : tuple (X, y)
         Records that it was trained on, with labels.
@@ -205,57 +219,57 @@ def audit_membership(
 
     attacks : sequence of str, default=("correctness", "loss", "confidence", "entropy", \
             "halfway", "canary")
-        The first four see :func:`membership_scores`. ``"halfway"`` asks for predictions on
-        the way from each record to its nearest of other labels: a boundary in the middle
-        gives both away. ``"canary"`` does not attack the model but how it was trained: one
-        more is trained on the members and on half of the others, with wrong labels planted,
-        and asked for these; a pair of neighbours differs in the features of a record alone.
-        Also ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
+        For the first four see :func:`membership_scores`. ``"halfway"`` compares predictions on
+        the line from each record to the nearest ones of other labels: a boundary exactly in the
+        middle reveals both. ``"canary"`` attacks the training algorithm: another model is trained
+        on the members and on half of the others with planted wrong labels, and its predictions of
+        these are compared; two neighbors differ only in the features of a record. Also
+        ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
         ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`), which train more models.
 
     estimator : classifier, default=None
-        What canaries are planted in and shadow models are made of. By default, clones of
-        the model.
+        Estimator for canaries and shadow models. By default, clones of the model.
 
     shadow_data : tuple (X, y), default=None
-        Further rows, the attacker's own, for the shadow attacks.
+        Further rows, owned by the attacker, for the shadow attacks.
 
     n_shadows : int, default=20
-        Shadow models of each attack that has some.
+        Number of shadow models of each attack that uses them.
 
     attack_classifier : classifier, default=None
         See :class:`ShadowAttack`.
 
     guarantee : PrivacyGuarantee, None or "auto", default="auto"
-        What is claimed. By default that of the model, or of a step of a pipeline; but none for
-        a model with a ``source``, whose guarantee is about other rows. One for records that are
-        added or removed is held to what it means for records that are replaced, as these are;
-        for the former see :func:`audit_release`.
+        The claim. By default that of the model, or of a step of a pipeline; but none for a model
+        with a ``source``, whose guarantee is about other rows. A guarantee for records that are
+        added or removed is converted to one for replaced records, which these attacks test; for
+        the former see :func:`audit_release`.
 
     confidence : float, default=0.95
-        Of each interval and each bound, on its own; and of the verdict, all attacks at once.
+        Confidence of each interval and each bound separately, and of the verdict for all attacks
+        together.
 
     n_jobs : int or None, default=None
-        Shadow models trained at once, as in joblib.
+        Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For canaries and shadow models, and for which records choose thresholds and which test
-        them.
+        For canaries and shadow models, and for the choice of records that choose thresholds and
+        records that test them.
 
     verbose : int, default=0
-        Above 0, print each attack as it ends.
+        If positive, print each attack as it ends.
 
     Returns
     -------
     report : MembershipReport
-        Print it, or look at ``passed``, ``verdict`` and ``to_frame()``.
+        Print it, or see ``passed``, ``verdict`` and ``to_frame()``.
 
     Raises
     ------
     ValueError
-        When an attack is unknown, or lacks ``shadow_data``, or enough others for canaries;
-        when the model is none that predicts, such as :class:`~skdp.RandomizedResponse`; when
-        the guarantee is about labels alone, of which these attacks, by features, test nothing.
+        If an attack is unknown, or ``shadow_data`` or enough others for canaries are missing;
+        if the model does not predict, such as :class:`~skdp.RandomizedResponse`; or if the
+        guarantee is about labels only, which these attacks by features do not test.
 
     Examples
     --------
@@ -263,52 +277,53 @@ def audit_membership(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skdp.privacy.audit import audit_membership
     >>> X, y = load_digits(return_X_y=True)
-    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:900], y[:900])
-    >>> report = audit_membership(tree, (X[:900], y[:900]), (X[900:], y[900:]), random_state=0)
+    >>> members, others = (X[:500], y[:500]), (X[500:1000], y[500:1000])
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(*members)
+    >>> report = audit_membership(tree, members, others, attacks=["loss"], random_state=0)
     >>> frame = report.to_frame()
     >>> bool(frame.loc[frame["class"] == "all", "auc"].max() > 0.55)
     True
 
-    A claim that this training cannot keep:
+    A claim that this training violates:
 
     >>> from skdp.privacy import Mechanism, PrivacyGuarantee
     >>> stated = [Mechanism("any", 1.0)]
     >>> claim = PrivacyGuarantee("tree", stated, 1.0, 64, "rows", "labels", unit="record")
-    >>> audit_membership(
-    ...     tree, (X[:900], y[:900]), (X[900:], y[900:]), guarantee=claim, random_state=0
-    ... ).passed
+    >>> settings = {"attacks": ["canary"], "guarantee": claim, "random_state": 0}
+    >>> audit_membership(tree, members, others, **settings).passed
     False
     """
     _check_attacks(attacks, shadow_data)
     _check_model(model)
-    guarantee = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
-    delta = 0.0 if guarantee is None else guarantee.delta
+    claim = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
+    delta = 0.0 if claim is None else claim.delta
     X = stack_rows(members[0], others[0])
     y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
-    is_member = np.arange(len(y)) < len(members[1])
-    random_state = check_random_state(random_state)
-    chooses = _halves(is_member, y, random_state)
+    is_member = np.arange(len(y)) < len(np.asarray(members[1]))
+    rng = check_random_state(random_state)
+    chooses = _halves(is_member, y, rng)
     estimator = clone(model if estimator is None else estimator)
     if getattr(model, "source", None) is not None and hasattr(estimator, "source"):
         # A clone of a fitted source is not fitted, and its release is what is learned from.
         estimator.set_params(source=model.source)
-    classifier, settings = as_classifier(model), {"n_shadows": n_shadows, "n_jobs": n_jobs}
+    classifier = as_classifier(model)
+    settings: dict[str, Any] = {"n_shadows": n_shadows, "n_jobs": n_jobs}
     rows, curves, trials = [], {}, {}
     for attack in attacks:
         if attack == "canary":
-            scores, joined, labels = canary_scores(estimator, members, others, random_state)
-            trial = (scores, joined, _halves(joined, labels, random_state))
+            scores, joined, labels = canary_scores(estimator, members, others, rng)
+            trial = (scores, joined, _halves(joined, labels, rng))
         else:
             if attack in METRICS:
                 scores = membership_scores(classifier, X, y, attack)
             elif attack == "halfway":
                 scores = halfway_scores(classifier, X, y)
             else:
-                settings["random_state"] = random_state.randint(SEEDS)
+                settings["random_state"] = rng.randint(SEEDS)
                 if attack == "likelihood_ratio":
                     trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
                 else:
-                    own = {"per_class": attack == "shadow_per_class"}
+                    own: dict[str, Any] = {"per_class": attack == "shadow_per_class"}
                     own["attack_classifier"] = attack_classifier
                     trained = ShadowAttack(estimator, **own, **settings).fit(*shadow_data)
                 scores = trained.score_members(classifier, X, y)
@@ -319,8 +334,8 @@ def audit_membership(
         if verbose:
             overall = next(row for row in rows if row["attack"] == attack)
             print(f"[audit_membership] {attack}: AUC {overall['auc']:.3f}")
-    evidence, best = find_evidence(trials, guarantee, confidence)
-    return MembershipReport(pd.DataFrame(rows), curves, confidence, guarantee, evidence, best)
+    evidence, best = find_evidence(trials, claim, confidence)
+    return MembershipReport(pd.DataFrame(rows), curves, confidence, claim, evidence, best)
 
 
 def _rows(attack, trial, labels, confidence, delta):
@@ -345,8 +360,8 @@ def _check_attacks(attacks, shadow_data):
         )
     if shadow_data is None and any(attack.startswith("shadow") for attack in attacks):
         raise ValueError(
-            "The 'shadow_data' parameter of audit_membership must be rows of the attacker's "
-            "own, (X, y), for the attacks 'shadow' and 'shadow_per_class', got None."
+            "The 'shadow_data' parameter of audit_membership must be rows of the attacker, "
+            "(X, y), for the attacks 'shadow' and 'shadow_per_class', got None."
         )
 
 
@@ -354,19 +369,19 @@ def _check_model(model):
     if not hasattr(model, "predict") and not hasattr(model, "release_"):
         raise ValueError(
             "The 'model' parameter of audit_membership must be a fitted classifier or DPSource, "
-            f"got {model!r}, which predicts nothing. Audit what adds noise to features or labels "
-            "with audit_mechanism."
+            f"got {model!r}, which does not predict. Audit noise on features or labels with "
+            "audit_mechanism."
         )
 
 
 def _claim(guarantee):
-    """Return what is claimed for a record in whose place another one, such as a canary, comes."""
+    """Return the claim for a record that is replaced by another one, such as a canary."""
     if guarantee is None:
         return None
     if guarantee.unit == "label":
         raise ValueError(
             "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
-            "of features, by which these attacks tell records apart. Give guarantee=None, and "
+            "about features, by which these attacks distinguish records. Use guarantee=None, and "
             "audit the labels with audit_mechanism."
         )
     return guarantee.to_record().to_replace_one()
@@ -407,7 +422,7 @@ def _evaluate(scores, is_member, chooses, confidence, delta):
         "auc_high": auc_high,
     }
     for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
-        # Strictly above all but this fraction of the others, where these are enough to tell.
+        # Strictly above all but this fraction of the others, if there are enough of them.
         threshold = np.quantile(others, 1 - rate, method="higher")
         hits = int(np.sum(members > threshold))
         low, high = clopper_pearson(hits, len(members), confidence)

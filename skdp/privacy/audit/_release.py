@@ -1,11 +1,14 @@
-"""Audit of a whole fitted source: fits with and without one more record, or person."""
+"""Audit of a whole source: fits with and without one additional record or person."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
@@ -20,39 +23,41 @@ from skdp.privacy.audit._evidence import (
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Share of the fits on which it is learned what the canary changes and what the noise is: some
-# hundred do for as many statistics as a release has, and the others all test (rule of thumb).
+# Fraction of the fits from which the effect of the canary and the noise are learned: some hundred
+# suffice for the statistics of a release, and all others test (rule of thumb).
 _LEARNED = 0.25
-# Rows of a canary that is a person (rule of thumb: unless they are weighed, it counts as often).
+# Rows of a canary that is a person (rule of thumb).
 _ROWS_OF_A_PERSON = 10
-# Where Gaussian losses are claimed, the part of what may be missed that is left to the bound that
-# supposes none (rule of thumb: μ is 2 % less for it, and leaks that are rare but total show).
+# For a claim of Gaussian losses, the part of the error probability that is left to the bound that
+# does not assume them (rule of thumb: μ is 2 % lower, and rare but complete leaks are found).
 _FOR_EVENTS = 0.2
-# What of a release is public, whatever the rows are.
+# Fields of a release that are public.
 _PUBLIC = (
     *("classes", "n_features", "dtype", "guarantee", "label_guarantee", "feature_names"),
     *("bounds", "encoder"),
 )
-# Floor of the deviation of a statistic, relative to its size: of one without any noise, rounding
-# is all that is left (rule of thumb).
+# Floor of the deviation of a statistic, relative to its size, for those without noise (rule of
+# thumb).
 _LEAST_NOISE = 1e-9
-# Weights of independent noise, in place of the correlations that were found, that are tried: from
-# what tells two statistics that say the same apart to no correlations at all (rule of thumb).
+# Weights that are tried in shrinking the correlations of noise towards independence: from just
+# enough for duplicated statistics to no correlations at all (rule of thumb).
 _INDEPENDENT = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 
 
-def released_statistics(release):
+def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
 
-    Of ``statistics`` the sums, those of the rows of a class in place of the contrasts, to which a
-    record adds the same whatever the frequencies are; what is estimated of them is looked at as
-    well, for in fewer numbers a leak may be plainer. Of ``moments`` the sums that they are made
-    of, to which a record adds the same whatever the other records are, but for noise: counts of
-    the classes, sums of their rows and, where there
-    is one covariance matrix for all of them, of the products of two columns over all rows,
-    otherwise over those of each class. Of ``subspace`` its mean and the covariance that its
-    directions stand for; of ``mixtures`` mean and covariance of each class, in the columns of
-    the rows. All other arrays of these, and those of other parts, as they are.
+    Where possible these are numbers to which a record adds the same amount regardless of the other
+    records:
+
+    - of ``statistics``, the sums, with class sums in place of the contrasts; estimates derived
+      from them are included too, since a leak may be easier to see in fewer numbers;
+    - of ``moments``, the underlying sums: class counts, class sums, and the sums of products of
+      two columns, over all rows if there is one common covariance matrix, otherwise per class;
+    - of ``subspace``, the mean and the covariance that its directions represent;
+    - of ``mixtures``, the mean and covariance of each class, in the columns of the rows.
+
+    All other arrays of these, and those of other parts, are returned unchanged.
 
     Parameters
     ----------
@@ -62,7 +67,7 @@ def released_statistics(release):
     Returns
     -------
     statistics : dict of {str: ndarray of shape (n_statistics,)}
-        By the name of the part.
+        Statistics by the name of the part.
 
     Examples
     --------
@@ -117,7 +122,7 @@ def _read_subspace(release, arrays):
 
 
 def _read_mixtures(release, arrays):
-    """Return mean and covariance of each class, however many components it has."""
+    """Return mean and covariance of each class, for any number of components."""
     mixtures, subspace = release.mixtures, release.subspace
     classes = np.arange(mixtures.class_indices[-1] + 1)
     units = subspace.components / subspace.scale
@@ -142,32 +147,31 @@ _READERS = {
 
 @dataclass(frozen=True)
 class ReleaseAudit(AuditReport):
-    """What fits with and without one more record or person showed, compared with the claim.
+    """Result of an audit of a source by fits with and without one additional record or person.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee
-        What is claimed.
+        The claimed guarantee.
 
     evidence : Evidence
-        What was found, at the claimed δ: the greater of two bounds.
+        The evidence, at the claimed δ: the larger of two bounds.
 
     mu_lower : float or None
-        μ, the distance of two normal distributions, that the source cannot be below. None where
-        the claim has other losses than Gaussian ones.
+        Lower bound of μ, the distance of two normal distributions. None if the claimed losses
+        are not Gaussian.
 
     event_epsilon_lower : float
-        ε at the claimed δ that no source can be below, whatever its losses are.
+        Lower bound of ε at the claimed δ, for any kind of losses.
 
     n_rows : int
         Rows of the canary.
 
     parts : tuple of str
-        The parts of the release whose statistics were looked at; those alone the verdict is
-        about.
+        The parts of the release whose statistics were examined; the verdict is about these only.
 
     attack : tuple of str
-        The parts by which the two kinds of fits are told apart.
+        The parts by which the two kinds of fits are distinguished.
 
     Examples
     --------
@@ -194,10 +198,10 @@ class ReleaseAudit(AuditReport):
     mu_lower: float | None
     event_epsilon_lower: float
     n_rows: int
-    parts: tuple
-    attack: tuple
+    parts: tuple[str, ...]
+    attack: tuple[str, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         e, g = self.evidence, self.guarantee
         by = "" if self.mu_lower is None else f", by mu >= {self.mu_lower:.4g} of Gaussian losses"
         rows = "1 row" if self.n_rows == 1 else f"{self.n_rows} rows"
@@ -226,97 +230,98 @@ class ReleaseAudit(AuditReport):
     prefer_skip_nested_validation=True,
 )
 def audit_release(
-    source,
-    X,
-    y,
+    source: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
     *,
-    groups=None,
-    canary=None,
-    statistics=released_statistics,
-    n_trials=2000,
-    confidence=0.95,
-    n_jobs=None,
-    verbose=0,
-):
-    """Bound the ε of a whole source from below, by fits with and without one more record.
+    groups: ArrayLike | None = None,
+    canary: tuple[ArrayLike, Any] | None = None,
+    statistics: Callable[..., Any] = released_statistics,
+    n_trials: int = 2000,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ReleaseAudit:
+    """Bound the ε of a whole source from below, by fits with and without one additional record.
 
-    For a guarantee of records, or of persons, that are added or removed. The source is fitted very
-    often to the rows, and as often to the rows and the canary, one record more or the rows of one
-    person more. The two kinds of fits are told apart by one weighted sum of all numbers that are
-    released, or of those of one part of the release. A quarter of the fits choose the part and
-    the weights: what the canary changes, by pairs of fits of the same noise, in units of the
-    noise and its correlations. For sums with normal noise no other attack is stronger (Neyman and
-    Pearson); of other parts it is a strong one. The other fits test it, so that however many
-    statistics there are, only one number is tested and nothing needs correction.
+    For guarantees about records, or people, that are added or removed. The source is fitted many
+    times to the rows, and as often to the rows and the canary: one more record, or the rows of one
+    more person. The two kinds of fits are distinguished by one weighted sum of all released
+    numbers, or of those of one part of the release. A quarter of the fits choose the part and the
+    weights: the effect of the canary, from pairs of fits with the same noise, in units of the
+    noise and its correlations. For sums with normal noise no attack is stronger (Neyman and
+    Pearson); for other parts it is a strong one. The remaining fits test it. As only one number is
+    tested, no correction for multiple testing is needed.
 
-    A bound of ε at δ follows from how often that number is beyond a threshold in either world;
-    one half of the fits chooses the threshold, the other tests it, by Clopper and Pearson. At
-    small ε it takes events that hardly ever happen, hence millions of fits. So where all that is
-    claimed is Gaussian (its ``gaussian_distance``), a second bound is found: fits with and
-    without the canary are paired, and of how many pairs the one with it has the greater number
-    bounds μ, the distance of the two normal distributions that the losses stand for. It is stated
-    as the ε of that μ at the claimed δ. It supposes nothing of what is released, but is about the
-    claim with its losses: where the truth is no Gaussian mechanism, its ε at this δ may be
-    smaller. The verdict rests on the greater bound, with one confidence for both.
+    A bound of ε at δ follows from how often that number exceeds a threshold with and without the
+    canary; one half of the fits chooses the threshold, the other tests it, by Clopper and Pearson.
+    At small ε this requires very rare events, and hence millions of fits. If the claim is purely
+    Gaussian (has a ``gaussian_distance``), a second bound is computed: fits with and without the
+    canary are paired, and the number of pairs in which the former has the larger number bounds μ,
+    the distance of the two normal distributions that the losses correspond to. It is stated as the
+    ε of that μ at the claimed δ. It assumes nothing about what is released, but refers to the
+    claimed Gaussian losses: if the mechanism has others, its ε at this δ may be smaller. The
+    verdict rests on the larger bound, with one confidence for both.
 
-    An audit can refute a guarantee and never prove one. The verdict is about one canary among
-    these rows, and about what ``statistics`` returns, which it names: a leak that another canary
-    would show, or in what is not looked at, is not found. A leak that is too small is not found
-    either. Relative to μ the bound is closest for a claim of ε about 10 (at δ = 1e-5): with the
-    default number of fits it detects μ from 6 % above the claim, at ε = 1 from 31 %. A source is
-    the same program at any ε, so audit it there.
+    An audit can refute a guarantee but never prove one. The verdict is about one canary among
+    these rows, and about the output of ``statistics``, which it names. Leaks that only another
+    canary would reveal, in numbers that are not examined, or too small to detect, are not found.
+    Relative to μ, the bound is closest for a claim of ε about 10 (at δ = 1e-5): with the default
+    number of fits it detects μ from 6 % above the claim, at ε = 1 from 31 %. As a source is the
+    same program at any ε, audit it at that ε.
 
     Parameters
     ----------
     source : source of a release of statistics
-        Is cloned for each fit. Must have a ``release_`` with a ``guarantee`` once it is fitted.
-        With a parameter ``random_state`` the fits that learn come in pairs of the same noise;
-        those that test use the source as it is. With an integer there all noise of these is the
-        same, which refutes any claim.
+        Is cloned for each fit. Once fitted it must have a ``release_`` with a ``guarantee``.
+        If it has a parameter ``random_state``, the fits that learn come in pairs of the same
+        noise; those that test use the source unchanged. An integer there makes all of their noise
+        equal, which refutes any claim.
 
     X : array-like of shape (n_samples, n_features)
-        Rows. What is found is released: use rows that are public, or synthetic.
+        Rows. The result is not private: use public or synthetic rows.
 
     y : array-like of shape (n_samples,)
         Their labels.
 
     groups : array-like of shape (n_samples,), default=None
-        Whose row each one is, for a guarantee per group; the canary is one person more.
+        Group of each row, for a guarantee per group; the canary is one more group.
 
     canary : tuple (rows, labels), default=None
         What is added: one row, of shape (n_features,), and its label; for a guarantee per group,
-        also the k rows of one person, of shape (k, n_features), and their k labels or the one of
-        them all. A DataFrame where X is one. By default a row that has in each column what lies
-        farthest from its mean, or the rarest value where they are no numbers, of the rarest
-        label; a person has ten such rows. The guarantee holds for any, and the bound is the closer
-        to it the more a canary adds, up to what the source clips it to.
+        also the k rows of one person, of shape (k, n_features), and their k labels or one label
+        for all of them. A DataFrame if X is one. By default a row with the value farthest from
+        the mean in each column, or the rarest value of a non-numeric column, and the rarest label;
+        a person has ten such rows. The guarantee holds for any canary, and the bound is the closer
+        to it the more a canary adds, up to the source's clipping.
 
     statistics : callable, default=released_statistics
-        Takes a release and returns what is looked at: a dict of arrays of shape (n_statistics,)
-        by the name of a part, or one array. By default all that is released.
+        Takes a release and returns the numbers to examine: a dict of arrays of shape
+        (n_statistics,) by the name of a part, or one array. By default all that is released.
 
     n_trials : int, default=2000
-        Fits for each of the two worlds.
+        Number of fits with the canary, and without it.
 
     confidence : float, default=0.95
-        Of the verdict.
+        Confidence of the verdict.
 
     n_jobs : int or None, default=None
-        Fits at once, as in joblib.
+        Number of parallel fits, as in joblib.
 
     verbose : int, default=0
-        Above 0, print progress.
+        If positive, print progress.
 
     Returns
     -------
     audit : ReleaseAudit
-        Print it, or look at ``passed``, ``epsilon_lower`` and ``verdict``.
+        Print it, or see ``passed``, ``epsilon_lower`` and ``verdict``.
 
     Raises
     ------
     ValueError
-        When the guarantee is about other neighbours, groups are missing or of no use, the canary
-        is not one record of a guarantee for records or changes nothing that is released.
+        If the guarantee is about other neighbors, groups are missing or not used, the canary
+        is more than one record for a guarantee about records, or it changes nothing that is
+        released.
 
     References
     ----------
@@ -326,18 +331,44 @@ def audit_release(
     Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and
     Terzis, A., "Tight auditing of differentially private machine learning", USENIX Security
     2023.
+
+    Examples
+    --------
+    A source of one noisy count, with a tenth of the noise that its claim needs:
+
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
+    >>> from skdp.privacy.audit import audit_release
+    >>> claim = PrivacyGuarantee(
+    ...     *("a noisy count", [Mechanism("gaussian", 1.0, 1e-5)], None, 1, "all", "nothing"),
+    ...     unit="labelled record",
+    ...     relation="add/remove",
+    ... )
+    >>> class Count(BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         noise = np.random.default_rng().normal(scale=0.1 / claim.gaussian_distance)
+    ...         self.release_ = SimpleNamespace(guarantee=claim, count=len(y) + noise)
+    ...         return self
+    >>> X, y = np.zeros((20, 1)), np.arange(20) % 2
+    >>> def statistics(release):
+    ...     return np.array([release.count])
+    >>> audit = audit_release(Count(), X, y, statistics=statistics, n_trials=500)
+    >>> audit.passed, audit.verdict
+    (False, 'REFUTED')
     """
     worlds = _Worlds(source, X, y, groups, canary, statistics)
     settings = {"n_jobs": n_jobs, "verbose": verbose, "label": "audit_release", "unit": "fits"}
     n_learned = int(_LEARNED * n_trials)
     n_tested = n_trials - n_learned
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the same noise is what is wanted
+        warnings.simplefilter("ignore", PrivacyLeakWarning)  # equal noise is intended here
         learned = worlds.released(range(n_learned), settings)
     if worlds.seeded and all(np.array_equal(*a.swapaxes(0, 1)) for a in learned.values()):
         raise ValueError(
-            "The 'canary' parameter of audit_release changes nothing of what 'statistics' "
-            "returns. Use a label that the source knows, and a row that it does not ignore."
+            "The 'canary' parameter of audit_release changes nothing in the output of "
+            "'statistics'. Use a label that the source knows, and a row that it does not ignore."
         )
     score = BestScore(learned)
     tested = worlds.released([None] * n_tested, settings)
@@ -367,7 +398,7 @@ def _find(learned, tested, guarantee, confidence):
 
 
 class _Worlds:
-    """Rows, with and without a canary, and what a source releases of either."""
+    """Rows with and without a canary, and the releases of a source from either."""
 
     def __init__(self, source, X, y, groups, canary, statistics):
         self._source, self._statistics = source, statistics
@@ -390,15 +421,15 @@ class _Worlds:
             )
 
     def released(self, seeds, settings):
-        """Return what is looked at in a fit without and a fit with the canary for each seed.
+        """Return the statistics of a fit without and a fit with the canary for each seed.
 
         Parameters
         ----------
         seeds : sequence of int or None
-            Of the noise of both fits; None for noise as the source draws it.
+            Seeds of the noise of both fits; None for the source's own noise.
 
         settings : dict
-            Of :func:`run_tasks`.
+            Arguments of :func:`run_tasks`.
 
         Returns
         -------
@@ -444,7 +475,7 @@ def _check_guarantee(guarantee, groups):
 
 
 def _with_canary(X, y, canary, n_rows):
-    """Return rows and labels with those of the canary, by default as many extreme ones."""
+    """Return rows and labels with those of the canary, by default extreme ones."""
     rows, labels = _extreme(X, y, n_rows) if canary is None else canary
     if not hasattr(rows, "iloc"):
         rows = np.atleast_2d(rows)
@@ -452,7 +483,7 @@ def _with_canary(X, y, canary, n_rows):
 
 
 def _extreme(X, y, n_rows):
-    """Return what adds much: the ends of the columns, and the rarest label."""
+    """Return extreme rows: the ends of the columns, and the rarest label."""
     labels, counts = np.unique(y, return_counts=True)
     frame = pd.DataFrame(X).infer_objects()
     rows = pd.DataFrame({name: [_far(column)] * n_rows for name, column in frame.items()})
@@ -467,24 +498,23 @@ def _far(column):
 
 
 class BestScore:
-    """The weighted sum of statistics that tells most of what a canary adds to them.
+    """The weighted sum of statistics that distinguishes releases with and without a canary best.
 
-    For normal noise of covariance S, whatever is added to the statistics, that is the
-    log-likelihood ratio S⁻¹d, d being what the canary adds: the most powerful test of all
-    (Neyman and Pearson). Both are estimated, and S is shrunk towards independent noise as far as
-    makes what one half of the fits says good for the other half; by the same measure, the area
-    under the ROC curve, one part of the release is looked at rather than all of them where that
-    tells more.
+    For normal noise of covariance S, that is the log-likelihood ratio with weights S⁻¹d, where d
+    is what the canary adds: the most powerful test (Neyman and Pearson). Both are estimated. S is
+    shrunk towards independent noise such that weights from one half of the fits perform best on
+    the other half, by the area under the ROC curve. By the same measure, one part of the release
+    is used instead of all of them if it performs better.
 
     Parameters
     ----------
     learned : dict of {str: ndarray of shape (n_fits, 2, n_statistics)}
-        What was released without and with the canary, part by part.
+        Statistics without and with the canary, part by part.
 
     Attributes
     ----------
     parts : tuple of str
-        Those that are looked at.
+        The parts that are used.
 
     Examples
     --------

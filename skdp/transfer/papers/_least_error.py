@@ -1,4 +1,4 @@
-"""The papers' strategies: of the errors of source and target, the least decides.
+"""The papers' strategies, in which the smaller error of source and target decides.
 
 "alignment" is Kumar and Moser, Algorithm 7; "multitask" SERUMS D3.3 (2022), section 1.3.2.
 """
@@ -16,22 +16,22 @@ from skdp.transfer._self_training import SelfTrainingSchedule, Step, out_of_fold
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
-# Inducing points of the mapping of "multitask", at most: SERUMS D3.3 (2022), equation (1.86).
+# Largest number of inducing points in "multitask": SERUMS D3.3 (2022), equation (1.86).
 _MAX_INDUCING = 1000
 
 
 class LeastErrorStrategy:
-    """Self-training in which the lesser of two reconstruction errors decides.
+    """Self-training in which the smaller of two reconstruction errors decides.
 
     Parameters
     ----------
     name : {"alignment", "multitask"}
 
     side : type
-        What the source does, a :class:`SourceSide`.
+        Part of the source, a :class:`SourceSide`.
 
     schedule : SelfTrainingSchedule
-        Of the paper.
+        Schedule of the paper.
     """
 
     has_probabilities = False
@@ -41,16 +41,15 @@ class LeastErrorStrategy:
         self.name, self._side, self.schedule = name, side, schedule
 
     def learn(self, task, training):
-        """Return what is learned of a target, see :class:`Strategy`."""
+        """Return the result of a task, see :class:`Strategy`."""
         side = self._side(task) if task.sources else SourceSide()
         return training.run(LeastErrorRounds(side, task, training), task.labels)
 
 
 class SourceSide:
-    """What a strategy of the papers gets from the source; this one has nothing to give.
+    """Part of the source in a strategy; this base class stands for no source.
 
-    Subclasses override what they can. Scores of shape (1, 1) stand for the same score of every
-    row and class.
+    Scores of shape (1, 1) stand for equal scores of all rows and classes.
     """
 
     def rows(self, X):
@@ -58,27 +57,27 @@ class SourceSide:
         return X
 
     def update(self, labels):
-        """Take notice of the known and guessed classes of all target rows."""
+        """Use the known and predicted classes of all target rows."""
 
     def follow(self, X):
-        """Return a function that gives the current scores of these rows in every round."""
+        """Return a function that returns the scores of these rows in the current round."""
         return lambda: np.full((1, 1), -np.inf, dtype=np.float32)
 
     def finish(self, labels):
-        """Learn what has to wait for the last labels."""
+        """Learn from the final labels."""
 
     def scores(self, X):
-        """Return minus the squared errors of the source for each row and class, at the end."""
+        """Return the negative squared errors of the source for each row and class, at the end."""
         return np.full((1, 1), -np.inf, dtype=np.float32)
 
 
 class LeastErrorRounds:
-    """Rounds of self-training by the least error.
+    """Rounds of self-training by the smaller error.
 
     With one fold the target's errors are those of a classifier of all rows (Kumar and Moser,
-    Algorithm 7). It has seen the very guesses that it scores, and confirms most of them. With
-    more folds, guesses of each are scored by a classifier of the labelled rows and of the other
-    folds.
+    Algorithm 7). It is trained on the pseudo-labels that it scores, and confirms most of them.
+    With more folds, pseudo-labels of each fold are scored by a classifier of the labeled rows and
+    of the other folds.
 
     Parameters
     ----------
@@ -102,13 +101,13 @@ class LeastErrorRounds:
         self._source_share = 0.0
 
     def start(self, settings, labels):
-        """Return the guesses of a classifier of the labelled rows alone."""
+        """Return the predictions of a classifier of the labeled rows alone."""
         known = ~self._unlabelled
         scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
         return self._step(labels, scorer.scores(self._rows[self._unlabelled]))
 
     def step(self, settings, labels):
-        """Return the guesses by the lesser error of target and source."""
+        """Return predictions by the smaller error of target and source."""
         self._side.update(labels)
         if not self._out_of_fold:
             self._target = self._training.fit_autoencoders(settings, self._rows, labels)
@@ -120,22 +119,22 @@ class LeastErrorRounds:
         return self._step(labels, np.maximum(target, source))
 
     def _target_scores(self, settings, labels):
-        """Return scores of the unlabelled rows, by a model of all rows or of other folds."""
+        """Return scores of the unlabeled rows, by a model of all rows or of other folds."""
         if not self._out_of_fold:
             return self._target.scores(self._rows[self._unlabelled])
         n_unlabelled = np.count_nonzero(self._unlabelled)
         order = self._task.random_state.permutation(n_unlabelled)
         self._folds[self._unlabelled] = order % self._training.n_folds
-        # Depth is for the model that remains.
+        # Only the final model is deep.
         settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
         data = (self._rows, labels, everyone, self._folds)
         scores = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
         return scores[self._unlabelled]
 
     def _step(self, labels, scores):
-        """Return distributions that are certain, for errors have no common scale.
+        """Return distributions of zeros and ones, since errors have no common scale.
 
-        Scores are those of the unlabelled rows; None where there are none.
+        Scores are those of the unlabeled rows; None if there are none.
         """
         if scores is not None:
             labels = labels.copy()
@@ -155,7 +154,7 @@ class LeastErrorRounds:
 
 
 class LeastErrorModel:
-    """Minus the lesser squared error of source and target.
+    """Model whose scores are the negative smaller squared error of source and target.
 
     Parameters
     ----------
@@ -164,13 +163,13 @@ class LeastErrorModel:
     target_scorer : ReconstructionScorer
 
     source_share : float
-        Fraction of the unlabelled rows that the source decided in the last round.
+        Fraction of the unlabeled rows that the source decided in the last round.
 
     alone : bool
         Whether there is no source.
     """
 
-    # A share of rows says nothing of whether the source is right about them.
+    # The fraction of rows that the source decides does not indicate whether it is right.
     min_source_weight = 0.0
     is_contradicted = False
 
@@ -182,15 +181,15 @@ class LeastErrorModel:
         self.contributions = [target] if alone else [source, target]
 
     def source_scores(self, X):
-        """Return minus the squared errors of the source."""
+        """Return the negative squared errors of the source."""
         return self._side.scores(self._side.rows(X))
 
     def target_scores(self, X):
-        """Return minus the squared errors of the target classifier."""
+        """Return the negative squared errors of the target classifier."""
         return self._target_scorer.scores(self._side.rows(X))
 
     def scores(self, X):
-        """Return minus the lesser error."""
+        """Return the negative smaller error."""
         rows = self._side.rows(X)
         return np.maximum(self._target_scorer.scores(rows), self._side.scores(rows))
 
@@ -205,7 +204,7 @@ class LeastErrorModel:
 
 
 class AlignmentSide(SourceSide):
-    """Each class of the source, moved so that its median lies on the target's.
+    """Source side of "alignment": class medians of target and source are aligned.
 
     A target row y is, for class c, taken to be the source row
     f_c(y) = V_srᵀ(V_tg·y − m_tg,c + m_sr,c): Kumar and Moser, equations (118)–(121).
@@ -228,12 +227,12 @@ class AlignmentSide(SourceSide):
         self._target_codes = task.X @ V_tg.T
 
     def update(self, labels):
-        """Move the classes to the medians of rows of known or guessed class."""
+        """Align classes by the medians of rows of known or predicted class."""
         medians = class_medians(self._target_codes, labels, len(self._groups))
         self._shifts = (self._medians - medians) @ self._V_sr
 
     def finish(self, labels):
-        """Forget the target's rows."""
+        """Delete the target's rows."""
         del self._target_codes
 
     def scores(self, X, class_indices=slice(None)):
@@ -249,7 +248,7 @@ class AlignmentSide(SourceSide):
         return -group_errors(groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
 
     def follow(self, X):
-        """Return a function that gives the current scores of X, recomputed where moved."""
+        """Return a function that returns current scores of X, updated for changed classes."""
         scores = np.empty((len(X), len(self._groups)), dtype=self._dtype)
         scored = np.full((len(self._groups), self._V_sr.shape[1]), np.nan)
 
@@ -264,7 +263,7 @@ class AlignmentSide(SourceSide):
 
 
 class MultiTaskSide(SourceSide):
-    """The source reconstructs a target row, and a mapping carries that to the target.
+    """Source side of "multitask": reconstructions by the source are mapped to the target.
 
     Everything happens in the space of the source; where dimensions differ, a target row y
     enters it as V_srᵀV_tg·y: SERUMS D3.3 (2022), equations (1.79)–(1.87).
@@ -308,7 +307,7 @@ class MultiTaskSide(SourceSide):
         del self._target_rows
 
     def scores(self, X):
-        """Return minus the lesser error of source2target and source for each row and class."""
+        """Return the negative smaller error of source2target and source by row and class."""
 
         def compute(Y):
             scores = np.empty((len(Y), len(self._autoencoders)), dtype=self._dtype)
