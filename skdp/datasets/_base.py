@@ -2,8 +2,10 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 
@@ -22,7 +24,14 @@ def missing_file(file_name, remedy):
     )
 
 
-def hide_labels(y, n_shown, *, sampling="stratified", marker=-1, random_state=None):
+def hide_labels(
+    y: ArrayLike,
+    n_shown: int,
+    *,
+    sampling: str = "stratified",
+    marker: Any = -1,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
     """Return labels of which all but a few are replaced by a mark.
 
     For experiments: what would be known if only so many rows had been labelled?

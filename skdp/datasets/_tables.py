@@ -24,7 +24,7 @@ _ACTIVITY_FILE = "uci_har_features_derived.npz"
 _ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
 
-def load_table(name, *, random_state=None):
+def load_table(name: str, *, random_state: int | np.random.RandomState | None = None) -> Bunch:
     """Load a table of mixed columns, with a public schema and a scenario of transfer.
 
     The tables are "adult" (UCI Adult, CC BY 4.0; income), "flchain" (free light chains; death;
@@ -88,7 +88,7 @@ def load_table(name, *, random_state=None):
     return _scenario(name, _file, random_state)
 
 
-def load_adult(*, random_state=None):
+def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bunch:
     """Load UCI Adult, 32,561 people and whether they earn more than 50,000 dollars a year.
 
     Thirteen mixed columns of the census of 1994: five numbers, two of which range over decades,
@@ -135,7 +135,7 @@ def load_adult(*, random_state=None):
     return _scenario("adult", _EMBEDDED.joinpath, random_state)
 
 
-def load_heart_disease():
+def load_heart_disease() -> Bunch:
     """Load 920 patients of four hospitals who were examined for coronary heart disease.
 
     Thirteen columns: age, sex (1 is male), the kind of chest pain ``cp``, blood pressure at rest
@@ -212,7 +212,7 @@ def load_heart_disease():
     )
 
 
-def load_human_activity():
+def load_human_activity() -> Bunch:
     """Load human-activity data of thirty people, natural participants of distributed learning.
 
     Statistics of windows of 2.56 s of accelerometer and gyroscope signals, derived from

@@ -1,9 +1,13 @@
 """How much of an image's gradient points where: histograms of directions around a few points."""
 
+from collections.abc import Sequence
 from math import floor, isqrt, prod
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -115,13 +119,16 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        image_shape=None,
+        image_shape: tuple[int, ...] | None = None,
         *,
-        n_directions=8,
-        scales=(1.75, 3.5),
-        smoothing=0.5,
+        n_directions: int = 8,
+        scales: Sequence[float] = (1.75, 3.5),
+        smoothing: float = 0.5,
     ):
         self.image_shape = image_shape
         self.n_directions = n_directions
@@ -129,7 +136,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         self.smoothing = smoothing
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: Any = None) -> Self:
         """Check the parameters and the number of pixels; nothing is learned.
 
         Parameters
@@ -160,7 +167,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Compute the features of images.
 
         Parameters
@@ -200,7 +207,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         # Of float64, which holds whatever numbers rows have, so that no row's type matters.
         return map_rows(features, X, values_per_row=values, dtype=np.float64)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the features: scale, row, column and angle in degrees.
 
         Rows and columns are those of the point; an angle of 0 is that of pixels that become
@@ -228,7 +235,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         ]
         return np.array(names, dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = ["float32"]

@@ -1,11 +1,13 @@
 """What noisy histograms of scores tell of a model: curves and figures, with their intervals."""
 
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -112,12 +114,12 @@ class PrivateEvaluation:
     True
     """
 
-    classes: tuple
+    classes: tuple[Any, ...]
     histograms: np.ndarray
     deviation: float
     guarantee: PrivacyGuarantee
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         histograms = np.array(self.histograms, dtype=np.float64)
         histograms.setflags(write=False)
         object.__setattr__(self, "histograms", histograms)
@@ -159,14 +161,14 @@ class PrivateEvaluation:
         return value, low, high
 
     @property
-    def n_rows(self):
+    def n_rows(self) -> Estimate:
         """Estimate: rows, with an interval of noise."""
         # Each row is in the histogram of every score; of one score noise is smallest.
         total = float(self.histograms.sum(axis=(1, 2)).mean())
         half = 1.96 * self.deviation * np.sqrt(2 * N_BINS / len(self.histograms))
         return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
 
-    def auc(self):
+    def auc(self) -> Estimate:
         """Return the area under the ROC curve; of several classes, the mean of all against others.
 
         Returns
@@ -175,7 +177,7 @@ class PrivateEvaluation:
         """
         return _of_numbers(self._estimate(lambda rows: _areas(rows).mean(axis=0)))
 
-    def brier_score(self):
+    def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
 
         Of two classes, of the probability of the second; of more, summed over them.
@@ -190,7 +192,7 @@ class PrivateEvaluation:
             )
         )
 
-    def log_loss(self):
+    def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
 
         Probabilities below .003 or above .997 count as those in the middle of the outer bins.
@@ -203,7 +205,7 @@ class PrivateEvaluation:
         miss = -np.log1p(-_PROBABILITIES) if len(self.classes) == 2 else np.zeros(N_BINS)
         return _of_numbers(self._estimate(lambda rows: _mean(rows, miss, hit).sum(axis=0)))
 
-    def roc_curve(self, class_index=-1):
+    def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
         """Return the ROC curve of a class against the others.
 
         Parameters
@@ -231,7 +233,7 @@ class PrivateEvaluation:
             }
         )
 
-    def calibration_curve(self, n_groups=10, class_index=-1):
+    def calibration_curve(self, n_groups: int = 10, class_index: int = -1) -> pd.DataFrame:
         """Return how frequent a class is among rows of similar probability.
 
         Parameters
@@ -268,7 +270,7 @@ class PrivateEvaluation:
         names = ["probability", "frequency", "low", "high", "rows"]
         return pd.DataFrame(lines, columns=names)
 
-    def confusion(self, threshold=0.5, class_index=-1):
+    def confusion(self, threshold: float = 0.5, class_index: int = -1) -> dict[str, Estimate]:
         """Return how decisions at a threshold come out, as shares of all rows.
 
         Parameters
@@ -318,7 +320,7 @@ class PrivateEvaluation:
             name: Estimate(*map(float, each)) for name, each in zip(names, columns, strict=True)
         }
 
-    def summary(self):
+    def summary(self) -> str:
         """Return what the model reaches, as text."""
         lines = [
             f"evaluated on about {self.n_rows.value:,.0f} rows, "
@@ -338,7 +340,7 @@ class PrivateEvaluation:
         ]
         return "\n".join(lines)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self):
@@ -346,10 +348,10 @@ class PrivateEvaluation:
         pairs = [line.strip().split("  ", 1) for line in lines]
         return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PrivateEvaluation({len(self.classes)} classes, ε={self.guarantee.epsilon:g})"
 
-    def plot(self, axes=None, class_index=-1):
+    def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Draw the ROC curve and the calibration curve, with bands of 95 %.
 
         Parameters
@@ -387,7 +389,7 @@ class PrivateEvaluation:
         return axes
 
     @classmethod
-    def merge(cls, evaluations, *, disjoint):
+    def merge(cls, evaluations: Iterable[Self], *, disjoint: bool) -> Self:
         """Return the evaluation on the rows of several owners together, of the same model.
 
         Parameters
@@ -431,7 +433,7 @@ class PrivateEvaluation:
             merged_guarantee([each.guarantee for each in evaluations], disjoint),
         )
 
-    def save(self, path, *, overwrite=False):
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a JSON file.
 
         Parameters
@@ -457,7 +459,7 @@ class PrivateEvaluation:
             file.write(json.dumps(document).encode())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a JSON file; nothing in it is executed.
 
         Parameters

@@ -1,14 +1,15 @@
 """Classes as normal distributions and mixtures of them, learned behind noise that is known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
 
-from skdp.release._moments import normal_root
+from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import Part, check_shape, require
 from skdp.utils._linalg import positive_definite_floor
 
@@ -65,7 +66,7 @@ class Mixtures(Part):
         Of rows without noise.
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "class_indices": "class_indices",
         "weights": "weights",
         "means": "means",
@@ -78,13 +79,13 @@ class Mixtures(Part):
     covariances: np.ndarray
 
     @classmethod
-    def single(cls, means, covariances):
+    def single(cls, means: np.ndarray, covariances: np.ndarray) -> Self:
         """Return one normal distribution for each class."""
         n_classes = len(means)
         return cls(np.arange(n_classes), np.ones(n_classes), means, covariances)
 
     @classmethod
-    def of_moments(cls, moments, subspace):
+    def of_moments(cls, moments: Moments, subspace: Any) -> Self:
         """Return a normal distribution for each class, by empirical Bayes.
 
         Of columns of noisy rows that remain they do better than marginals of mixtures of all
@@ -110,12 +111,18 @@ class Mixtures(Part):
         return cls.single(model.means, model.covariances)
 
     @property
-    def is_multimodal(self):
+    def is_multimodal(self) -> bool:
         """Whether a class has more than one component."""
         return len(self.class_indices) > self.class_indices[-1] + 1
 
     @classmethod
-    def fit(cls, Z, labels, noise, random_state):
+    def fit(
+        cls,
+        Z: np.ndarray,
+        labels: np.ndarray,
+        noise: np.ndarray,
+        random_state: np.random.RandomState,
+    ) -> Self:
         """Estimate from noisy rows by expectation maximisation; their noise is latent too.
 
         Rows are z = x + n, with x ~ N(m, S) of an unknown component and n ~ N(0, V) for the
@@ -171,7 +178,7 @@ class Mixtures(Part):
             covariances[k] = G.T @ scatter @ G + S - S @ G
         return sizes, means, covariances
 
-    def adapt(self, Z, effective_sizes, noise):
+    def adapt(self, Z: np.ndarray, effective_sizes: np.ndarray, noise: np.ndarray) -> "Mixtures":
         """Return the mixtures of these rows and of the noisy ones behind this object.
 
         Few steps of expectation maximisation on rows without labels. Besides the n rows that
@@ -216,14 +223,14 @@ class Mixtures(Part):
         totals = np.bincount(self.class_indices, adapted.weights)
         return replace(adapted, weights=adapted.weights / totals[self.class_indices])
 
-    def select(self, class_indices):
+    def select(self, class_indices: Sequence[int] | np.ndarray) -> "Mixtures":
         """Return the mixtures of some of the classes, numbered anew."""
         members = [np.flatnonzero(self.class_indices == c) for c in class_indices]
         new = np.repeat(np.arange(len(members)), [len(numbers) for numbers in members])
         here = np.concatenate(members)
         return Mixtures(new, self.weights[here], self.means[here], self.covariances[here])
 
-    def responsibilities(self, Z, noise):
+    def responsibilities(self, Z: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return the probability of each component for each row."""
         return softmax(self._component_likelihoods(Z, noise), axis=1)
 
@@ -238,7 +245,7 @@ class Mixtures(Part):
             logs[:, k] += np.log(self.weights[k]) - np.log(np.diag(factor)).sum()
         return logs
 
-    def log_likelihood(self, Z, noise):
+    def log_likelihood(self, Z: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return the log-density of each row in each class, up to a constant.
 
         Parameters
@@ -255,7 +262,7 @@ class Mixtures(Part):
             [logsumexp(logs[:, self.class_indices == c], axis=1) for c in classes], axis=1
         )
 
-    def log_posteriors(self, Z, frequencies):
+    def log_posteriors(self, Z: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
         """Return log-posteriors of rows without noise, up to a constant for each row.
 
         Parameters
@@ -268,7 +275,7 @@ class Mixtures(Part):
         """
         return self.log_likelihood(Z, np.zeros(Z.shape[1])) + np.log(frequencies)
 
-    def denoise(self, Z, labels, noise):
+    def denoise(self, Z: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return noisy rows of known class as what is expected behind their noise.
 
         The sum of m + S(S + V)⁻¹(z − m) over the components of the class, each by its
@@ -298,7 +305,7 @@ class Mixtures(Part):
             denoised[members] = expected
         return denoised
 
-    def sample(self, n, random_state):
+    def sample(self, n: int, random_state: np.random.RandomState) -> np.ndarray:
         """Return rows without noise of the only class of these mixtures."""
         which = random_state.choice(len(self.weights), n, p=self.weights)
         codes = np.empty((n, self.means.shape[1]))
@@ -308,7 +315,7 @@ class Mixtures(Part):
             codes[here] = self.means[k] + normal @ normal_root(self.covariances[k])
         return codes
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are mixtures of the classes in a release's subspace."""
         require(release.subspace is not None, name, "need a subspace, which there is none")
         self.check_arrays(name)
@@ -334,7 +341,7 @@ class Mixtures(Part):
         definite = variances[:, 0] > _SMALLEST_VARIANCE * np.maximum(variances[:, -1], 1)
         require(definite.all(), f"{name}.covariances", "must be positive definite")
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> "Mixtures | None":
         r"""Return the mixtures of some of the columns, in the subspace of these.
 
         With directions V of all columns, rows of a component of class c are
@@ -370,7 +377,7 @@ class Mixtures(Part):
         means = self.means @ T.T + new.scale * (left_out + shift)[own]
         return Mixtures(own, self.weights, means, np.stack(covariances))
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         n = len(self.weights)
         return f"{n} normal distributions in {self.means.shape[1]} principal directions"
@@ -496,7 +503,7 @@ class ClassModel:
     uncertainty: np.ndarray
 
     @classmethod
-    def of_moments(cls, moments, directions, total):
+    def of_moments(cls, moments: Moments, directions: np.ndarray, total: np.ndarray) -> Self:
         """Estimate from noisy moments in a subspace, see :meth:`shrink`.
 
         Parameters
@@ -516,14 +523,14 @@ class ClassModel:
     @classmethod
     def shrink(
         cls,
-        means,
-        covariances,
-        noise,
-        effective_sizes,
-        total,
-        mean_noise=0.0,
-        covariance_noise=0.0,
-    ):
+        means: np.ndarray,
+        covariances: np.ndarray,
+        noise: np.ndarray,
+        effective_sizes: np.ndarray,
+        total: np.ndarray,
+        mean_noise: Any = 0.0,
+        covariance_noise: Any = 0.0,
+    ) -> Self:
         """Estimate from noisy moments, by empirical Bayes.
 
         In units of the total variance of each direction, means are N(0, a·t^g), t being that
@@ -588,7 +595,7 @@ class ClassModel:
         prior = flat_prior(deviations[:, *upper], error[:, *upper])
         return deviations * (prior / (prior + error))
 
-    def predictive(self):
+    def predictive(self) -> "Mixtures":
         """Return the distributions of further rows, whose means are uncertain."""
         spread = self.uncertainty[:, :, np.newaxis] * np.eye(self.means.shape[1])
         return Mixtures.single(self.means, self.covariances + spread)

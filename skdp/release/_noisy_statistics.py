@@ -1,6 +1,8 @@
 """Sums over private rows behind Gaussian noise of known size, and moments from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,7 +90,7 @@ class NoisyStatistics:
     second_sd: float
     of_all_columns: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("counts", "total", "frequencies"):
             array = np.atleast_2d(np.asarray(getattr(self, name), dtype=np.float64))
             object.__setattr__(self, name, array)
@@ -97,7 +99,7 @@ class NoisyStatistics:
             object.__setattr__(self, name, array)
 
     @classmethod
-    def added(cls, parts):
+    def added(cls, parts: Sequence[Self]) -> Self:
         """Return the sums over the rows of all of them: sums add, and so do variances of noise.
 
         Parameters
@@ -123,7 +125,7 @@ class NoisyStatistics:
             of_all_columns=of_all_columns,
         )
 
-    def select(self, places, clipping):
+    def select(self, places: np.ndarray, clipping: Any) -> Self:
         """Return the sums of some of the basis functions.
 
         Parameters
@@ -146,17 +148,17 @@ class NoisyStatistics:
         )
 
     @property
-    def class_sums(self):
+    def class_sums(self) -> np.ndarray:
         """Return Σ z of each class, ndarray of shape (n_classes, n_basis)."""
         return self.contrast + self.frequencies.T @ self.total
 
     @property
-    def pooled_counts(self):
+    def pooled_counts(self) -> tuple[np.ndarray, float]:
         """Return rows of each class and the deviation of their noise, (n_classes,) and float."""
         return self.counts.sum(axis=0), float(np.linalg.norm(self.count_sd))
 
     @property
-    def row_counts(self):
+    def row_counts(self) -> np.ndarray:
         """Return positive rows of each class, ndarray of shape (n_classes,).
 
         No row has a square above R², so that there are no fewer than the trace of ``second``
@@ -166,7 +168,7 @@ class NoisyStatistics:
         return counts * max(1.0, self._least_rows / counts.sum())
 
     @property
-    def row_counts_by_source(self):
+    def row_counts_by_source(self) -> np.ndarray:
         """Return positive rows of each class in each source, of the same sum."""
         counts = positive_counts(self.counts, self.count_sd[:, np.newaxis])
         return counts * (self.row_counts.sum() / counts.sum())

@@ -1,12 +1,15 @@
 """The release: the one thing that passes from the source's owner to the target's."""
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from textwrap import wrap
-from typing import Any
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score
 from sklearn.utils import (
@@ -215,7 +218,7 @@ class Release:
         default=None, metadata={"part": RowClassifier}
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _float_dtype(self.dtype))
         if self.subspace is None and self.row_classifier is None:
             object.__setattr__(self, "row_classifier", self.classifier)
@@ -225,11 +228,11 @@ class Release:
         self._freeze()
 
     @classmethod
-    def part_kinds(cls):
+    def part_kinds(cls) -> dict[str, Any]:
         """Return the class that checks, stores, restricts and describes each part, by name."""
         return {f.name: f.metadata["part"] for f in fields(cls) if "part" in f.metadata}
 
-    def parts(self):
+    def parts(self) -> dict[str, tuple[Any, Any]]:
         """Return the class and the part of each that is stored, by name."""
         found = {name: (kind, vars(self)[name]) for name, kind in self.part_kinds().items()}
         return {name: (kind, part) for name, (kind, part) in found.items() if part is not None}
@@ -258,7 +261,7 @@ class Release:
         require(some, "release", "has neither statistics, moments nor a classifier")
 
     @property
-    def record_guarantee(self):
+    def record_guarantee(self) -> PrivacyGuarantee | None:
         """What a whole record with its label is guaranteed, a PrivacyGuarantee or None.
 
         None where labels were used as they are, see
@@ -283,7 +286,7 @@ class Release:
                 )
             object.__setattr__(self, name, value)
 
-    def encode(self, X):
+    def encode(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Return rows as numbers in the columns of the release.
 
         Parameters
@@ -338,7 +341,7 @@ class Release:
         if names is None and schema is not None:
             refuse_text(schema, X)
         if names is not None and self.feature_names is not None:
-            X = X[check_names(list(names), self.feature_names.tolist())]
+            X = cast(Any, X)[check_names(list(names), self.feature_names.tolist())]
         rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if rows.shape[1] != self.n_features:
             raise ValueError(
@@ -354,7 +357,7 @@ class Release:
             return self.feature_names.tolist()
         return [f"x{i}" for i in range(self.n_features)]
 
-    def scores(self, X):
+    def scores(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Return the score of each class by the source alone, larger is likelier.
 
         Minus the squared reconstruction error where there is a classifier, otherwise the
@@ -376,7 +379,7 @@ class Release:
         """
         return self.score_encoded(self.encode(X))
 
-    def score_encoded(self, rows):
+    def score_encoded(self, rows: np.ndarray) -> np.ndarray:
         """Return :meth:`scores` of rows that are encoded already, in columns of this release.
 
         Parameters
@@ -402,7 +405,7 @@ class Release:
     def _codes(self, rows):
         return rows if self.subspace is None else self.subspace.encode(rows)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Return the class with the best score: what the source alone says.
 
         Parameters
@@ -417,7 +420,7 @@ class Release:
         """
         return self.classes[self.scores(X).argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Return class probabilities by the source alone.
 
         Parameters
@@ -436,7 +439,13 @@ class Release:
             return self.classifier.predict_proba(self._codes(rows))
         return softmax(self.score_encoded(rows), axis=1)
 
-    def sample(self, n_samples=1, random_state=None, *, as_frame=False):
+    def sample(
+        self,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        as_frame: bool = False,
+    ) -> tuple[Any, np.ndarray]:
         """Return synthetic labelled rows, as private as the release is.
 
         Of a table, with noisy sums: numbers in the steps of the schema, categories and missing
@@ -533,7 +542,7 @@ class Release:
             return fitted_encoder(self.encoder).inverse_transform(rows)
         return pd.DataFrame(rows, columns=self._column_names())
 
-    def effects(self, positive=None):
+    def effects(self, positive: Any = None) -> pd.DataFrame:
         """Return what each value of each column adds to the log-odds of a class.
 
         Scores are sums over the columns, so that this is all there is to explain.
@@ -568,7 +577,9 @@ class Release:
         """
         return column_effects(self, positive)
 
-    def plot_effects(self, columns=None, positive=None):
+    def plot_effects(
+        self, columns: Sequence[str] | None = None, positive: Any = None
+    ) -> np.ndarray:
         """Draw :meth:`effects`, with bands of two standard deviations of the noise.
 
         Parameters
@@ -593,7 +604,7 @@ class Release:
         """
         return plot_effects(self, columns, positive)
 
-    def describe_columns(self, confidence=0.95):
+    def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:
         """Return what the release tells of each column by class, in the units of the schema.
 
         The table that a study begins with. It is computed from the release alone, so that it
@@ -655,7 +666,7 @@ class Release:
             )
         return self.moments
 
-    def restrict(self, names):
+    def restrict(self, names: Iterable[str]) -> Self:
         """Return the release of some of the columns: the marginal of what it knows of all.
 
         For rows that lack the others. It is computed from this release alone, so that nothing
@@ -705,7 +716,8 @@ class Release:
         for name, (kind, part) in self.parts().items():
             parts[name] = kind.restrict(part, columns, self)
         scorers = ("linear", "classifier", "mixtures")
-        if self.classifier is not None and all(parts[name] is None for name in scorers):
+        alone = all(parts[name] is None for name in scorers)
+        if self.classifier is not None and self.moments is not None and alone:
             subspace = Subspace.of_columns(self.moments, columns, len(columns))
             parts["subspace"] = subspace
             parts["mixtures"] = Mixtures.of_moments(parts["moments"], subspace)
@@ -737,7 +749,7 @@ class Release:
         return columns, self.feature_names[columns], encoder
 
     @classmethod
-    def merge(cls, releases, *, disjoint):
+    def merge(cls, releases: Iterable[Self], *, disjoint: bool) -> Self:
         r"""Return the release of the rows of several sources together.
 
         Noisy sums add, and so do the variances of their noise; everything is then estimated once.
@@ -788,7 +800,8 @@ class Release:
         first, *others = releases
         if first.feature_names is not None:
             others = [each.restrict(column_names(first)) for each in others]
-        parts = [each.statistics for each in (first, *others)]
+        mergeable = (first, *others)
+        parts = [each.statistics for each in mergeable if each.statistics is not None]
         warn_of_noisiest(parts)
         guarantees = [each.guarantee for each in releases]
         statistics = Statistics.merge(parts)
@@ -802,7 +815,7 @@ class Release:
             shapes=merged_shapes([first, *others], statistics.linear),
         )
 
-    def score(self, X, y):
+    def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
         """Return the accuracy of :meth:`predict`.
 
         Ask for it, with held-out rows, before the release is handed out; they are queries,
@@ -830,11 +843,11 @@ class Release:
         return float(accuracy_score(y, self.predict(X)))
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """ndarray: ``classes``, by the name under which scikit-learn's tools look for them."""
         return self.classes
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
         """Raise TypeError: a release is what was learned, and learns nothing more.
 
         It is here because scikit-learn's tools take nothing for a classifier that lacks it.
@@ -855,7 +868,7 @@ class Release:
             "is given, pass FrozenEstimator(release)."
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
@@ -864,7 +877,7 @@ class Release:
             requires_fit=False,
         )
 
-    def save(self, path, *, overwrite=True):
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the release to a file that holds arrays and text, and no code.
 
         Parameters
@@ -883,7 +896,7 @@ class Release:
         save_arrays(path, KIND, *pack(self), overwrite=overwrite)
 
     @classmethod
-    def load(cls, path, *, mmap_mode=None):
+    def load(cls, path: str | os.PathLike[str], *, mmap_mode: str | None = None) -> Self:
         """Read a release that :meth:`save` wrote; no code in the file can run.
 
         Parameters
@@ -913,7 +926,7 @@ class Release:
         with well_formed(path, KIND):
             return cls(**unpack(header, arrays, cls.part_kinds()))
 
-    def summary(self):
+    def summary(self) -> str:
         """Return a text for humans: what the release is, and what it guarantees.
 
         Returns
@@ -931,7 +944,7 @@ class Release:
             sections.append("\n  ".join(wrapped))
         return "\n\n".join(sections)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
         return (
             f"Release({len(self.classes)} classes, {self.n_features} features, "
@@ -946,18 +959,18 @@ class Release:
             f"{definitions(statements(self).items())}</details>"
         )
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays that come from a pickle can be written to, but are nobody else's.
         self.__dict__.update(state)
         self._freeze(copy=False)
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
 

@@ -2,12 +2,14 @@
 
 import importlib
 import os
+from collections.abc import Sequence
 from datetime import date as calendar
 from hashlib import sha256
 from html import escape
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from skdp.privacy import PrivacyLedger
 from skdp.release._guarantees import elements_per_record, value_guarantee
@@ -84,10 +86,10 @@ class ReportPage:
     ReportPage(39 characters; save(path) writes it)
     """
 
-    def __init__(self, html):
+    def __init__(self, html: str) -> None:
         self.html = html
 
-    def save(self, path, *, overwrite=True):
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the page to a file.
 
         Parameters
@@ -106,7 +108,7 @@ class ReportPage:
         with write_whole(path, overwrite=overwrite) as file:
             file.write(self.html.encode())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ReportPage({len(self.html)} characters; save(path) writes it)"
 
     def _repr_html_(self):
@@ -118,7 +120,14 @@ class ReportPage:
         )
 
 
-def report_page(release, *, owner=None, ledger=None, audits=(), date=None):
+def report_page(
+    release: Release | str | os.PathLike[str],
+    *,
+    owner: str | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    audits: Sequence[Any] = (),
+    date: Any = None,
+) -> ReportPage:
     """Return a page that says all that is known of a release, for whoever answers for it.
 
     What it is, whose, which columns and bounds; the guarantee in the words of

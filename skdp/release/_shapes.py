@@ -1,11 +1,13 @@
 """Shape functions: what each column adds to the scores, by public bins of its values."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.release._parts import LARGEST, Part, check_below, check_shape, require
+from skdp.tabular import Schema
 
 # Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
 # 16, 32 and 64 of them are alike, as neighbours are tied (rule of thumb).
@@ -68,7 +70,7 @@ class ShapeFunctions(Part):
     [[0, 32], [16, 0]]
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "start": "start",
         "width": "width",
         "one_hot": "one_hot",
@@ -91,7 +93,9 @@ class ShapeFunctions(Part):
     intercepts: np.ndarray
 
     @classmethod
-    def of_columns(cls, n_classes, group_sizes, low, high):
+    def of_columns(
+        cls, n_classes: int, group_sizes: ArrayLike, low: ArrayLike, high: ArrayLike
+    ) -> Self:
         """Return functions that are zero, of the columns of an array.
 
         Parameters
@@ -111,7 +115,7 @@ class ShapeFunctions(Part):
         return cls._zero(n_classes, np.arange(p), ones, zeros, n_bins, *ends)
 
     @classmethod
-    def of_schema(cls, n_classes, schema):
+    def of_schema(cls, n_classes: int, schema: Schema) -> Self:
         """Return functions that are zero, of the columns that a schema encodes.
 
         Of an ordered category with m ranks there are 2m − 1 bins: a missing value without an
@@ -136,11 +140,11 @@ class ShapeFunctions(Part):
         return cls(start, width, one_hot, n_bins, low, high, *zeros)
 
     @property
-    def offsets(self):
+    def offsets(self) -> np.ndarray:
         """Return the number of the first bin of each column, and of all bins at the end."""
         return np.concatenate([[0], np.cumsum(self.n_bins)])
 
-    def codes(self, X):
+    def codes(self, X: np.ndarray) -> np.ndarray:
         """Return the bin of each column, counted from zero, of each row by itself.
 
         Parameters
@@ -167,7 +171,7 @@ class ShapeFunctions(Part):
                 codes[block[:, 1] > 0.5, j] = last + 1
         return codes
 
-    def added(self, codes, values):
+    def added(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the sum over the columns of values by bin, (n_samples, n_classes).
 
         Column by column, so that nothing but a row itself decides how its sum is rounded.
@@ -177,11 +181,11 @@ class ShapeFunctions(Part):
             total += values.T[first + codes[:, j].astype(np.int64)]
         return total
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return what the columns of each row add to the scores, (n_samples, n_classes)."""
         return self.intercepts + self.added(self.codes(X), self.values)
 
-    def smoothed(self, values):
+    def smoothed(self, values: np.ndarray) -> np.ndarray:
         """Return sums by bin as shapes: of a scale, with those of neighbouring bins.
 
         Parameters
@@ -200,7 +204,7 @@ class ShapeFunctions(Part):
             return 0
         return int(self.n_bins[j] - (self.width[j] - 1))
 
-    def smoothed_deviations(self):
+    def smoothed_deviations(self) -> np.ndarray:
         """Return the root of the sum of squares of what :meth:`smoothed` weighs each bin with."""
         found = np.ones(self.offsets[-1])
         for j, first in enumerate(self.offsets[:-1]):
@@ -208,7 +212,7 @@ class ShapeFunctions(Part):
             found[first : first + n] = np.sqrt((_kernel(n) ** 2).sum(axis=0))
         return found
 
-    def effects(self, j):
+    def effects(self, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of one column and their deviations, by bin.
 
         Parameters
@@ -219,7 +223,7 @@ class ShapeFunctions(Part):
         here = slice(self.offsets[j], self.offsets[j + 1])
         return self.values[:, here], self.deviations[here]
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
         self.check_arrays(name)
         p = len(self.start)
@@ -253,7 +257,7 @@ class ShapeFunctions(Part):
         require(wide, f"{name}.low", f"must be below {name}.high")
         require(self.deviations.min() >= 0, f"{name}.deviations", "must not be negative")
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
         """Return the functions of some of the columns.
 
         What the others add is put upon these as far as it goes with them in synthetic rows of the
@@ -292,11 +296,11 @@ class ShapeFunctions(Part):
         more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return that what is said of the linear scores is not said of these."""
         return ["shape functions are added to the linear scores; the expected AUC is without them"]
 
-    def representatives(self, n_features):
+    def representatives(self, n_features: int) -> np.ndarray:
         """Return a row of each bin of each column, whose other columns are zero; and such a one.
 
         Parameters
@@ -320,7 +324,7 @@ class ShapeFunctions(Part):
                 here[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
         return rows
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
 

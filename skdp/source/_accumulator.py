@@ -1,8 +1,14 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from threading import Lock
+from typing import Any, NoReturn
+
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.source._dask_rows import sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
@@ -24,7 +30,7 @@ class UnprotectedSums:
     plan: SummationPlan
     sums: ExactSums
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         parts = [getattr(self.sums, field.name) for field in fields(ExactSums)]
         return _unprotected, (self.plan, *parts)
 
@@ -66,15 +72,17 @@ class StatisticsAccumulator:
     Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record, add/remove)
     """
 
-    def __init__(self, plan):
+    def __init__(self, plan: SummationPlan) -> None:
         self.plan = plan
         self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
         # Apart from the sums, as these are replaced with every chunk, and persons may be many.
-        self._persons = set()
+        self._persons: set[Any] = set()
         # Chunks may be added by several threads: none may be lost, and no person come twice.
         self._lock = Lock()
 
-    def add(self, X, y, groups=None):
+    def add(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> None:
         """Add a chunk of rows.
 
         Parameters
@@ -98,7 +106,14 @@ class StatisticsAccumulator:
         """
         self._take(self.plan.sums(X, y, groups))
 
-    def add_parquet(self, path, label, group=None, *, batch_size=65_536):
+    def add_parquet(
+        self,
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        label: str,
+        group: str | None = None,
+        *,
+        batch_size: int = 65_536,
+    ) -> None:
         """Add the rows of Parquet files, batch by batch in bounded memory; all of them or none.
 
         Each file is read with its own types, and only the columns that were announced are.
@@ -143,7 +158,7 @@ class StatisticsAccumulator:
             apart.add(*batch)
         self.add_unprotected_sums(apart.unprotected_sums())
 
-    def add_dask(self, X, y, groups=None):
+    def add_dask(self, X: Any, y: Any, groups: Any = None) -> None:
         """Add the rows of Dask collections, which are summed chunk by chunk where they are.
 
         The chunks' sums are added up as a tree by the scheduler that Dask is set to use, and
@@ -173,7 +188,7 @@ class StatisticsAccumulator:
         """
         self._take(sum_dask(self.plan, X, y, groups))
 
-    def unprotected_sums(self):
+    def unprotected_sums(self) -> UnprotectedSums:
         """Return the sums **without any noise**, for other processes of the same owner.
 
         Returns
@@ -185,7 +200,7 @@ class StatisticsAccumulator:
             sums = replace(self._sums, persons=frozenset(self._persons))
         return UnprotectedSums(self.plan, sums)
 
-    def add_unprotected_sums(self, sums):
+    def add_unprotected_sums(self, sums: UnprotectedSums) -> None:
         """Add what another accumulator of the same source has summed, of other rows.
 
         Parameters
@@ -212,15 +227,15 @@ class StatisticsAccumulator:
             self._sums = self._sums + replace(sums, persons=frozenset())
             self._persons |= sums.persons
 
-    def __getstate__(self):
+    def __getstate__(self) -> NoReturn:
         self.__reduce__()
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             "A StatisticsAccumulator holds sums of private rows without noise and cannot be "
             "pickled or copied. Release it by DPStatisticsSource.fit_accumulated, or exchange "
             "unprotected_sums() between processes of the rows' owner."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"StatisticsAccumulator({len(self.plan.classes)} classes, private sums)"

@@ -1,12 +1,16 @@
 """Evaluating a model on private rows: exact histograms of scores, and their noise."""
 
+import os
 from math import inf
 from numbers import Real
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release import N_BINS, PrivateEvaluation, bin_of
 from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
@@ -27,17 +31,17 @@ _Named.__name__ = "evaluate_privately"
 
 
 def evaluate_privately(
-    model,
-    X,
-    y,
-    epsilon=1.0,
-    delta=1e-5,
+    model: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
     *,
-    groups=None,
-    ledger=None,
-    name="evaluation",
-    random_state=None,
-):
+    groups: ArrayLike | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    name: str = "evaluation",
+    random_state: int | np.random.RandomState | None = None,
+) -> PrivateEvaluation:
     r"""Evaluate a classifier on private rows: what it reaches, behind noise.
 
     An owner can so say what a release is worth without showing rows, and a target whose labels

@@ -10,6 +10,7 @@ operations that IEEE 754 rounds correctly.
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -173,16 +174,16 @@ class RowGrid:
     radius: float
 
     @property
-    def step(self):
+    def step(self) -> float:
         """Return the step of the grid, in units of z."""
         return self.radius / GRID
 
     @cached_property
-    def n_basis(self):
+    def n_basis(self) -> int:
         """Return the number of elements of a row."""
         return len(self.basis.column)
 
-    def quantise(self, X):
+    def quantise(self, X: np.ndarray) -> np.ndarray:
         """Return q = trunc(2^16 z/R) of each row, with Σq² ≤ 4^16.
 
         Parameters
@@ -203,7 +204,7 @@ class RowGrid:
             np.trunc(fine, out=Q[rows])
         return Q
 
-    def is_same(self, other):
+    def is_same(self, other: Self) -> bool:
         """Return whether another grid has the same basis functions, centre and radius."""
         names = [field.name for field in fields(BasisFunctions)]
         same = all(
@@ -211,11 +212,11 @@ class RowGrid:
         )
         return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
 
-    def to_features(self, Z):
+    def to_features(self, Z: np.ndarray) -> np.ndarray:
         """Return rows z around the centre as features, of which each function is linear."""
         return self.basis.centre + (Z + self.centre) / self.basis.scale
 
-    def at(self, centre, radius):
+    def at(self, centre: np.ndarray, radius: float) -> Self:
         """Return the grid around another centre."""
         return replace(self, centre=centre, radius=float(radius))
 
@@ -262,10 +263,10 @@ class ExactSums:
     counts: np.ndarray
     sums: np.ndarray
     second: np.ndarray
-    persons: frozenset = frozenset()
+    persons: frozenset[Any] = frozenset()
 
     @classmethod
-    def zero(cls, n_classes, n_basis):
+    def zero(cls, n_classes: int, n_basis: int) -> Self:
         """Return the sums of no rows."""
         return cls(
             np.zeros(n_classes, dtype=np.int64),
@@ -274,7 +275,13 @@ class ExactSums:
         )
 
     @classmethod
-    def of_rows(cls, Q, class_indices, n_classes, sizes=None):
+    def of_rows(
+        cls,
+        Q: np.ndarray,
+        class_indices: np.ndarray,
+        n_classes: int,
+        sizes: np.ndarray | None = None,
+    ) -> Self:
         """Return the sums of rows.
 
         Parameters
@@ -299,14 +306,14 @@ class ExactSums:
             _whole(seconds.T @ seconds),
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
             "Exchange StatisticsAccumulator.unprotected_sums() between processes of the rows' "
             "owner."
         )
 
-    def __add__(self, other):
+    def __add__(self, other: "ExactSums") -> "ExactSums":
         """Return the sums of both sets of rows.
 
         Raises

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +37,10 @@ class StatisticsModel(ABC):
         Whether sums of the rows are all that is needed of them.
     """
 
-    one_pass = False
+    one_pass: bool = False
 
     @abstractmethod
-    def grid(self, columns, radius):
+    def grid(self, columns: Any, radius: float | None) -> RowGrid:
         """Return the public grid of the rows.
 
         Parameters
@@ -51,7 +52,7 @@ class StatisticsModel(ABC):
         """
 
     @abstractmethod
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes: int, grid: RowGrid) -> dict[str, Any]:
         """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query.
 
         Parameters
@@ -63,7 +64,7 @@ class StatisticsModel(ABC):
         """
 
     @abstractmethod
-    def learn(self, rows, grid, queries):
+    def learn(self, rows: Any, grid: RowGrid, queries: Any) -> dict[str, Any]:
         """Return the parts of a release.
 
         Parameters

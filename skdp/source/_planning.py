@@ -1,10 +1,12 @@
 """What a release will be worth, before there is one: simulated tables of a public schema."""
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
-from skdp.tabular import NumericColumn, TabularEncoder, as_schema
+from skdp.tabular import NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
 from skdp.utils._validation import new_axes
 
@@ -64,7 +66,7 @@ class ReleasePlan:
     table: pd.DataFrame
     draws: pd.DataFrame
 
-    def epsilon_needed(self, auc):
+    def epsilon_needed(self, auc: float) -> pd.Series:
         """Return the least ε whose releases are expected to reach an AUC.
 
         Parameters
@@ -79,7 +81,7 @@ class ReleasePlan:
         """
         return self._needed("epsilon", "n_rows", auc)
 
-    def rows_needed(self, auc):
+    def rows_needed(self, auc: float) -> pd.Series:
         """Return the least number of rows whose releases are expected to reach an AUC.
 
         Parameters
@@ -101,7 +103,7 @@ class ReleasePlan:
         names = pd.MultiIndex.from_tuples(found, names=["effects", given])
         return pd.Series(list(found.values()), index=names, name=wanted)
 
-    def summary(self):
+    def summary(self) -> str:
         """Return the plan as text, a line for each number of rows and ε."""
         lines = []
         for (effects, n_rows), part in self.table.groupby(["effects", "n_rows"], sort=False):
@@ -117,7 +119,7 @@ class ReleasePlan:
             ]
         return "\n".join(lines)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """Draw the expected AUC against ε, with a band of a standard deviation.
 
         Parameters
@@ -151,7 +153,7 @@ class ReleasePlan:
         ax.legend(frameon=False)
         return ax
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self):
@@ -177,17 +179,17 @@ def _crossing(amounts, areas, wanted):
 
 
 def plan_release(
-    schema,
-    n_rows,
-    class_frequencies=None,
-    epsilon=(0.1, 0.3, 1.0, 3.0, 10.0),
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    n_rows: int | Sequence[int],
+    class_frequencies: Sequence[float] | None = None,
+    epsilon: float | Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
     *,
-    delta=1e-5,
-    effects=("weak", "moderate", "strong"),
-    n_draws=5,
-    random_state=None,
-    verbose=0,
-):
+    delta: float = 1e-5,
+    effects: str | Sequence[str] = ("weak", "moderate", "strong"),
+    n_draws: int = 5,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> ReleasePlan:
     """Return what releases of a table are expected to be worth, before any budget is spent.
 
     No private row is read: tables are simulated by the public schema, released as

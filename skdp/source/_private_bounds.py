@@ -1,17 +1,20 @@
 """Bounds and categories of private columns where none are public: noisy histograms."""
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
-from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
 from skdp.source._evaluation import row_weights
 from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
@@ -91,9 +94,9 @@ class PrivateBounds:
     schema: Schema
     guarantee: PrivacyGuarantee
     deviation: float
-    left_out: tuple
+    left_out: tuple[str, ...]
 
-    def summary(self):
+    def summary(self) -> str:
         """Return the columns, and what finding them has cost, as text."""
         lines = [self.schema.summary()]
         if self.left_out:
@@ -108,20 +111,20 @@ class PrivateBounds:
 
 
 def quantile_bounds(
-    X,
-    numeric=(),
-    categories=(),
+    X: pd.DataFrame,
+    numeric: Sequence[str] = (),
+    categories: Sequence[str] = (),
     *,
-    epsilon=0.1,
-    delta=1e-5,
-    schema=None,
-    classes=None,
-    quantiles=(0.01, 0.99),
-    groups=None,
-    ledger=None,
-    name="bounds",
-    random_state=None,
-):
+    epsilon: float = 0.1,
+    delta: float = 1e-5,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    quantiles: tuple[float, float] = (0.01, 0.99),
+    groups: ArrayLike | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    name: str = "bounds",
+    random_state: int | np.random.RandomState | None = None,
+) -> PrivateBounds:
     r"""Find bounds of numeric columns, and categories, behind noise.
 
     A schema must not tell of private rows. Where units, instruments and code books say nothing of

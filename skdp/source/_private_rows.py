@@ -1,12 +1,15 @@
 """Private rows: what is public about them, and how they are read, labelled and summed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
@@ -89,8 +92,13 @@ class PublicColumns:
 
     @classmethod
     def of_array(
-        cls, n_features, bounds, names=None, dtype=np.float64, owner="DPStatisticsSource"
-    ):
+        cls,
+        n_features: int,
+        bounds: Any,
+        names: np.ndarray | None = None,
+        dtype: DTypeLike = np.float64,
+        owner: str = "DPStatisticsSource",
+    ) -> Self:
         """Return numeric columns between public bounds; errors name the owner of the parameter.
 
         Raises
@@ -128,33 +136,33 @@ class PublicColumns:
         return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
 
     @classmethod
-    def of_encoder(cls, encoder):
+    def of_encoder(cls, encoder: TabularEncoder) -> Self:
         """Return the columns that a fitted :class:`TabularEncoder` makes."""
         names = encoder.get_feature_names_out()
         bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
         return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
 
     @classmethod
-    def of_schema(cls, schema):
+    def of_schema(cls, schema: Schema) -> Self:
         """Return the columns that an encoder of this schema will make."""
         return cls.of_encoder(fitted_encoder(schema))
 
     @property
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         """Return the number of columns before they are encoded."""
         return self.n_features if self.schema is None else len(self.schema.columns)
 
     @property
-    def input_names(self):
+    def input_names(self) -> np.ndarray | None:
         """Return the names of these, or None."""
         return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Return the number of columns."""
         return len(self.sizes)
 
-    def basis(self, orders):
+    def basis(self, orders: Sequence[int]) -> BasisFunctions:
         """Return public basis functions of the columns, with cosines of these orders."""
         low, high = self.bounds
         return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
@@ -300,7 +308,7 @@ class SummationPlan:
     by_group: bool
     model: StatisticsModel
 
-    def sums(self, X, y, groups=None):
+    def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**.
 
         Parameters
@@ -329,12 +337,12 @@ class SummationPlan:
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
-    def label(self, X, y, groups):
+    def label(self, X: np.ndarray, y: np.ndarray, groups: ArrayLike | None) -> Any:
         """Return :class:`PrivateRows` of numbers and labels that were checked already."""
         persons = check_groups(groups, len(y), self.by_group)
         return PrivateRows.of_labels(X, y, self.classes, persons)
 
-    def is_same(self, other):
+    def is_same(self, other: Self) -> bool:
         """Return whether sums by another plan may be added to sums by this one."""
         same = all(map(np.array_equal, self._facts(), other._facts()))
         return same and self.grid.is_same(other.grid)

@@ -3,14 +3,17 @@
 import os
 from collections.abc import Mapping
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
-from skdp.privacy import PrivacyLedger, record_guarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger, record_guarantee
 from skdp.release import (
     Alignment,
     ClassModel,
@@ -273,26 +276,38 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    release_: Release
+    guarantee_: PrivacyGuarantee
+    label_guarantee_: PrivacyGuarantee | None
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=None,
-        delta=None,
-        sensitivity=None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        sensitivity: float | None = None,
         *,
-        noise="optimal",
-        bounds=None,
-        encoder=None,
-        ledger=None,
-        label_noise=None,
-        parts="noise_aware",
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
-        inference="gamma",
-        subset_size=1000,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        noise: Any = "optimal",
+        bounds: ArrayLike | None = None,
+        encoder: TabularEncoder
+        | Schema
+        | Mapping[str, Any]
+        | str
+        | os.PathLike[str]
+        | None = None,
+        ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+        label_noise: RandomizedResponse | None = None,
+        parts: str = "noise_aware",
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -313,7 +328,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
         """Perturb the rows, and make the release from the noisy copy alone.
 
         Parameters
@@ -363,7 +378,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 warn_of_doubt(self.release_)
         return self
 
-    def guarantee_for(self, X, y):
+    def guarantee_for(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PrivacyGuarantee:
         """Return what :meth:`fit` will guarantee; draws no noise and learns nothing.
 
         A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
@@ -484,10 +499,10 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         # Without seeds: they may come from the generator that made the noise.
         return frozen_classifier(classifier, copy=False)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # Whoever gets a pickle of a fitted source must not get what made its noise: no noise,
         # and no generator, which may have drawn for the noise too; nor the account of the owner.
         state = super().__getstate__().copy()
@@ -499,7 +514,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 state["noise"] = None
         return state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.target_tags.required = True

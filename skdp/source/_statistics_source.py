@@ -4,8 +4,11 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
@@ -194,20 +197,31 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "random_state": ["random_state"],
     }
 
+    release_: Release
+    guarantee_: PrivacyGuarantee
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
         *,
-        privacy_unit="record",
-        bounds=(0, 1),
-        encoder=None,
-        classes=None,
-        model="auto",
-        radius=None,
-        ledger=None,
-        verbose=0,
-        random_state=None,
+        privacy_unit: str = "record",
+        bounds: ArrayLike = (0, 1),
+        encoder: TabularEncoder
+        | Schema
+        | Mapping[str, Any]
+        | str
+        | os.PathLike[str]
+        | None = None,
+        classes: ArrayLike | None = None,
+        model: str = "auto",
+        radius: float | None = None,
+        ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -222,7 +236,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, groups=None):
+    def fit(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Self:
         """Sum the rows, perturb the sums, and learn from these alone.
 
         Parameters
@@ -257,7 +273,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         with default_settings():
             return self._release(*read_private_rows(self, X, y, groups))
 
-    def guarantee_for(self, X, y=None, groups=None):
+    def guarantee_for(
+        self,
+        X: ArrayLike | pd.DataFrame | StatisticsAccumulator,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> PrivacyGuarantee:
         """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
 
         A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
@@ -293,7 +314,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             warn_of_no_noise(self, self.epsilon)
             return self._guarantee(plan, self._queries(plan))
 
-    def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
+    def accumulator(
+        self,
+        n_features: int | None = None,
+        feature_names: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> StatisticsAccumulator:
         """Return an empty accumulator for rows that arrive in parts.
 
         Parameters
@@ -323,7 +349,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         return StatisticsAccumulator(one_pass_plan(self, n_features, feature_names, dtype))
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit_accumulated(self, accumulator):
+    def fit_accumulated(self, accumulator: StatisticsAccumulator) -> Self:
         """Perturb the sums of an accumulator, and learn from these; spends ε and δ each time.
 
         Parameters
@@ -439,16 +465,16 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             relation="add/remove",
         )
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if "release_" in state:
             state["ledger"] = kept_ledger(self.ledger)
         return state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.target_tags.required = True

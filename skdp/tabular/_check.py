@@ -4,9 +4,12 @@ What is found here is computed from private rows without noise: it may be shown 
 screen, and go nowhere else.
 """
 
+import os
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +27,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._private_data import as_elements
 from skdp.utils._validation import listed
@@ -96,7 +99,7 @@ class TableFinding:
     is_stop: bool
 
     @property
-    def name(self):
+    def name(self) -> str:
         """str: what it is accepted by, "column:kind", or the kind alone for the whole table."""
         return self.kind if self.column is None else f"{self.column}:{self.kind}"
 
@@ -138,21 +141,21 @@ class TableReport:
     """
 
     n_rows: int
-    counts: tuple
-    classes: tuple
-    findings: tuple
+    counts: tuple[tuple[str, int, int, int], ...]
+    classes: tuple[tuple[Any, int], ...]
+    findings: tuple[TableFinding, ...]
 
     @property
-    def stops(self):
+    def stops(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: what would silently ruin a release."""
         return tuple(each for each in self.findings if each.is_stop)
 
     @property
-    def remarks(self):
+    def remarks(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: the others."""
         return tuple(each for each in self.findings if not each.is_stop)
 
-    def __str__(self):
+    def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
         known = f"classes {classes}" if classes else "labels were not checked"
         lines = [
@@ -190,7 +193,13 @@ class TableReport:
         return lines
 
 
-def check_table(frame, schema, *, label=None, group=None):
+def check_table(
+    frame: pd.DataFrame,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    group: str | None = None,
+) -> TableReport:
     """Check a private table against a schema, for its owner, before any budget is spent.
 
     A release says nothing about values that the schema does not allow: they are clipped or

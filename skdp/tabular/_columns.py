@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
 
@@ -77,7 +78,7 @@ class NumericColumn:
     step: float | None = None
     noisy: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_name(self.name)
         _check_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
@@ -103,21 +104,21 @@ class NumericColumn:
     is_one_hot = False
 
     @property
-    def kinds(self):
+    def kinds(self) -> tuple[int, ...]:
         """Tuple of int: 0 for the value, and 1 for the indicator of a missing one."""
         return (0, 1) if self.missing else (0,)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns."""
         return (self.name, f"{self.name}_missing") if self.missing else (self.name,)
 
     @property
-    def squared_norm_bound(self):
+    def squared_norm_bound(self) -> float:
         """float: largest sum of squares of its encoded elements; a missing value is 0.5 and 1."""
         return 1.25 if self.missing else 1.0
 
-    def positions(self, values):
+    def positions(self, values: ArrayLike) -> np.ndarray:
         """Return values as positions on the scale.
 
         Parameters
@@ -138,7 +139,7 @@ class NumericColumn:
         share = np.clip(clipped / self.high, 0.0, 1.0)
         return np.log1p(_LOG_RESOLUTION * share) / np.log1p(_LOG_RESOLUTION)
 
-    def encode(self, values):
+    def encode(self, values: ArrayLike) -> np.ndarray:
         """Return encoded columns: positions on the scale, and which values are missing.
 
         Parameters
@@ -153,7 +154,7 @@ class NumericColumn:
         """
         return _on_scale(self.positions(values), self.missing)
 
-    def decode(self, block):
+    def decode(self, block: np.ndarray) -> np.ndarray:
         """Return valid values for encoded rows.
 
         Parameters
@@ -230,12 +231,12 @@ class CategoryColumn:
     """
 
     name: str
-    categories: tuple
+    categories: tuple[str, ...]
     ordered: bool = False
     missing: bool = False
     noisy: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_name(self.name)
         _check_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple)
@@ -252,12 +253,12 @@ class CategoryColumn:
         _require(fault is None, self.name, fault, remedy)
 
     @property
-    def is_one_hot(self):
+    def is_one_hot(self) -> bool:
         """bool: whether it becomes indicators rather than positions on a scale."""
         return not self.ordered and len(self.categories) + self.missing > 2
 
     @property
-    def kinds(self):
+    def kinds(self) -> tuple[int, ...]:
         """Tuple of int: number of indicators for each of them, 1 for a binary one, 0 for ranks."""
         if self.is_one_hot:
             n = len(self.categories) + self.missing
@@ -266,7 +267,7 @@ class CategoryColumn:
         return (rank, 1) if self.missing else (rank,)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns, those of scikit-learn's OneHotEncoder."""
         if self.is_one_hot:
             names = [f"{self.name}_{category}" for category in self.categories]
@@ -275,11 +276,11 @@ class CategoryColumn:
         return (*names, f"{self.name}_missing") if self.missing else tuple(names)
 
     @property
-    def squared_norm_bound(self):
+    def squared_norm_bound(self) -> float:
         """float: largest sum of squares of its encoded elements."""
         return 1.25 if self.missing and not self.is_one_hot else 1.0
 
-    def codes(self, values):
+    def codes(self, values: ArrayLike) -> np.ndarray:
         """Return values as numbers of categories.
 
         Parameters
@@ -296,7 +297,7 @@ class CategoryColumn:
         other = len(self.categories) if self.missing else -1
         return Vocabulary(self.categories).codes(values, other)
 
-    def positions(self, values):
+    def positions(self, values: ArrayLike) -> np.ndarray:
         """Return values as positions on the scale of ranks.
 
         Parameters
@@ -312,7 +313,7 @@ class CategoryColumn:
         codes, last = self.codes(values), len(self.categories) - 1
         return np.where((codes < 0) | (codes > last), np.nan, codes / last)
 
-    def encode(self, values):
+    def encode(self, values: ArrayLike) -> np.ndarray:
         """Return encoded columns: an indicator for each category, or a scale of ranks.
 
         Parameters
@@ -333,7 +334,7 @@ class CategoryColumn:
         block[rows, codes[rows]] = 1.0
         return block
 
-    def decode(self, block):
+    def decode(self, block: np.ndarray) -> np.ndarray:
         """Return valid values for encoded rows.
 
         Parameters

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
@@ -90,11 +92,19 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: dict = {"schema": [Schema, Mapping, str, os.PathLike, None]}
 
-    def __init__(self, schema=None):
+    schema_: Schema
+    column_kinds_: np.ndarray
+    column_origins_: np.ndarray
+    row_norm_bound_: float
+    elements_per_change_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(self, schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None):
         self.schema = schema
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: Any = None) -> Self:
         """Read the schema and check the columns.
 
         Parameters
@@ -134,7 +144,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         self.elements_per_change_ = 1 + any(c.missing or c.is_one_hot for c in schema.columns)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Encode rows.
 
         Parameters
@@ -159,7 +169,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         single = all(getattr(values, "dtype", None) == np.float32 for values in columns)
         return _encoded(columns, self.schema_).astype(np.float32 if single else np.float64)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike | pd.DataFrame) -> pd.DataFrame:
         """Turn encoded rows, or synthetic ones like them, into values that the schema allows.
 
         Parameters
@@ -175,7 +185,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             Numbers within their bounds, and categories as text.
         """
         check_is_fitted(self)
-        index = X.index if hasattr(X, "iloc") else None
+        index = X.index if isinstance(X, pd.DataFrame) else None
         X = check_array(X)
         n_encoded = len(self.column_kinds_)
         if X.shape[1] != n_encoded:
@@ -187,7 +197,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         values = {column.name: column.decode(X[:, place]) for column, place in places}
         return pd.DataFrame(values, index=index)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the encoded columns.
 
         Parameters
@@ -205,7 +215,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             return names
         return np.array(self.schema_.encoded_names, dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = tags.input_tags.string = self.schema is not None

@@ -1,15 +1,17 @@
 """Which columns decided a prediction: each is moved alone over its public values."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
 from skdp.tabular._columns import CategoryColumn
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline, listed
 
@@ -75,14 +77,14 @@ class ColumnEffect:
     name: str
     value: Any
     effect: float
-    otherwise: tuple
+    otherwise: tuple[Any, ...]
     low: float | None = None
     high: float | None = None
-    bounds: tuple = ()
-    values: tuple = ()
-    changing: tuple = ()
+    bounds: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+    changing: tuple[Any, ...] = ()
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Return the condition under which the prediction stays."""
         name = inline(self.name)
         if self.value is None:
@@ -91,6 +93,8 @@ class ColumnEffect:
             if len(self.values) <= len(self.changing):
                 return f"{name} is {_any_of(self.values)}"
             return f"{name} is not {_any_of(self.changing)}"
+        assert self.low is not None  # as of every number that is there
+        assert self.high is not None
         above, below = self.low > self.bounds[0], self.high < self.bounds[1]
         if above and below:
             return f"{name} is between {_number(self.low)} and {_number(self.high)}"
@@ -152,11 +156,11 @@ class Explanation:
     probability: float
     runner_up: Any
     odds: float
-    columns: tuple
-    named: tuple
+    columns: tuple[ColumnEffect, ...]
+    named: tuple[str, ...]
     precision: float | None
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return one row for each column.
 
         Returns
@@ -173,7 +177,7 @@ class Explanation:
         ]
         return pd.DataFrame(table, index=[column.name for column in self.columns])
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.runner_up is None:
             return f"{self.label!r}, the only class"
         result = (
@@ -222,7 +226,15 @@ def _any_of(values):
     return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns=5):
+def explain_prediction(
+    scores: Callable[[np.ndarray], np.ndarray],
+    x: ArrayLike,
+    classes: ArrayLike,
+    *,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    names: ArrayLike | None = None,
+    n_columns: int = 5,
+) -> Explanation:
     r"""Find which columns decided a prediction, and in which ranges it stays.
 
     Every column is moved alone over its public values, others as they are. That needs neither
@@ -292,18 +304,18 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
     ward     B     0.0   NaN    NaN
     """
     x = np.asarray(x, dtype=np.float64).ravel()
-    classes = np.asarray(classes).tolist()
+    labels = np.asarray(classes).tolist()
     [at_row] = scores(x[np.newaxis])
     best = np.argsort(-at_row, kind="stable")[:2]
-    decision = _Decision(scores, x, classes, best[0], best[-1])
+    decision = _Decision(scores, x, labels, best[0], best[-1])
     found = [decision.effect_of(column) for column in _columns(x, schema, names)]
     found.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
     named, precision = decision.rule([pair for pair in found if pair[0].otherwise], n_columns)
     weights = np.exp(at_row - at_row[best[0]])
     return Explanation(
-        label=classes[best[0]],
+        label=labels[best[0]],
         probability=float(1 / weights.sum()),
-        runner_up=classes[best[1]] if len(best) > 1 else None,
+        runner_up=labels[best[1]] if len(best) > 1 else None,
         odds=float(np.exp(min(decision.margin, _MOST_LOG_ODDS))),
         columns=tuple(effect for effect, _ in found),
         named=named,

@@ -1,7 +1,10 @@
 """How near synthetic rows are to private ones, for the owner's eyes."""
 
+import os
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary
 
 # Most rows of each table from which they are told apart, or labels are learned.
@@ -66,7 +69,7 @@ class TableComparison:
     utility: float | None
     real_utility: float | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             "This report is private: it was computed from the rows without noise. It stays here.",
             "",
@@ -87,7 +90,14 @@ class TableComparison:
         return "\n".join(lines)
 
 
-def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
+def compare_tables(
+    real: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+) -> TableComparison:
     """Compare synthetic rows with the private ones that they stand for. Nothing is released.
 
     Parameters
@@ -131,13 +141,13 @@ def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
     schema = as_schema(schema)
     for argument, frame in (("real", real), ("synthetic", synthetic)):
         _check(argument, frame, schema, label)
-    random_state = check_random_state(random_state)
-    frames = [_at_most(frame, random_state) for frame in (real, synthetic)]
+    rng = check_random_state(random_state)
+    frames = [_at_most(frame, rng) for frame in (real, synthetic)]
     encoded = [
         np.asarray(encode_table(schema, frame[list(schema.names)]), dtype=np.float64)
         for frame in frames
     ]
-    seed = random_state.randint(2**31)
+    seed = rng.randint(2**31)
     columns = pd.DataFrame(
         [
             _of_column(column, encoded[0][:, block], encoded[1][:, block], seed)

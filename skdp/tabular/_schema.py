@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -100,30 +101,30 @@ class Schema:
     True
     """
 
-    columns: tuple
-    classes: tuple | None = None
+    columns: tuple[NumericColumn | CategoryColumn, ...]
+    classes: tuple[Any, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_columns(self.columns)
         _check_classes(self.classes)
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """Tuple of str: names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.encoded_names)
 
     @property
-    def encoded_slices(self):
+    def encoded_slices(self) -> tuple[slice, ...]:
         """Tuple of slice: where the encoded columns of each column are."""
         edges = accumulate((len(column.kinds) for column in self.columns), initial=0)
         return tuple(slice(*pair) for pair in pairwise(edges))
 
-    def is_encoded(self, names):
+    def is_encoded(self, names: Iterable[str]) -> bool:
         """Return whether a table of these columns is one that was encoded by this schema.
 
         Parameters
@@ -146,7 +147,7 @@ class Schema:
         return not set(self.names) <= given and set(self.encoded_names) <= given
 
     @classmethod
-    def from_mapping(cls, mapping):
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
         """Return the schema that a mapping describes.
 
         Parameters
@@ -189,7 +190,7 @@ class Schema:
         return cls(described, tuple(classes) if isinstance(classes, list) else classes)
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """Return the schema that a JSON text describes.
 
         Parameters
@@ -218,7 +219,7 @@ class Schema:
         return cls.from_mapping(mapping)
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Return the schema of a JSON file.
 
         Parameters
@@ -246,7 +247,7 @@ class Schema:
         except UnicodeDecodeError:
             raise ValueError("The schema's file is not in UTF-8; save it as UTF-8.") from None
 
-    def restrict(self, names):
+    def restrict(self, names: Iterable[str]) -> "Schema":
         """Return the schema of some of the columns, with the same classes.
 
         Parameters
@@ -275,7 +276,9 @@ class Schema:
         of_name = {column.name: column for column in self.columns}
         return Schema(tuple(of_name[name] for name in chosen), self.classes)
 
-    def difference(self, other):
+    def difference(
+        self, other: "Schema | Mapping[str, Any] | str | os.PathLike[str]"
+    ) -> tuple[str, ...]:
         """Return what differs between this schema and another one.
 
         Another order of columns is no difference, since a release can be brought to any order by
@@ -315,7 +318,9 @@ class Schema:
         return (*lines, f"classes: {classes}") if classes else tuple(lines)
 
     @classmethod
-    def common(cls, schemas, *, columns="shared"):
+    def common(
+        cls, schemas: Sequence[Any] | Mapping[str, Any], *, columns: str = "shared"
+    ) -> Self:
         """Return a schema that all of several owners can use, made of their schemas.
 
         Releases that are to be merged need one schema. Agree on it before any of them is made:
@@ -398,24 +403,24 @@ class Schema:
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
         return cls(tuple(chosen), common_classes({o: each.classes for o, each in known.items()}))
 
-    def to_mapping(self):
+    def to_mapping(self) -> dict[str, Any]:
         """Return the schema as a mapping of version, columns and classes, of JSON's types."""
         columns = {column.name: description_of(column) for column in self.columns}
         mapping = {"version": _VERSION, "columns": columns}
         return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Return the schema as a JSON text, which :meth:`from_json` reads."""
         return json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
 
-    def summary(self):
+    def summary(self) -> str:
         """Return a text with one line for each column."""
         rows = [
             f"  {name!r}: {kind}, {values}{notes}" for name, kind, values, notes in self._table
         ]
         return "\n".join([f"{self}", *rows])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
         plural = "" if numeric == 1 else "s"
         classes = "not listed" if self.classes is None else shortened(self.classes)
@@ -435,7 +440,7 @@ class Schema:
             yield column.name, *column_texts(column)
 
 
-def as_schema(schema):
+def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
     """Return a schema that was given in any form.
 
     Parameters
@@ -470,7 +475,7 @@ def as_schema(schema):
     return Schema.from_mapping(schema)
 
 
-def schema_from(frame, *, public, label=None):
+def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) -> Schema:
     """Draft a schema from rows that are public, or the target's own.
 
     Bounds and categories that come from private rows are private: a release that carries them
