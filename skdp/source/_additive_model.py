@@ -10,23 +10,23 @@ from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, RowGrid, integer_wei
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._regression_model import row_probabilities
 
-# Rounds of boosting. What a round learns is noisier the more there are, and as much in all: more
-# of them make each step smaller. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to
-# 2, and .914 with 200 of up to 1.
+# Rounds of boosting. More rounds mean more noise in each and smaller steps, with the same
+# information in total. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to 2, and
+# .914 with 200 of up to 1.
 N_ROUNDS = 200
-# Of the budget, for the sums that the linear scores are made of, which boosting begins with; the
-# rest is for the rounds. With .3 and .5 the AUC on adult is .9060 and .9053 at ε = .5, .910 and
+# Share of the budget for the sums behind the linear scores, from which boosting starts; the rest
+# is for the rounds. With .3 and .5 the AUC on adult is .9060 and .9053 at ε = .5, .910 and
 # .909 at 1, .913 and .913 at 4; that of tables of 1,000 rows is larger with .5.
 _LINEAR = 0.5
-# How long boosting goes on, in steps of rate 1: until what noise adds to a score in one bin of all
-# rows would be this, and no longer than that (measured on six tables and four hospitals; .2 is
-# better for adult, .1 for the others).
+# Length of boosting, in steps of rate 1: until the noise in the score of a bin that holds all rows
+# would be the first number, and at most the second (measured on six tables and four hospitals;
+# .2 is better for adult, .1 for the others).
 _NOISE, _MOST_STEPS = 0.1, 200.0
 # Rows for each row of noise in one bin of all rounds together, from which "auto" is additive. At 8
 # to 40 AUCs of tables of 300 to 700 rows are lower by .02 to .14, or higher by .01; from 60 they
 # are up to .01 higher, and once .007 lower (six tables and four hospitals, ε = .5 to 4).
 _LEAST_SIGNAL = 50.0
-# Norm of a row's residuals, in multiples of 2^-20, on the safe side of roundings.
+# Norm of a row's residuals, in multiples of 2^-20, with a margin for rounding.
 _LONGEST = WEIGHT_GRID * (1 - 2.0**-50)
 # Rows that are computed with at a time (measured: 2^12 to 2^15 are alike).
 _CHUNK = 2**14
@@ -48,7 +48,7 @@ class BinnedGrid(RowGrid):
 
 
 class AdditiveModel(StatisticsModel):
-    """Sums of functions of single columns, which need not be lines: bends and steps count."""
+    """Sums of nonlinear functions of single columns."""
 
     _linear = LinearModel()
 
@@ -87,9 +87,9 @@ class AdditiveModel(StatisticsModel):
 
 
 class ChosenModel(AdditiveModel):
-    """The additive model where noisy counts of rows say that it pays, otherwise the linear one.
+    """The additive model where noisy counts show enough rows for it, otherwise the linear one.
 
-    The linear one is that of the whole budget: sums are perturbed twice, with half of it each.
+    The linear model uses the whole budget: its sums are perturbed twice, with half of it each.
     """
 
     def shares(self, n_classes, grid):
