@@ -1,4 +1,4 @@
-"""Moments of the classes behind noise of known variance: counts, means, covariances."""
+"""Moments of the classes under noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -18,19 +18,19 @@ from skdp.release._parts import (
 )
 from skdp.utils._linalg import row_blocks
 
-# Rows of a class at least, so that variances divided by them stay finite.
+# Smallest number of rows of a class, which variances are divided by.
 _LEAST_COUNT = 1e-9
-# Of traces that noise left of nothing.
+# Smallest trace that is divided by.
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Moments(Part):
-    """Counts, means and covariances of classes, and what noise leaves uncertain of them.
+    """Counts, means and covariances of classes, and the uncertainty that noise adds to them.
 
     Noise was added to rows, or to sums of rows. For independent noise of mean zero and variance
     v added to each element, the mean of a class of the noisy copy is unbiased, and so is its
-    sample covariance less diag(v). Noise that was added to sums is in the moments themselves,
+    sample covariance minus diag(v). Noise that was added to sums is in the moments themselves,
     with variances ``mean_noise`` and ``covariance_noise``.
 
     Attributes
@@ -39,14 +39,14 @@ class Moments(Part):
         Rows of each class; estimates where labels are noisy.
 
     effective_sizes : ndarray of shape (n_classes,)
-        Effective sample sizes: rows of known class whose mean would be as certain. Equal to
-        the counts where labels are not noisy.
+        Effective sample sizes: the numbers of correctly labeled rows whose means would be as
+        certain. Equal to the counts where labels are not noisy.
 
     means : ndarray of shape (n_classes, n_features)
 
     covariances : ndarray of shape (n_covariances, n_features * (n_features + 1) / 2)
-        Upper triangles, row by row, of dtype float32. What rounding loses is a thousandth
-        of what noise and sampling leave uncertain. One for each class, or a single one that
+        Upper triangles, row by row, of dtype float32. The rounding error is a thousandth
+        of the uncertainty due to noise and sampling. One for each class, or a single one that
         all classes share: the covariance within classes.
 
     noise : ndarray of shape (n_features,)
@@ -58,6 +58,20 @@ class Moments(Part):
     covariance_noise : ndarray of shape (n_covariances, n_features) or None, default=None
         Variance of the noise on the diagonal of each covariance; None where there is none.
         That of entry (i, j) is half the geometric mean of those of (i, i) and (j, j).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Moments
+    >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [6.0, 5.0]])
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> moments = Moments.measure(rows, np.eye(2)[labels], noise=np.zeros(2))
+    >>> moments.means
+    array([[1., 1.],
+           [5., 4.]])
+    >>> moments.covariance(0)
+    array([[2., 0.],
+           [0., 0.]])
     """
 
     file_keys: ClassVar[dict[str, str]] = {

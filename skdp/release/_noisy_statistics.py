@@ -1,4 +1,4 @@
-"""Sums over private rows behind Gaussian noise of known size, and moments from them."""
+"""Noisy sums over private rows, with the size of their Gaussian noise, and their moments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ _TINY = np.finfo(np.float64).tiny
 class NoisyStatistics:
     """Sums over rows z (encoded, centred, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
-    Of the rows of one source or of several, whose counts and totals are kept apart: sites differ
-    in both, and classes are to be told apart within them. A source that is alone may have arrays
-    without the axis of sources.
+    Of the rows of one source or several, whose counts and totals are kept separate: sites differ
+    in both, and classes are separated within sites. Arrays of a single source may lack the axis
+    of sources.
 
     Noise is normal of mean zero and independent in each number, except that ``second`` is
     symmetric. What depends on the number of rows is taken from ``counts``, never from the rows.
@@ -36,7 +36,7 @@ class NoisyStatistics:
     contrast : ndarray of shape (n_classes, n_basis)
         Σ (e_y − π) zᵀ over all rows, e_y the indicator of the row's class and π the frequencies
         of its source, so that Σ z of class c is ``contrast[c] + frequencies[:, c] @ total``. Its
-        rows sum to zero but for the noise.
+        rows sum to zero except for the noise.
 
     frequencies : ndarray of shape (n_sources, n_classes)
         The public π in ``contrast``: positive, of sum 1.
@@ -57,8 +57,8 @@ class NoisyStatistics:
         The same of the diagonal of ``second``; off it, second_sd/√2.
 
     of_all_columns : ndarray of shape (3,) or None, default=None
-        Of sums of some of the columns, what only those of all columns tell: how many rows there
-        are at least, and what :func:`clipping_effect` returns. None for all columns.
+        For sums of some of the columns, what only the sums of all columns show: a lower bound of
+        the number of rows, and the result of :func:`clipping_effect`. None for all columns.
 
     Examples
     --------

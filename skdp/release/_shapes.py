@@ -1,4 +1,4 @@
-"""Shape functions: what each column adds to the scores, by public bins of its values."""
+"""Shape functions: contributions of columns to the scores, by public bins of their values."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -12,15 +12,14 @@ from skdp.tabular import Schema
 # Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
 # 16, 32 and 64 of them are alike, as neighbours are tied (rule of thumb).
 _N_BINS = 33
-# Bins over which the shape of a column of numbers is alike (adult at ε = 1, with 2, 4 and 8: AUC
-# .910, .910 and .908).
+# Bins over which the shape of a column of numbers is smoothed (adult at ε = 1, with 2, 4 and 8:
+# AUC .910, .910 and .908).
 _SMOOTH = 3.0
 # Of a score in a release: exp of it is a number.
 _LARGEST_VALUE = 700.0
-# Bins of columns in which a file may describe rows.
+# Largest number of bins in a file.
 _MOST_BINS = 200_000
-# Weight of the squared values with which what is left out is put upon the other columns, in rows
-# (rule of thumb).
+# Ridge penalty, in rows, when the other columns replace those that are left out (rule of thumb).
 _RIDGE = 20.0
 # Synthetic rows by which columns that are left out are replaced (rule of thumb).
 _N_ROWS = 4000
@@ -30,10 +29,10 @@ _N_ROWS = 4000
 class ShapeFunctions(Part):
     """Scores that are sums of functions of single columns, constant within public bins.
 
-    Each table column touches one bin for each row: a category that of its indicator, with one more
-    bin for rows of no category; a number on a scale the nearest of equally spaced places
-    between its bounds, with one more for missing values where an indicator tells of these. They
-    are added to the linear scores of a release.
+    Each column of the table has one bin for each row: a category that of its indicator, with one
+    more bin for rows of no category; a number the nearest of equally spaced places
+    between its bounds, with one more bin for missing values where there is an indicator for them.
+    The functions are added to the linear scores of a release.
 
     Attributes
     ----------
@@ -44,8 +43,8 @@ class ShapeFunctions(Part):
         Number of its encoded columns.
 
     one_hot : ndarray of shape (n_shapes,)
-        1 where these are indicators of categories, 0 where they are a value, and what may
-        follow tells whether it is missing.
+        1 where these are indicators of categories, 0 where they are a value, which may be
+        followed by an indicator of missing values.
 
     n_bins : ndarray of shape (n_shapes,)
 
@@ -59,7 +58,7 @@ class ShapeFunctions(Part):
         Standard deviation of the noise in each score, at most.
 
     intercepts : ndarray of shape (n_classes,)
-        What columns that were left out let expect.
+        Expectations of the columns that were left out.
 
     Examples
     --------

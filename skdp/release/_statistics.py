@@ -38,8 +38,8 @@ _LARGEST_VALUE = 1e3
 class Statistics(Part):
     """Noisy sums over the rows of one source or of several, and their public basis functions.
 
-    Moments and linear scores are estimates of these sums, the same wherever they are made but for
-    rounding; they are made when they are first asked for.
+    Moments and linear scores are estimated from these sums when they are first accessed, with the
+    same result everywhere except for rounding.
 
     Attributes
     ----------
@@ -71,10 +71,10 @@ class Statistics(Part):
 
     @property
     def effective_rows(self) -> float:
-        """Rows whose sums would tell as much of class means if there were no noise, about.
+        """Number of rows whose sums would be as informative without noise, approximately.
 
-        Noise in the mean of N rows of p columns has p v/N times the variance of their sampling,
-        v being the variance of the noise in the contrasts in units of the squared radius.
+        The noise in the mean of N rows of p columns has p v/N times the variance of sampling,
+        where v is the variance of the noise in the contrasts in units of the squared radius.
         """
         n_rows = self.sums.row_counts.sum()
         n_columns = np.count_nonzero(self.basis.order == 1)

@@ -17,7 +17,7 @@ from skdp.release._parts import (
 )
 from skdp.utils._linalg import principal_directions, row_blocks
 
-# Floor of the variances behind noise, in units of what noise leaves uncertain; rule of thumb.
+# Floor of the variances, in units of the uncertainty due to noise; rule of thumb.
 _FLOOR = 0.5
 # Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
 _SMALLEST_RATIO = 1e-9
@@ -38,7 +38,15 @@ class Subspace(Part):
         Orthonormal rows.
 
     variances : ndarray of shape (n_directions,)
-        Of the rows of the domain, without noise; positive, largest first.
+        Of the rows of the domain, without noise; positive, in descending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Subspace
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> np.abs(Subspace.of_rows(X, 1).components).round(3)
+    array([[0.6, 0.8]])
     """
 
     file_keys: ClassVar[dict[str, str]] = {
@@ -78,16 +86,16 @@ class Subspace(Part):
 
     @classmethod
     def of_columns(cls, moments: Moments, columns: np.ndarray, n_directions: int) -> Self:
-        """Return the leading principal directions of some columns, which may all be constant."""
+        """Return the leading principal directions of some columns; all of them may be constant."""
         new = cls.of_moments(moments.restrict(columns), n_directions)
         least = _FLOAT32.eps * max(moments.total_covariance().diagonal().max(), 0)
         return replace(new, variances=np.maximum(new.variances, max(least, _FLOAT32.tiny)))
 
     @property
     def scale(self) -> float:
-        """Return the factor that makes the average variance of a direction 1.
+        """float: the factor that makes the average variance of a direction 1.
 
-        Rows that are all the same have no unit; it is 1.
+        1 for rows that are all the same.
         """
         average = self.variances.mean()
         return 1 / np.sqrt(average) if average > np.finfo(np.float64).tiny else 1.0
@@ -140,7 +148,7 @@ class Subspace(Part):
 
 @dataclass(frozen=True)
 class Alignment(Part):
-    """What carries rows of another space into that of the source.
+    """Directions and class medians by which rows of another feature space are aligned.
 
     Kumar and Moser, equation (118).
 
@@ -154,6 +162,18 @@ class Alignment(Part):
 
     mean : ndarray of shape (n_features,)
         Of the noisy rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Alignment
+    >>> rows = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> alignment = Alignment.measure(rows, np.array([0, 0, 1]), n_classes=2)
+    >>> alignment.mean
+    array([3., 4.])
+    >>> np.abs(alignment.class_medians).round(6)
+    array([[ 2.5],
+           [10. ]])
     """
 
     file_keys: ClassVar[dict[str, str]] = {
@@ -198,7 +218,7 @@ class Alignment(Part):
         check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
-        """Return this of all columns in another order; medians of fewer are not known."""
+        """Return this for all columns in another order; None for fewer, of unknown medians."""
         if len(columns) < len(self.mean):
             return None
         return replace(self, components=self.components[:, columns], mean=self.mean[columns])

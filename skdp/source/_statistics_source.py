@@ -441,8 +441,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         if self.delta > _LARGEST_DELTA:
             warn(
                 f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
-                "probability that a whole record is revealed. Use 1e-5, or another number far below "
-                "1 over the number of records.",
+                "probability that a whole record is revealed. Use 1e-5, or another number far "
+                "below 1 over the number of records.",
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)

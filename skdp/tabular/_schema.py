@@ -31,34 +31,34 @@ from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
 
-# Of the JSON form, raised when a reader of the older one would misread the newer.
+# Of the JSON form; it increases when readers of the old form would misread the new one.
 _VERSION = 1
-# A schema may come out of a file of another owner. These sizes, rules of thumb beyond any table
-# that moments can be released of, are what a reader spends memory and time on at most.
+# A schema may come from a file of another owner. These limits on memory and time are rules of
+# thumb, beyond any table whose moments can be released.
 _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
 _LABELS = (str, bool, int, float)
-# Most decimals of numbers that are drafted with a step: more are hardly rounded by hand; and how
-# near to a multiple of a step a number must be, in steps (rules of thumb).
+# Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
+# the largest distance of a number from a multiple of the step, in steps (rules of thumb).
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Bounds are rounded to 1, 2 or 5 times a power of ten, at most so many of them within the range:
+# Bounds are rounded to 1, 2 or 5 times a power of ten, with at most so many steps in the range:
 # coarse enough to look like bounds (rule of thumb).
 _STEPS = 10
-# Most different values of a column of text: with more, one-hot columns drown in noise (rule of
-# thumb).
+# Largest number of different values of a column of text: noise hides more one-hot columns (rule
+# of thumb).
 _MOST_VALUES = 100
-# Number of different values from which they are taken for names or ids where they are more than
+# Number of different values from which these count as names or IDs, where they are more than
 # half as many as the rows (rule of thumb).
 _NAMES = 20
 
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """What is public about a table: its columns with their bounds or categories, and its classes.
+    """The public description of a table: its columns with bounds or categories, and its classes.
 
-    Immutable and checked when it is made; two of them are equal when all their parts are.
-    Bounds and categories have to be known without a look at the private rows: from units,
+    Immutable and validated when it is made; two schemas are equal when all their parts are.
+    Bounds and categories must be known without a look at the private rows: from units,
     instruments and code books.
 
     Parameters
@@ -120,12 +120,12 @@ class Schema:
 
     @property
     def encoded_slices(self) -> tuple[slice, ...]:
-        """Tuple of slice: where the encoded columns of each column are."""
+        """Tuple of slice: positions of the encoded columns of each column."""
         edges = accumulate((len(column.kinds) for column in self.columns), initial=0)
         return tuple(slice(*pair) for pair in pairwise(edges))
 
     def is_encoded(self, names: Iterable[str]) -> bool:
-        """Return whether a table of these columns is one that was encoded by this schema.
+        """Return whether these are the columns of a table that this schema has encoded.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Schema:
         Returns
         -------
         encoded : bool
-            False where it has all columns of the schema itself.
+            False if the table has all columns of the schema itself.
 
         Examples
         --------
@@ -156,8 +156,7 @@ class Schema:
             With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
-            ``categories`` and,
-            optionally, ``ordered``, ``missing`` and ``noisy``.
+            ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
 
         Returns
         -------
@@ -167,6 +166,14 @@ class Schema:
         ------
         ValueError
             Naming the column and the remedy.
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> schema.names
+        ('age',)
         """
         if not isinstance(mapping, Mapping):
             raise ValueError("A schema must be a mapping of columns, got something else.")
@@ -196,7 +203,7 @@ class Schema:
         Parameters
         ----------
         text : str
-            What :meth:`to_json` returns, or columns alone. Nothing in it is executed.
+            The result of :meth:`to_json`, or columns alone. Nothing in it is executed.
 
         Returns
         -------
@@ -206,6 +213,12 @@ class Schema:
         ------
         ValueError
             When it is no JSON or no schema, naming the column and the remedy.
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> Schema.from_json('{"age": {"type": "numeric", "low": 0, "high": 90}}').names
+        ('age',)
         """
         if len(text) > _MAX_CHARACTERS:
             raise ValueError(
@@ -237,7 +250,17 @@ class Schema:
             When there is no such file.
 
         ValueError
-            When it holds no schema.
+            When it contains no schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> _ = Path("schema.json").write_text(schema.to_json())
+        >>> Schema.read("schema.json") == schema
+        True
         """
         with Path(path).open("rb") as file:
             # Four bytes a character at most; what exceeds this is refused without being read.
@@ -258,12 +281,12 @@ class Schema:
         Returns
         -------
         schema : Schema
-            Its columns are encoded as they were.
+            Its columns are encoded as before.
 
         Raises
         ------
         ValueError
-            When there are none, or unknown or repeated ones; it names them.
+            When there are no names, or unknown or repeated ones; the message lists them.
 
         Examples
         --------
@@ -279,10 +302,10 @@ class Schema:
     def difference(
         self, other: "Schema | Mapping[str, Any] | str | os.PathLike[str]"
     ) -> tuple[str, ...]:
-        """Return what differs between this schema and another one.
+        """Return the differences between this schema and another one.
 
-        Another order of columns is no difference, since a release can be brought to any order by
-        ``Release.restrict``. Another order of categories is one: their codes differ.
+        The order of columns does not count, since ``Release.restrict`` can change it. The order
+        of categories does: it determines their codes.
 
         Parameters
         ----------
@@ -293,7 +316,12 @@ class Schema:
         -------
         lines : tuple of str
             One for each column that differs, with its name and both descriptions, and one if
-            the classes differ, or their order. Empty where the schemas agree.
+            the classes or their order differ. Empty if the schemas agree.
+
+        Raises
+        ------
+        ValueError
+            When ``other`` is no schema.
 
         See Also
         --------
@@ -321,28 +349,29 @@ class Schema:
     def common(
         cls, schemas: Sequence[Any] | Mapping[str, Any], *, columns: str = "shared"
     ) -> Self:
-        """Return a schema that all of several owners can use, made of their schemas.
+        """Return a schema that several owners can use together, made of their schemas.
 
-        Releases that are to be merged need one schema. Agree on it before any of them is made:
-        noisy sums that were made by one schema cannot be turned into those of another one, and
-        what they cost in privacy is spent. No rows are read, and none should be behind the
-        schemas.
+        Releases can be merged only if they have the same schema. Agree on it before any of them is
+        made: noisy sums under one schema cannot be converted to another one, and
+        their privacy budget is spent. No rows are read, and the schemas should not be derived
+        from private rows.
 
         Bounds become the lowest and the highest of all owners; categories those of all, in the
-        order of the first owner that lists them and in its spelling; a column may be missing
-        where it may be with any owner. Ordered categories need lists that leave one order only.
-        Whether a column is numeric, logarithmic or ordered, and which classes there are, has to
-        agree: a difference is more likely to be another unit or spelling than another range.
+        order and spelling of the first owner that lists them; a column may have missing values
+        if it may with any owner. Ordered categories need lists that leave one order only.
+        Whether a column is numeric, logarithmic or ordered, and the classes, must
+        agree: a difference there is probably another unit or spelling rather than another range.
 
         Parameters
         ----------
         schemas : list of schemas, or dict of str to schema
-            One or more in any form that :meth:`difference` takes. The keys of a dict, as names
-            of owners, stand in the errors in place of positions.
+            One or more in any form that :meth:`difference` takes. Errors name owners by the keys
+            of a dict, or by positions in a list.
 
         columns : {"shared", "all"}, default="shared"
-            The columns that all have, or those that any has. With "all", a column that some
-            lack may be missing, and those who lack it have to add it to their tables, empty.
+            The columns of all schemas, or those of any. With "all", a column that some
+            lack may have missing values, and those who lack it must add it, empty, to their
+            tables.
 
         Returns
         -------
@@ -353,12 +382,12 @@ class Schema:
         Raises
         ------
         ValueError
-            When descriptions of a column have nothing in common, naming it with each
+            When the descriptions of a column are incompatible, with each
             description; when classes differ; when no column is shared.
 
         See Also
         --------
-        difference : What differs between two schemas.
+        difference : The differences between two schemas.
 
         Examples
         --------
@@ -404,17 +433,57 @@ class Schema:
         return cls(tuple(chosen), common_classes({o: each.classes for o, each in known.items()}))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the schema as a mapping of version, columns and classes, of JSON's types."""
+        """Return the schema as a mapping of version, columns and classes, of JSON's types.
+
+        Returns
+        -------
+        mapping : dict
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> schema.to_mapping() == mapping
+        True
+        """
         columns = {column.name: description_of(column) for column in self.columns}
         mapping = {"version": _VERSION, "columns": columns}
         return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
 
     def to_json(self) -> str:
-        """Return the schema as a JSON text, which :meth:`from_json` reads."""
+        """Return the schema as a JSON text, which :meth:`from_json` reads.
+
+        Returns
+        -------
+        text : str
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> Schema.from_json(schema.to_json()) == schema
+        True
+        """
         return json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def summary(self) -> str:
-        """Return a text with one line for each column."""
+        """Return a text with one line for each column.
+
+        Returns
+        -------
+        text : str
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> print(schema.summary())
+        Schema(1 numeric column, 0 of categories; 1 encoded; classes not listed)
+          'age': numeric, 0 to 90
+        """
         rows = [
             f"  {name!r}: {kind}, {values}{notes}" for name, kind, values, notes in self._table
         ]
