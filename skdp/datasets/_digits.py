@@ -50,7 +50,7 @@ def fetch_mnist(
         target : ndarray of shape (n_samples,)
             Digits 0…9.
         DESCR : str
-            What this is, and where it is from.
+            Description and origin.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def fetch_usps(
         target : ndarray of shape (n_samples,)
             Digits 0…9.
         DESCR : str
-            What this is, and where it is from.
+            Description and origin.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def fetch_usps(
 def load_digits_domains() -> Bunch:
     """Load two related domains of handwritten digits; needs no network and no files.
 
-    The source is one half of scikit-learn's digits as they are (8 × 8 pixels). The target
+    The source is one half of scikit-learn's digits, unchanged (8 × 8 pixels). The target
     is the *other* half rotated by 15°, slightly blurred, and reduced to 7 × 7 pixels, so that
     the two differ in distribution and in number of features, and share no digit.
 

@@ -504,7 +504,7 @@ class Schema:
 
     @property
     def _table(self):
-        """Yield of each column its name, kind, values, and what else is to be said."""
+        """Yield the name, kind, values and notes of each column."""
         for column in self.columns:
             yield column.name, *column_texts(column)
 
@@ -547,9 +547,9 @@ def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Sc
 def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) -> Schema:
     """Draft a schema from rows that are public, or the target's own.
 
-    Bounds and categories that come from private rows are private: a release that carries them
+    Bounds and categories that come from private rows are private: a release that contains them
     reveals single rows, outside every guarantee. No program can distinguish private rows from
-    public ones, so the caller has to. Read the draft, widen its bounds to what the instruments
+    public ones, so the caller must. Read the draft, widen its bounds to what the instruments
     and code books allow, mark logarithmic scales and ordered categories, and save it with
     ``to_json()``.
 
@@ -558,13 +558,13 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
     frame : DataFrame of shape (n_samples, n_columns)
         Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
         objects get their values as categories, in sorted order or in that of their dtype. Numbers
-        of up to three decimals get their step. Numbers
-        of which all are one of two whole ones, such as 0 and 1, are categories too: as numbers
-        such columns cost much (area under the ROC curve at ε = 1 without and with this rule:
-        whas500 .747 and .806, actg320 .643 and .718).
+        of up to three decimals get their step. Columns with only two whole numbers, such as 0 and
+        1, become categories too: as numbers they would need much more budget (area under the
+        ROC curve at ε = 1 without and with this rule: whas500 .747 and .806, actg320 .643 and
+        .718).
 
     public : bool
-        True says that the rows are public or the target's own. Anything else is refused.
+        True states that the rows are public or the target's own. Anything else is refused.
 
     label : str or None, default=None
         Name of the column with labels, whose values become the classes.
@@ -576,8 +576,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
     Raises
     ------
     ValueError
-        Unless ``public`` is True; or when a column has nothing to learn from, or as many
-        different values as names or ids have, naming it.
+        Unless ``public`` is True; when there is no such ``label``; or when a column has no
+        values, or as many different ones as names or IDs, naming it.
 
     Examples
     --------
