@@ -117,7 +117,7 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     References
     ----------
     Becker, B. and Kohavi, R., "Adult", UCI Machine Learning Repository, 1996,
-    https://doi.org/10.24432/C5XW20. Licence: CC BY 4.0,
+    https://doi.org/10.24432/C5XW20. License: CC BY 4.0,
     https://creativecommons.org/licenses/by/4.0/.
 
     Examples
@@ -180,7 +180,7 @@ def load_heart_disease() -> Bunch:
     References
     ----------
     Janosi, A., Steinbrunn, W., Pfisterer, M. and Detrano, R., "Heart Disease", UCI Machine
-    Learning Repository, 1989, https://doi.org/10.24432/C52P4X. Licence: CC BY 4.0,
+    Learning Repository, 1989, https://doi.org/10.24432/C52P4X. License: CC BY 4.0,
     https://creativecommons.org/licenses/by/4.0/.
 
     Examples

@@ -158,7 +158,7 @@ def merged_guarantee(guarantees, disjoint):
     Raises
     ------
     ValueError
-        When they are about different neighbours.
+        When they are about different neighbors.
     """
     if not disjoint or len(guarantees) == 1:
         return sum(guarantees[1:], start=guarantees[0])

@@ -106,7 +106,7 @@ class Mixtures(Part):
         moments : Moments
 
         subspace : Subspace
-            Of their columns, and centred at the mean of all rows as they are.
+            Of their columns, and centered at the mean of all rows as they are.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class Mixtures(Part):
         noise: np.ndarray,
         random_state: np.random.RandomState,
     ) -> Self:
-        """Estimate from noisy rows by expectation maximisation; their noise is latent too.
+        """Estimate from noisy rows by expectation maximization; their noise is latent too.
 
         Rows are z = x + n, with x ~ N(m, S) of an unknown component and n ~ N(0, V) for the
         noise. Given the component, x is expected at m + Gᵀ(z − m) with covariance S − SG, where
@@ -189,7 +189,7 @@ class Mixtures(Part):
     def adapt(self, Z: np.ndarray, effective_sizes: np.ndarray, noise: np.ndarray) -> "Mixtures":
         """Return the mixtures of these rows and of the noisy ones behind this object.
 
-        Few steps of expectation maximisation on rows without labels. Besides the n rows that
+        Few steps of expectation maximization on rows without labels. Besides the n rows that
         a component with covariance S gets here, it stands for n′ noisy ones. If it were known
         which they are, they would tell its mean with precision n′(S + V)⁻¹, these with nS⁻¹; and
         with G = (S + V)⁻¹S, their effective sample size would be n′ tr(G²)/d for its covariance.
@@ -450,9 +450,9 @@ def _floored(S, floor):
 
 
 def power_prior(values, noise, shape):
-    """Return variances a·shape^g of centred normal values that were observed with noise.
+    """Return variances a·shape^g of centered normal values that were observed with noise.
 
-    The parameters a ≤ 1 and g ≥ 0 maximise the marginal likelihood of
+    The parameters a ≤ 1 and g ≥ 0 maximize the marginal likelihood of
     x ~ N(0, a·shape^g + noise).
 
     Parameters
@@ -554,7 +554,7 @@ class ClassModel:
 
         In units of the total variance of each direction, means are N(0, a·t^g), t being that
         variance; entries of the covariances are N(W, b), W being the total covariance less
-        that of the means. a, g and b maximise the marginal likelihood given the noise, of
+        that of the means. a, g and b maximize the marginal likelihood given the noise, of
         which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
         in a covariance, twice that on the diagonal; so much noise means no difference. Noise
         of the moments themselves comes on top of that.

@@ -251,7 +251,7 @@ class Moments(Part):
         return within + spread - excess * (within + np.diag(self.noise))
 
     def project(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return these moments in a subspace, centred at the mean of all rows.
+        """Return these moments in a subspace, centered at the mean of all rows.
 
         Parameters
         ----------

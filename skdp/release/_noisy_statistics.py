@@ -16,7 +16,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class NoisyStatistics:
-    """Sums over rows z (encoded, centred, clipped to ‖z‖ ≤ R) of class y, with their noise.
+    """Sums over rows z (encoded, centered, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
     Of the rows of one source or several, whose counts and totals are kept separate: sites differ
     in both, and classes are separated within sites. Arrays of a single source may lack the axis

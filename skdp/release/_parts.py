@@ -16,7 +16,7 @@ from skdp.utils._validation import inline
 
 # Numbers whose squares are numbers too.
 LARGEST = 1e100
-# Of a mean: rows have magnitudes below 1e12, and weights of randomised labels enlarge them.
+# Of a mean: rows have magnitudes below 1e12, and weights of randomized labels enlarge them.
 LARGEST_MEAN = 1e18
 # Of a variance or covariance.
 LARGEST_VARIANCE = 1e36

@@ -586,7 +586,7 @@ class Release:
         *,
         as_frame: bool = False,
     ) -> tuple[Any, np.ndarray]:
-        """Return synthetic labelled rows, covered by the guarantee of the release.
+        """Return synthetic labeled rows, covered by the guarantee of the release.
 
         For a release of noisy sums of a table: numbers in the steps of the schema, with
         categories and missing values as frequent as in the classes and the correlations within

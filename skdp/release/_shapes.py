@@ -10,7 +10,7 @@ from skdp.release._parts import LARGEST, Part, check_below, check_shape, require
 from skdp.tabular import Schema
 
 # Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
-# 16, 32 and 64 of them are alike, as neighbours are tied (rule of thumb).
+# 16, 32 and 64 of them are alike, as neighbors are tied (rule of thumb).
 _N_BINS = 33
 # Bins over which the shape of a column of numbers is smoothed (adult at ε = 1, with 2, 4 and 8:
 # AUC .910, .910 and .908).
@@ -185,7 +185,7 @@ class ShapeFunctions(Part):
         return self.intercepts + self.added(self.codes(X), self.values)
 
     def smoothed(self, values: np.ndarray) -> np.ndarray:
-        """Return sums by bin as shapes: of a scale, with those of neighbouring bins.
+        """Return sums by bin as shapes: of a scale, with those of neighboring bins.
 
         Parameters
         ----------
@@ -375,6 +375,6 @@ def _linear_by_bin(linear, rows):
 
 
 def _kernel(n):
-    """Return how alike the shapes of two of n neighbouring bins are, of shape (n, n)."""
+    """Return how alike the shapes of two of n neighboring bins are, of shape (n, n)."""
     places = np.arange(n)
     return np.exp(-np.abs(places[:, np.newaxis] - places) / _SMOOTH)

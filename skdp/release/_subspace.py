@@ -101,7 +101,7 @@ class Subspace(Part):
         return 1 / np.sqrt(average) if average > np.finfo(np.float64).tiny else 1.0
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """Return centred coordinates, of shape (n_samples, n_directions)."""
+        """Return centered coordinates, of shape (n_samples, n_directions)."""
         return (X - self.mean) @ self.components.T
 
     def encode(self, X: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ class Alignment(Part):
 
     @classmethod
     def measure(cls, rows: np.ndarray, labels: np.ndarray, n_classes: int) -> Self:
-        """Return directions, medians and mean of labelled rows, in the dtype of the rows."""
+        """Return directions, medians and mean of labeled rows, in the dtype of the rows."""
         n_directions = -(-rows.shape[1] // 2)
         components = principal_directions(rows, n_directions)
         medians = np.empty((n_classes, len(components)))

@@ -117,11 +117,11 @@ def boosted_shapes(rows, grid, statistics, queries):
     r"""Return shape functions that improve linear scores; spends the share "residuals".
 
     In each round the residuals :math:`w(p)(e_y - p)` of all rows are summed by the bin of each
-    column, with noise, and each shape makes a step along the sums, smoothed over neighbours.
+    column, with noise, and each shape makes a step along the sums, smoothed over neighbors.
     The weight :math:`w(p) = 1/\max_c \|e_c - p\|` gives every row as much of a say as the
     largest residual that it may have: 1. For two classes that is :math:`1/\max(p, 1 - p)`, twice
     the weight of logistic regression where p is 1/2, with the same noise and the same
-    minimiser: for every p, :math:`E[w(p)(e_y - p)] = 0` where p is the probability of y.
+    minimizer: for every p, :math:`E[w(p)(e_y - p)] = 0` where p is the probability of y.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def sum_dask(plan, X, y, groups):
         Private rows.
 
     y, groups : Dask array or Series of the same chunks
-        Their classes and, or None, their persons. All rows of a person are in one chunk.
+        Their classes and, or None, their people. All rows of a person are in one chunk.
 
     Returns
     -------

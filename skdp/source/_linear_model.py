@@ -116,7 +116,7 @@ class LinearModel(StatisticsModel):
 def shares_of_sums(fractions, n_classes, n_basis):
     r"""Return the shares of :func:`perturb_sums`, by the fractions of the budget that they are.
 
-    Between neighbours, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
+    Between neighbors, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
     differ by no more than
 
     - 1 in the counts of the classes,

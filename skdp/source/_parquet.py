@@ -14,7 +14,7 @@ _BUFFER_BYTES = 2**16
 
 
 def parquet_batches(columns, path, label, group, batch_size):
-    """Yield tables of private rows, their labels and their persons, and whole persons only.
+    """Yield tables of private rows, their labels and their people, and whole people only.
 
     Each file is read with its own types: what a cell means depends on no other file.
 

@@ -282,7 +282,7 @@ def _is_variance(value, n_features):
 
 
 def make_response(label_noise, schema):
-    """Return how labels are randomised: among the classes of a schema, if nothing else is said.
+    """Return how labels are randomized: among the classes of a schema, if nothing else is said.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def perturb_labels(label_noise, y):
     Parameters
     ----------
     label_noise : RandomizedResponse or None
-        How labels are randomised, from :func:`make_response`.
+        How labels are randomized, from :func:`make_response`.
 
     y : ndarray of shape (n_samples,)
         Labels.

@@ -521,7 +521,7 @@ def _checked_numbers(name, given, kind, least, what):
 
 
 def _checked_effects(schema, given):
-    """Return what effects are to be, by name: an AUC, or standardised differences by column."""
+    """Return what effects are to be, by name: an AUC, or standardized differences by column."""
     several = isinstance(given, list | tuple)
     found: dict = {}
     for effect in given if several else [given]:

@@ -1,4 +1,4 @@
-"""Private rows: what is public about them, and how they are read, labelled and summed."""
+"""Private rows: what is public about them, and how they are read, labeled and summed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -296,7 +296,7 @@ class SummationPlan:
     grid : RowGrid
 
     by_group : bool
-        Whether persons are protected, not rows.
+        Whether people are protected, not rows.
 
     model : StatisticsModel
         What is learned of the sums.
@@ -410,12 +410,12 @@ class PrivateRows:
         return cls(X, class_indices, len(classes), sizes, frozenset(persons.tolist()))
 
     def chunks(self, grid):
-        """Yield rows on a grid, their class indices, and their persons' numbers of rows."""
+        """Yield rows on a grid, their class indices, and their people's numbers of rows."""
         for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis)):
             yield grid.quantise(X), class_indices, sizes
 
     def blocks(self, n):
-        """Yield some of n rows each, their class indices, and their persons' numbers of rows."""
+        """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
             here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
             here = as_slice(here)
@@ -661,7 +661,7 @@ def check_kind(y, classes):
 
 
 def check_groups(groups, n_samples, by_group):
-    """Return ids of persons; raise ValueError where they are lacking, or would have no effect."""
+    """Return ids of people; raise ValueError where they are lacking, or would have no effect."""
     if by_group != (groups is not None):
         unit, but, remedy = (
             ("group", "no 'groups' were given", "Say there whose each row is")
@@ -684,7 +684,7 @@ def check_groups(groups, n_samples, by_group):
 
 
 def _check_persons(persons):
-    """Raise ValueError where persons could be written in two ways that are not equal.
+    """Raise ValueError where people could be written in two ways that are not equal.
 
     As dates in other units, or floats of other widths: one who comes back in a later chunk would
     pass for another one.
