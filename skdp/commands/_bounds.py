@@ -84,4 +84,5 @@ def run(arguments, note):
         )
     with write_whole(target, overwrite=arguments.force) as file:
         file.write(f"{found.schema.to_json()}\n".encode())
-    return f"{found.summary()}\nWrote {str(target)!r}, which may leave, and travels in releases."
+    said = f"Wrote {str(target)!r}, which may be published, and is part of releases."
+    return f"{found.summary()}\n{said}"

@@ -75,7 +75,7 @@ def run(arguments, note):
             name=target.name,
         )
     evaluation.save(target, overwrite=arguments.force)
-    return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may leave."
+    return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may be published."
 
 
 def _rows(frame, release, arguments):

@@ -140,13 +140,13 @@ class LinearScores(Part):
     def doubt(self) -> str | None:
         """Return the warning that classes may not be told apart, or None; by noisy numbers."""
         if not self.tells_classes_apart:
-            return "This release does not tell the classes apart."
+            return "This release does not separate the classes."
         areas, interval = self.expected_auc, self.auc_interval
         if areas is None or interval is None or interval[0].max() > 0.5:
             return None
         best = np.unravel_index(areas.argmax(), areas.shape)
         return (
-            "This release may tell the classes apart no better than a guess: its expected AUC is "
+            "This release may separate the classes no better than a guess: its expected AUC is "
             f"{areas[best]:.2f}, and with a probability of 80 % between 0.5 and "
             f"{interval[1][best]:.2f}."
         )

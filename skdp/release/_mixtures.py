@@ -325,7 +325,7 @@ class Mixtures(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are mixtures of the classes in a release's subspace."""
-        require(release.subspace is not None, name, "need a subspace, which there is none")
+        require(release.subspace is not None, name, "need a subspace, but there is none")
         self.check_arrays(name)
         K, d = len(release.classes), len(release.subspace.variances)
         indices, weights, S = self.class_indices, self.weights, self.covariances

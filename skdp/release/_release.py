@@ -1017,7 +1017,7 @@ class Release:
         for name in ("moments", "linear"):
             given = vars(self)[name]
             own = given is None or given is getattr(self.statistics, name)
-            require(own, name, "must be left out where there are statistics, which say it")
+            require(own, name, "must be left out where there are statistics")
             vars(self)[name] = None
 
     def _check(self):

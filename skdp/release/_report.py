@@ -188,7 +188,7 @@ def report_page(
         release = Release.load(file)
     if owner is not None and not isinstance(owner, str):
         raise ValueError(
-            f"The 'owner' parameter must be a text or None, got {owner!r}. Name whom."
+            f"The 'owner' parameter must be text or None, got {owner!r}. Name the owner."
         )
     if ledger is not None and not isinstance(ledger, PrivacyLedger):
         ledger = PrivacyLedger.open(_path("ledger", ledger))
@@ -351,7 +351,7 @@ def _audits(audits):
         if not isinstance(each, str) and not hasattr(each, "verdict"):
             raise ValueError(
                 "The 'audits' parameter must hold reports of skdp.privacy.audit, or their texts, "
-                f"got a {type(each).__name__}. Pass what audit_release returned."
+                f"got a {type(each).__name__}. Pass the result of audit_release."
             )
     if not audits:
         return "<p>No audit was given.</p>"

@@ -232,7 +232,7 @@ class ShapeFunctions(Part):
             check_shape(array, (p,), f"{name}.{key}")
         # Sums always have linear scores, which take longer to estimate than a file to read.
         scored = release.statistics is not None or release.linear is not None
-        require(p > 0 and scored, name, "must stand beside linear scores")
+        require(p > 0 and scored, name, "need linear scores")
         inside = self.start.min() >= 0 and self.width.min() > 0
         inside = inside and (self.start + self.width).max() <= release.n_features
         require(inside, f"{name}.start", "must be columns of the release")

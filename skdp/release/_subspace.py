@@ -129,7 +129,7 @@ class Subspace(Part):
         spread = variances.max() > _SMALLEST_SPREAD
         spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
         require(spread, f"{name}.variances", "must not vanish compared with each other")
-        require(release.moments is not None, name, "needs moments, which there are none")
+        require(release.moments is not None, name, "needs moments, but there are none")
 
     def restrict(self, columns: np.ndarray, release: Any) -> "Subspace":
         """Return the principal directions of some of the columns, as many as there were.

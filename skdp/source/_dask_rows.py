@@ -72,7 +72,7 @@ def sum_dask(plan, X, y, groups):
             raise ValueError(
                 f"The {name!r} parameter must be a Dask array, DataFrame or Series (they need "
                 "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
-                f"{type(collection).__name__}. Rows in memory are for fit or add."
+                f"{type(collection).__name__}. Pass rows in memory to fit or add."
             )
     import dask
 
@@ -119,7 +119,7 @@ def _computed(dask, node):
         if distributed is None or not isinstance(error, distributed.KilledWorker):
             raise
     raise RuntimeError(
-        "Workers of Dask died while they summed a chunk of 'X', time and again; nothing was added "
+        "Workers of Dask died while they summed a chunk of 'X', repeatedly; nothing was added "
         "and no budget was spent. Mostly they ran out of memory: make chunks smaller, or give "
         "workers more memory. The workers' logs say more."
     )
@@ -141,7 +141,7 @@ def _chunk_sums(plan, X, y, groups=None):
     same = all(index.equals(indices[0]) for index in indices)
     if len({len(rows) for rows in given}) > 1 or not same:
         raise ValueError(
-            "The Dask collections X, y and groups have chunks of other rows at the same place. "
+            "The Dask collections X, y and groups have different rows in corresponding chunks. "
             "Take all of them from one DataFrame, or repartition or rechunk them alike."
         )
     return _parts(plan.sums(*given))

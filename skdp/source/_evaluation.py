@@ -186,9 +186,7 @@ def row_weights(groups, n_rows):
         return np.full(n_rows, ROW, dtype=np.int64)
     persons = np.asarray(groups)
     if persons.shape != (n_rows,):
-        raise ValueError(
-            "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
-        )
+        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
     sizes, _ = group_sizes(person_ids(persons))
     return ROW // sizes
 

@@ -336,7 +336,7 @@ def refuse_shared_persons(some, others):
     """Raise ValueError where a person is in both sets."""
     if not some.isdisjoint(others):
         raise ValueError(
-            "The 'groups' parameter names persons who have rows in several chunks, so that what "
+            "The 'groups' parameter names people who have rows in several chunks, so that what "
             "one person adds is not bounded. Sort the rows by person, and never divide those of "
             "one person between chunks."
         )

@@ -99,7 +99,7 @@ class LinearModel(StatisticsModel):
         elif not expected / _MOST_RADII < radius < expected * _MOST_RADII:
             raise ValueError(
                 f"The 'radius' parameter of DPStatisticsSource is {radius!r}, for encoded rows of "
-                f"norms about {expected:.3g}. Leave it out, or bring it nearer to that."
+                f"norms about {expected:.3g}. Leave it out, or choose it nearer to that."
             )
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 

@@ -172,11 +172,11 @@ def warn_of_unstated_range(estimator):
         if own or theirs.get("bounds") is not None:
             return
     warn(
-        "DPSource without 'bounds', 'encoder' or 'sensitivity' hides changes of one value by at "
-        "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
-        "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
-        "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
-        "change to be hidden.",
+        "DPSource without 'bounds', 'encoder' or 'sensitivity' protects changes of one value by "
+        "at most 1, whatever the units of the columns: of a column from 0 to 2,000 it protects "
+        "next to nothing. Pass what is publicly known of the columns, as bounds=(low, high), "
+        "one number or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is "
+        "the largest change to protect.",
         PrivacyLeakWarning,
     )
 
@@ -228,10 +228,10 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         )
     if problem:
         raise ValueError(
-            "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
-            f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
-            "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
-            "scale the data, by public bounds, before they get here."
+            "The 'noise' parameter of DPSource must be a noise transformer that keeps the shape "
+            f"of the rows and states a guarantee_, got {noise!r}, which {problem}. Use "
+            "noise='optimal', or skdp.OptimalDPNoise with your own parameters; scale the data by "
+            "public bounds first."
         )
     if needs_variance:
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)

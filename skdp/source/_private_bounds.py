@@ -318,7 +318,7 @@ def _check_categories(counted):
             raise ValueError(
                 f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
                 f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
-                "names or ids, or name it in 'numeric' if they are numbers."
+                "names or IDs, or name it in 'numeric' if they are numbers."
             )
 
 

@@ -63,8 +63,7 @@ def sealed(what):
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise RuntimeError(
             f"{what} failed with {type(error).__name__} at {last.filename}:{last.lineno}. Its "
-            "message is withheld, as it may quote private rows. What was entered in a ledger "
-            "stays spent."
+            "message is withheld, as it may quote private rows. An entry in a ledger stays spent."
         ) from None
 
 

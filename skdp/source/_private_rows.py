@@ -253,7 +253,7 @@ def _listed(given):
     if not _alike(labels) or len(set(labels)) != len(labels):
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
-            f"numbers or all text, got {labels!r:.200}. None and NaN are none."
+            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
         )
     if len(labels) < 2:
         raise ValueError(
@@ -490,9 +490,9 @@ def one_pass_plan(source, n_features, names, dtype):
     plan = _plan(source, columns, None, in_parts=True)
     if not plan.model.one_pass:
         raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is one that needs several passes "
-            "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
-            "in memory or in a numpy.memmap."
+            "The 'model' parameter of DPStatisticsSource needs several passes over the rows, "
+            "which an accumulator does not keep. Use model='linear', or fit to rows in memory or "
+            "in a numpy.memmap."
         )
     return plan
 
@@ -559,7 +559,7 @@ def group_sizes(groups):
     codes, persons = pd.factorize(np.asarray(groups))
     if codes.size and codes.min() < 0:
         raise ValueError(
-            "The 'groups' parameter lacks the group of some rows. Say of each row whose it is, "
+            "The 'groups' parameter lacks the group of some rows. Name the person of each row, "
             "or leave such rows out."
         )
     return np.bincount(codes)[codes], persons
@@ -655,8 +655,8 @@ def check_kind(y, classes):
     if not any(isinstance(form, float) for form in forms & possible):
         raise ValueError(
             f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
-            "schema is one of these, so that no label is one of the classes. Write both alike, "
-            "as in classes=[0, 1] for y = [0, 1, 0]."
+            "schema is one of these, so that no label is one of the classes. Write them in one "
+            "way, as in classes=[0, 1] for y = [0, 1, 0]."
         )
 
 
@@ -676,9 +676,7 @@ def check_groups(groups, n_samples, by_group):
         return None
     persons = _column(groups)
     if persons is None or persons.shape != (n_samples,):
-        raise ValueError(
-            "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
-        )
+        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
     _check_persons(persons)
     return person_ids(persons)
 
@@ -699,7 +697,7 @@ def _check_persons(persons):
         text, whole = persons.dtype.kind == "U", persons.dtype.kind in "iu"
     if not (text or whole):
         raise ValueError(
-            "The 'groups' parameter must hold whole numbers only, or text only. Convert ids to "
+            "The 'groups' parameter must hold whole numbers only, or text only. Convert IDs to "
             "text or whole numbers, the same way in all chunks."
         )
 

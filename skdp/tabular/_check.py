@@ -295,7 +295,7 @@ def _require_columns(frame, schema, label, group):
             raise ValueError(
                 f"The 'frame' parameter of check_table must have one column {name!r:.100}, got "
                 f"{names.count(name)}. Pass a DataFrame with the columns of the schema, and name "
-                "those of labels and ids as they are called in it."
+                "those of labels and IDs as in the DataFrame."
             )
     if not len(frame):
         raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")

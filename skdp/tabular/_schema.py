@@ -425,8 +425,8 @@ class Schema:
         in_all = [name for name, each in of_name.items() if len(each) == len(known)]
         if not in_all and columns == "shared":
             raise ValueError(
-                "The schemas have no column in common; call the same things by the same names, "
-                "or use columns='all'."
+                "The schemas have no column in common; give the same things the same names, or "
+                "use columns='all'."
             )
         chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
@@ -592,7 +592,7 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
     if public is not True:
         raise ValueError(
             "The 'public' parameter of schema_from must be True: bounds and categories of private "
-            "rows are private, and a release would give them away. Draft from public rows or "
+            "rows are private, and a release would reveal them. Draft from public rows or "
             "the target's own, or write the schema from units, instruments and code books."
         )
     if label is not None and label not in frame.columns:
@@ -730,7 +730,7 @@ def _categories(name, values):
     n = len(_different(values.unique().tolist()))
     if n > _MOST_VALUES or n > max(_NAMES, len(values) / 2):
         raise ValueError(
-            f"Column {name!r} has {n} different values in {len(values)} rows, as names or ids "
+            f"Column {name!r} has {n} different values in {len(values)} rows, as names or IDs "
             "have; leave it out, or merge values, or describe its categories by hand."
         )
     return tuple(categories), ordered

@@ -51,7 +51,7 @@ def test_columns_of_ids_are_warned_of(folder, run):
     frame.to_csv("once.csv", index=False)
     code, _, err = run("schema", "once.csv", "--public", "-o", "new.json")
     assert code == 1
-    assert "Column 'name' has 60 different values in 60 rows, as names or ids have; leave" in err
+    assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     code, _, err = run("schema", "draft.csv", "--public", "-o", "new.json")
     assert code == 0
