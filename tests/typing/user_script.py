@@ -56,7 +56,8 @@ def schema(frame: pd.DataFrame) -> skdp.Schema:
 def planned(known: skdp.Schema) -> float:
     plan: ReleasePlan = skdp.plan_release(known, [500, 2000], [0.3, 0.7], epsilon=[0.5, 1.0])
     print(plan.summary(), plan.epsilon_needed(0.8))
-    return gaussian_epsilon(gaussian_sigma(1.0, 1e-5), 1e-5)
+    spent: float = gaussian_epsilon(gaussian_sigma(1.0, 1e-5), 1e-5)
+    return spent
 
 
 def released(frame: pd.DataFrame, y: NDArray[Any], known: skdp.Schema) -> skdp.Release:
@@ -103,7 +104,7 @@ def transferred(release: skdp.Release, frame: pd.DataFrame, y: NDArray[Any]) -> 
     return predicted
 
 
-def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee:
+def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee | None:
     for noise in (
         skdp.OptimalDPNoise(epsilon=1.0, bounds=(0, 1)),
         skdp.StaircaseDPNoise(epsilon=1.0, sensitivity=0.5),
