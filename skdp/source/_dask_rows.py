@@ -13,7 +13,7 @@ from skdp.source._integers import ExactSums
 
 def is_dask(X):
     """Return whether X is a Dask array or DataFrame, or a column of one."""
-    dask = sys.modules.get("dask")  # whoever has such a collection has imported it
+    dask = sys.modules.get("dask")  # it has been imported where such a collection exists
     return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
 
 
@@ -115,7 +115,7 @@ def _computed(dask, node):
     try:
         return dask.compute(node)[0]
     except Exception as error:
-        distributed = sys.modules.get("distributed")  # whoever has workers has imported it
+        distributed = sys.modules.get("distributed")  # it has been imported where workers exist
         if distributed is None or not isinstance(error, distributed.KilledWorker):
             raise
     raise RuntimeError(
@@ -130,8 +130,8 @@ def _blocks(collection):
     is_array = hasattr(collection, "rechunk")
     if is_array and collection.ndim == 2:
         collection = collection.rechunk({1: -1})
-    # Frames are optimized, each to read only its own columns of files; arrays are not, or what X
-    # and y are both made of would become part of both, and be computed twice.
+    # Frames are optimized, each to read only its own columns of files; arrays are not, because
+    # the common input of X and y would become part of both and be computed twice.
     return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
 
 

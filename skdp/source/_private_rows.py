@@ -44,14 +44,14 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "regression": RegressionModel(),
 }
-# What "auto" is for tables in memory.
+# The model that "auto" means for tables in memory.
 _CHOSEN = ChosenModel()
-# Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
-# (rule of thumb).
+# Smallest width and largest magnitude of a column, whose squares float32 can represent (rule of
+# thumb).
 _SMALLEST, _LARGEST = 1e-12, 1e12
 # Of the widest numbers that a release can hold.
 _BYTES = 8
-# What labels of a dtype are, where it cannot be text.
+# Names of the kinds of labels that are no text.
 _KINDS = {
     "b": "booleans",
     "i": "numbers",
@@ -60,13 +60,13 @@ _KINDS = {
     "M": "dates",
     "m": "durations",
 }
-# What is no person in a column of objects, besides NaN.
+# Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
 @dataclass(frozen=True)
 class PublicColumns:
-    """Columns of rows as they are summed, known without a look at any row.
+    """Public description of the columns that are summed.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def encoded_columns(encoder, X=None):
         The ``encoder`` parameter of a source.
 
     X : DataFrame or array-like of shape (n_samples, n_features) or None, default=None
-        Says how many columns there are, where the encoder has no schema.
+        Gives the number of columns where the encoder has no schema.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def _listed(given):
 def _alike(labels):
     """Return whether labels are all text, or all real numbers that a release can hold.
 
-    An array of both would turn all into text, which no number in y equals.
+    An array of both would convert all to text, which equals no number in y.
     """
     if all(isinstance(label, str) for label in labels):
         return True
@@ -285,7 +285,7 @@ def _alike(labels):
 
 @dataclass(frozen=True, eq=False)
 class SummationPlan:
-    """A public way from rows, as they come, to exact sums.
+    """A public plan for computing exact sums from rows.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class SummationPlan:
         Whether people are protected, not rows.
 
     model : StatisticsModel
-        What is learned of the sums.
+        What is learned from the sums.
     """
 
     columns: PublicColumns
@@ -369,10 +369,10 @@ class PrivateRows:
     n_classes : int
 
     sizes : ndarray of shape (n_samples,) or None, default=None
-        Rows of the person whose row this is; None where each row is a record of its own.
+        Number of rows of the person of each row; None where each row is a separate record.
 
     persons : frozenset, default=frozenset()
-        Whose rows these are.
+        The people whose rows these are.
     """
 
     X: np.ndarray
@@ -431,7 +431,7 @@ class PrivateRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SummedRows:
-    """Rows of which nothing is left but their exact sums, for models that need one pass.
+    """The exact sums of rows that were discarded, for models that need one pass.
 
     Attributes
     ----------
@@ -447,7 +447,7 @@ class SummedRows:
 
 
 def read_private_rows(source, X, y, groups):
-    """Return what is public about private rows, and these as numbers with their classes.
+    """Return the public plan for private rows, and the rows as numbers with their classes.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ def read_private_rows(source, X, y, groups):
     Raises
     ------
     ValueError
-        When they do not fit together, or are none that sums can be computed of.
+        When they do not fit together, or cannot be summed.
     """
     if is_dask(X):
         plan = one_pass_plan(source, *announced_columns(X))
@@ -485,7 +485,7 @@ def read_private_rows(source, X, y, groups):
 
 
 def one_pass_plan(source, n_features, names, dtype):
-    """Return what is public about rows of which none has been seen, and none is kept."""
+    """Return the public plan for rows that are summed in one pass."""
     columns = _announced_columns(source, n_features, names, dtype)
     plan = _plan(source, columns, None, in_parts=True)
     if not plan.model.one_pass:
@@ -498,7 +498,7 @@ def one_pass_plan(source, n_features, names, dtype):
 
 
 def _plan(source, columns, y, *, in_parts=False):
-    """Return what is public about rows of these columns, which may come in parts."""
+    """Return the public plan for rows of these columns, which may arrive in parts."""
     classes = class_list(source.classes, columns.schema, y)
     if source.model != "auto":
         model = MODELS[source.model]
@@ -522,7 +522,7 @@ def _encoded_columns(source, X):
 
 
 def _announced_columns(source, n_features, names, dtype):
-    """Return what is public about columns of which no row has been seen."""
+    """Return the public description of columns before any row is seen."""
     if source.encoder is not None:
         return _encoded_columns(source, None)
     if names is None and n_features is None:
@@ -613,7 +613,7 @@ def read_numbers(estimator, X, **settings):
 
 
 def check_labels(y, X):
-    """Return labels, any, one for each row and each by itself; raise ValueError otherwise."""
+    """Return labels of any type, one for each row; raise ValueError otherwise."""
     labels = _column(y)
     if labels is None or labels.ndim != 1:
         raise ValueError("y should be a 1d array: one label for each row.")
@@ -628,7 +628,7 @@ def check_labels(y, X):
 
 
 def _column(y):
-    """Return labels as an array, that of a single column too; None where they are no column."""
+    """Return labels, or a single column of them, as an array; None where they are no column."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
@@ -638,14 +638,14 @@ def _column(y):
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     try:
         return as_elements(y.tolist() if isinstance(y, np.ma.MaskedArray) else y)
-    except Exception:  # whatever y raises, its message is not for others
+    except Exception:  # an error of y may quote private values
         return None
 
 
 def check_kind(y, classes):
-    """Raise ValueError where labels cannot equal classes, by their type and not their values.
+    """Raise ValueError where the type of labels differs from that of all classes.
 
-    Text of any type can: what is a number among numbers is text among text.
+    Text always passes: labels that are numbers may be stored as text.
     """
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if kind not in _KINDS or not len(y):
@@ -661,7 +661,7 @@ def check_kind(y, classes):
 
 
 def check_groups(groups, n_samples, by_group):
-    """Return ids of people; raise ValueError where they are lacking, or would have no effect."""
+    """Return IDs of people; raise ValueError where they are missing, or would have no effect."""
     if by_group != (groups is not None):
         unit, but, remedy = (
             ("group", "no 'groups' were given", "Say there whose each row is")
@@ -682,13 +682,13 @@ def check_groups(groups, n_samples, by_group):
 
 
 def _check_persons(persons):
-    """Raise ValueError where people could be written in two ways that are not equal.
+    """Raise ValueError for IDs of types that can represent one person in several ways.
 
-    As dates in other units, or floats of other widths: one who comes back in a later chunk would
-    pass for another one.
+    Such as dates in other units, or floats of other widths: a person who returns in a later chunk
+    would count as another one.
     """
     if persons.dtype.kind == "O":
-        # NaN is a float, and missing; what is missing is refused elsewhere.
+        # NaN is a float, and missing; missing IDs are refused elsewhere.
         types = {type(p) for p in persons.tolist() if not (isinstance(p, float) and p != p)}
         types -= _MISSING
         text = all(issubclass(t, str) for t in types)
@@ -717,8 +717,8 @@ def read_table(columns, X, y, *, keep_all):
         Labels.
 
     keep_all : bool
-        Whether rows stay whose label is none of the classes of the schema. Where labels are
-        private they have to, for the number of rows is public.
+        Whether rows whose label is no class of the schema are kept. They must be where labels are
+        private, because the number of rows is public.
 
     Returns
     -------
