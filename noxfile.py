@@ -29,6 +29,9 @@ def lint(session):
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    # Of skdp's own types alone, as whoever installs it sees them.
+    script = "tests/typing/user_script.py"
+    session.run("mypy", "--strict", "--follow-imports=silent", script)
 
 
 @nox.session

@@ -98,7 +98,7 @@ def measures(probabilities, asked):
 # rows are few: warnings say so.
 for message in (
     "The columns .* lie where the source has hardly any",
-    "This release may tell the classes apart",
+    "This release may separate the classes",
 ):
     warnings.filterwarnings("ignore", message=message)
 found = {}  # by hospital, who learns and number of labels: a list over draws

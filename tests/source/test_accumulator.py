@@ -328,9 +328,9 @@ def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
 )
 def test_sums_of_other_parameters_are_refused(other):
     accumulator = seeded().accumulator(3)
-    with pytest.raises(ValueError, match="source of other parameters"):
+    with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).fit_accumulated(accumulator)
-    with pytest.raises(ValueError, match="source of other parameters"):
+    with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).guarantee_for(accumulator)
     with pytest.raises(ValueError, match="other columns, classes or privacy unit"):
         seeded(**other).accumulator(3).add_unprotected_sums(accumulator.unprotected_sums())
@@ -365,7 +365,7 @@ def test_sums_of_other_columns_are_refused():
     tables = seeded(encoder=TabularEncoder(small)).accumulator()
     small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}
     for source in (seeded(encoder=TabularEncoder(small)), seeded()):
-        with pytest.raises(ValueError, match="source of other parameters"):
+        with pytest.raises(ValueError, match="source with other parameters"):
             source.fit_accumulated(tables)
 
 
