@@ -749,6 +749,7 @@ class Release:
         See Also
         --------
         skdp.displays.ShapeFunctionsDisplay : Draws it, also on given axes.
+
         Examples
         --------
         >>> from skdp import DPStatisticsSource
