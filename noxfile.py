@@ -115,6 +115,7 @@ def doc(session):
     session.install("-e", ".[doc]")
     gallery = [] if "run" in session.posargs else ["-D", "plot_gallery=0"]
     session.run("sphinx-build", "-q", "-W", "--keep-going", *gallery, "doc", "doc/_build")
+    session.run("python", "doc/_ext/check_links.py", "doc/_build")
 
 
 @nox.session(python="3.11")

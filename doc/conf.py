@@ -61,7 +61,9 @@ if address := os.environ.get("SKDP_DOC_VERSIONS"):  # a versions.json, where sit
         "switcher": {"json_url": address, "version_match": version},
         "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
     }
-html_sidebars = {"index": [], "install": [], "quickstart": [], "choose": [], "search": []}
+# Pages without others below them need no list of these.
+ALONE = "index install quickstart choose faq glossary bibliography changelog contributing search"
+html_sidebars = {page: [] for page in ALONE.split()}
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -83,6 +85,12 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": "/plot_",
     "show_memory": False,
+    "subsection_order": [
+        f"../examples/{name}" for name in ("tables", "privacy", "image_data", "owners")
+    ],
+    "within_subsection_order": "gallery.InOrder",
+    "image_scrapers": ("gallery.figures",),
+    "image_srcset": ["2x"],
     "backreferences_dir": "api/backreferences",
     "doc_module": ("skdp",),
     "reference_url": {"skdp": None},

@@ -25,6 +25,17 @@ MOVED = {
     "information": "concepts/information",
     "sharp_edges": "concepts/pitfalls",
     "scale": "benchmarks/scale",
+    "auto_examples/plot_private_statistics": "auto_examples/tables/plot_private_statistics",
+    "auto_examples/plot_transferability": "auto_examples/tables/plot_transferability",
+    "auto_examples/plot_noise_information": "auto_examples/privacy/plot_noise_information",
+    "auto_examples/plot_leakage": "auto_examples/privacy/plot_leakage",
+    "auto_examples/plot_privacy_audit": "auto_examples/privacy/plot_privacy_audit",
+    "auto_examples/plot_officers_page": "auto_examples/privacy/plot_officers_page",
+    "auto_examples/plot_private_digits": "auto_examples/image_data/plot_private_digits",
+    "auto_examples/plot_private_transfer": "auto_examples/image_data/plot_private_transfer",
+    "auto_examples/plot_participants": "auto_examples/owners/plot_participants",
+    "auto_examples/plot_secure_combination": "auto_examples/owners/plot_secure_combination",
+    "auto_examples/plot_behaviour_cdbn": "auto_examples/owners/plot_behaviour_cdbn",
 }
 _REDIRECT = '<!doctype html><meta charset="utf-8"><title>Moved</title>\
 <meta http-equiv="refresh" content="0; url={0}"><a href="{0}">This page has moved.</a>\n'
@@ -45,7 +56,8 @@ def redirect_pages(app, exception):
     """Write a page at each old address that leads to the new one."""
     if exception is None and app.builder.format == "html":
         for old, new in MOVED.items():
-            (Path(app.outdir) / f"{old}.html").write_text(_REDIRECT.format(f"{new}.html"))
+            up = "../" * old.count("/")
+            (Path(app.outdir) / f"{old}.html").write_text(_REDIRECT.format(f"{up}{new}.html"))
 
 
 def alias_names(app, env):
