@@ -82,7 +82,8 @@ def fuzzy_privacy():
         [f"{d:g}", f"{e:g}", *(cells[d, e].get(name, "(ε ≥ 1)") for name in names)]
         for d, e in sorted(cells)
     ]
-    return "![accuracy](results/fuzzy_privacy.png)\n\n" + table(["δ", "ε", *names], rows)
+    image = "![accuracy](../../benchmarks/results/fuzzy_privacy.png)"
+    return f"{image}\n\n" + table(["δ", "ε", *names], rows)
 
 
 def human_activity():

@@ -46,7 +46,7 @@ def neural():
         'above for pCDBN. *Centred* is `normalization="batch"`, which cancels the noise that the '
         "rows of a batch share; *as printed* is the response normalisation of the paper. Seconds "
         "of one fit on one core, beside other work.\n\n"
-        "![accuracy](results/neural.png)\n\n"
+        "![accuracy](../../benchmarks/results/neural.png)\n\n"
         + table(["", "ε", "accuracy", "paper", "one record: ε", "fit"], lines)
     )
 

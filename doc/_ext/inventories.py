@@ -15,6 +15,7 @@ PROJECTS = {
             sklearn.linear_model.LogisticRegression sklearn.model_selection.GridSearchCV
             sklearn.model_selection.GroupKFold sklearn.model_selection.HalvingGridSearchCV
             sklearn.neighbors.NearestCentroid sklearn.pipeline.FeatureUnion
+            sklearn.calibration.CalibrationDisplay
             sklearn.pipeline.Pipeline sklearn.svm.SVC sklearn.utils.Bunch
             sklearn.utils.metadata_routing.MetadataRequest""",
             "py:function": """sklearn.base.clone sklearn.datasets.fetch_openml

@@ -335,7 +335,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         -------
         groups : list of list of DeepFuzzyAutoencoder
             In the order of ``classes_``; the argument of
-            :func:`~skdp.membership.group_errors`.
+            ``group_errors``.
         """
         by_class = self._rules_by_class()
         return [[a for rule in rules for a in self.autoencoders_[rule]] for rules in by_class]

@@ -447,7 +447,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         -------
         groups : list of list of CDMMA
             In the order of ``classes_``; the argument of
-            :func:`~skdp.membership.group_errors`.
+            ``group_errors``.
         """
         return [autoencoder._subsets() for autoencoder in self.autoencoders_]
 

@@ -409,7 +409,7 @@ class OptimalDPNoise(DPNoise):
     then has (pε, 1 − (1−δ)^p); with ``privacy_unit="record"``, ε and δ are those of the record,
     each element gets the p-th part, and the scale is p·d/ε. Labels and the number of rows are not
     protected. Each further noisy copy of the same rows spends ε and δ again. After fitting,
-    :attr:`guarantee_` states all of this.
+    ``guarantee_`` states all of this.
 
     **Optimality.** The noise has the least E|v| among those made of one point mass plus a density
     that meets a pointwise sufficient condition. Other ε-private mechanisms need less noise:

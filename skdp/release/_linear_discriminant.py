@@ -126,7 +126,7 @@ def _estimates(statistics, basis, clipping, within):
 
 
 def known_clipping(statistics, basis):
-    """Return what :func:`clipping_effect` does, or what sums of all columns said of it."""
+    """Return what ``clipping_effect`` does, or what sums of all columns said of it."""
     if statistics.of_all_columns is not None:
         return tuple(statistics.of_all_columns[1:].tolist())
     return clipping_effect(statistics, basis, statistics.row_counts.sum())

@@ -190,7 +190,7 @@ class LinearScores(Part):
         return linear if basis is None else replace(linear, basis=basis)
 
     def restrict(self, columns: np.ndarray, release: Any) -> "LinearScores":
-        """Return the scores of some of the columns, see :func:`restrict_linear`.
+        """Return the scores of some of the columns, see ``restrict_linear``.
 
         Those that were made of moments of noisy rows alone are made again, of what remains of the
         moments: noise has less of a say then.

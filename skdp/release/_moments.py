@@ -104,7 +104,7 @@ class Moments(Part):
         weights : ndarray of shape (n_samples, n_classes)
             Weight of each row in each class: 0 or 1, or, where labels are noisy, numbers of
             either sign that make the sums unbiased, see
-            :meth:`RandomizedResponse.unbiased_memberships`.
+            :meth:`~skdp.RandomizedResponse.unbiased_memberships`.
 
         noise : ndarray of shape (n_features,)
             Variance of the noise.

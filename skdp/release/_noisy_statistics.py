@@ -58,7 +58,7 @@ class NoisyStatistics:
 
     of_all_columns : ndarray of shape (3,) or None, default=None
         For sums of some of the columns, what only the sums of all columns show: a lower bound of
-        the number of rows, and the result of :func:`clipping_effect`. None for all columns.
+        the number of rows, and the result of ``clipping_effect``. None for all columns.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class NoisyStatistics:
             Their numbers.
 
         clipping : tuple of float or None
-            What :func:`clipping_effect` returns for all; None where these are all.
+            What ``clipping_effect`` returns for all; None where these are all.
         """
         known = self.of_all_columns
         if clipping is not None:
@@ -213,7 +213,7 @@ def measure_moments(statistics, basis, centre=0.0, shrinkage=1.0):
         What was taken from these functions before they were summed.
 
     shrinkage : float, default=1.0
-        The mean of c², from :func:`clipping_effect`.
+        The mean of c², from ``clipping_effect``.
 
     Returns
     -------

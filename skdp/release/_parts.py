@@ -70,7 +70,7 @@ class Part:
         return cls(**found) if found else None
 
     def freeze(self, copy: bool) -> Self:
-        """Return this with arrays that cannot be written to, see :func:`read_only`."""
+        """Return this with arrays that cannot be written to, see ``read_only``."""
         return replace(self, **{key: read_only(value, copy) for key, value in vars(self).items()})
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self | None:

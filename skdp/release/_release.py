@@ -113,7 +113,7 @@ class Release:
     An owner of private rows makes it, by :meth:`DPSource.fit` from noisy rows or by
     :meth:`DPStatisticsSource.fit` from noisy statistics; :class:`~skdp.DPTransferClassifier`
     combines it with rows of the target. Everything in it was computed after noise had been added,
-    so anything that anybody computes from it is covered by its :attr:`guarantee` too.
+    so anything that anybody computes from it is covered by its ``guarantee`` too.
 
     A release is immutable, and validated when it is made or loaded. Its arrays are read-only, so
     copies, clones and parameter searches share it. It contains what its file contains and nothing
@@ -911,7 +911,7 @@ class Release:
         estimated once. Classes are separated *within* sources, as far as noise leaves the
         differences of their frequencies and means. With two classes, the intercept at a new
         site is uncertain by the spread of those of the sources, see
-        :attr:`LinearScores.intercept_sd`. A merged release is a release like any other and may be
+        ``intercept_sd``. A merged release is a release like any other and may be
         merged again.
 
         Parameters

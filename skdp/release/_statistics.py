@@ -83,7 +83,7 @@ class Statistics(Part):
 
     @cached_property
     def moments(self) -> Moments:
-        """Moments of the columns, see :func:`measure_moments`."""
+        """Moments of the columns, see ``measure_moments``."""
         with np.errstate(all="ignore"):  # what overflows is bounded
             shrinkage, _ = known_clipping(self.sums, self.basis)
             moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
@@ -91,7 +91,7 @@ class Statistics(Part):
 
     @cached_property
     def linear(self) -> LinearScores:
-        """Linear scores of the classes, see :func:`linear_scores`."""
+        """Linear scores of the classes, see ``linear_scores``."""
         with np.errstate(all="ignore"):
             return linear_scores(self.sums, self.basis).freeze(copy=False)
 

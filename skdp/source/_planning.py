@@ -228,8 +228,7 @@ def plan_release(
     delta : float, default=1e-5
         Of the same releases.
 
-    effects : str, float, mapping, or sequence of these, \
-            default=("weak", "moderate", "strong")
+    effects : str, float, mapping, or a sequence, default=("weak", "moderate", "strong")
         How well the columns separate the classes: the AUC that a linear model would reach
         without privacy and with many rows, such as that of published models of the same
         outcome; "weak" is .65, "moderate" .75 and "strong" .85. Or, by names of columns, the

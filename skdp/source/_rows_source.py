@@ -83,16 +83,16 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     instead of mixtures and autoencoders, also corrected for the noise.
 
     **What is guaranteed.** The guarantee of the noise for the *features* of the training
-    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighboring
+    rows, per element; ``guarantee_`` states it, and for a whole record too. Neighboring
     data sets have equal numbers of rows (replace-one). An element may move anywhere within public
     ``bounds``, or by ``sensitivity`` where it has no bounds. In a table that an ``encoder`` turns
     into numbers, ε and δ are for an element of the encoded rows; another category, or a value
-    that goes missing, changes two of these, and :attr:`guarantee_` states the result for a value
+    that goes missing, changes two of these, and ``guarantee_`` states the result for a value
     of the table (2ε, but less under Gaussian noise). It also covers anything that anybody computes
     from the noisy copy and the public distribution of its noise, so ``parts`` costs no privacy.
     **What is treated as public**: the labels (hence the classes and their numbers of rows),
     the number and names of the columns, their dtype, and their bounds or encoder. With
-    ``label_noise`` each label is protected too, see :attr:`label_guarantee_`; classes and
+    ``label_noise`` each label is protected too, see ``label_guarantee_``; classes and
     number of rows stay public.
 
     Parameters

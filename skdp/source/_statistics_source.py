@@ -62,7 +62,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     **What is guaranteed.** Neighboring data sets differ by one record with its
     label (add/remove); with ``privacy_unit="group"``, by one person. The number of rows and
-    the class counts are protected too. :attr:`guarantee_` states the guarantee;
+    the class counts are protected too. ``guarantee_`` states the guarantee;
     :meth:`~skdp.PrivacyGuarantee.to_replace_one` converts it to the replace-one guarantee, for
     someone who is known to be in the data. **What is public**: the columns, their bounds and
     their encoder, the list of
@@ -247,7 +247,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         X : array-like of shape (n_samples, n_features), or Dask collection
             Private rows: a DataFrame with an ``encoder``, otherwise numbers. A
             :class:`numpy.memmap` of float32 or float64 is read in chunks; chunks of a Dask array
-            or DataFrame are summed where they are, see :meth:`StatisticsAccumulator.add_dask`.
+            or DataFrame are summed where they are, see
+            :meth:`~skdp.source.StatisticsAccumulator.add_dask`.
 
         y : array-like of shape (n_samples,)
             Class labels; a Dask collection with the same chunks if X is one.

@@ -106,7 +106,7 @@ class TableFinding:
 
 @dataclass(frozen=True)
 class TableReport:
-    """The findings of :func:`check_table`. They are private, and stay with the rows.
+    """The findings of :func:`~skdp.tabular.check_table`. They are private, and stay with the rows.
 
     Parameters
     ----------

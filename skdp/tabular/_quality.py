@@ -25,7 +25,9 @@ _LEAST_DEVIATION = 1e-9
 
 @dataclass(frozen=True)
 class TableComparison:
-    """The findings of :func:`compare_tables`. They are private, and stay with the rows.
+    """The findings of :func:`~skdp.tabular.compare_tables`.
+
+    They are private, and stay with the rows.
 
     Parameters
     ----------

@@ -149,12 +149,12 @@ class SelfTrainingSchedule(BaseEstimator):
             Average number of rows in a class, labeled or not.
 
         n_jobs, verbose, random_state
-            See :class:`SelfTraining`.
+            See ``SelfTraining``.
 
         Returns
         -------
         training : SelfTraining
-            With one :class:`Round` for each entry of the schedules.
+            With one ``Round`` for each entry of the schedules.
 
         Raises
         ------
