@@ -1,4 +1,4 @@
-"""What each column adds to the scores of a release, as a table and a plot."""
+"""Contributions of columns to the scores of a release, as a table and a plot."""
 
 import numpy as np
 import pandas as pd
@@ -6,18 +6,18 @@ import pandas as pd
 from skdp.tabular import NumericColumn
 from skdp.utils._validation import new_axes
 
-# Places between its bounds at which a column of numbers is looked at.
+# Number of places between its bounds at which a numeric column is evaluated.
 _N_PLACES = 33
-# Columns that are drawn, those of the widest effects first, and how many stand side by side.
+# Largest number of plotted columns, those with the widest effects first, and of plots per line.
 _MOST, _PER_LINE = 12, 4
 
 
 def column_effects(release, positive=None):
-    """Return what each value of each column adds to the log-odds, see ``Release.effects``."""
+    """Return the contribution of each value to the log-odds, see ``Release.effects``."""
     if release.linear is None or (release.encoder is None and release.bounds is None):
         raise ValueError(
             "This release has no scores that are sums over columns. Those of DPStatisticsSource "
-            "with model='linear' or 'additive' have, which 'auto' takes for tables."
+            "with model='linear' or 'additive' have such scores; 'auto' uses these for tables."
         )
     sign = _contrast(release, positive)
     deviations = _deviations(release)
@@ -85,7 +85,7 @@ def _columns(release):
 
 
 def plot_effects(release, columns=None, positive=None):
-    """Draw the effects of columns, see ``Release.plot_effects``."""
+    """Plot the effects of columns, see ``Release.plot_effects``."""
     table = column_effects(release, positive)
     widths = table.groupby("column", sort=False)["effect"].agg(np.ptp)
     if columns is None:
@@ -116,7 +116,7 @@ def plot_effects(release, columns=None, positive=None):
 
 
 def _draw(ax, part, name):
-    """Draw one column: a line with a band of two deviations, or a bar for each category."""
+    """Plot one column: a line with a band of two deviations, or a bar for each category."""
     known = part[part["value"].notna()]
     numbers = all(isinstance(value, float) for value in known["value"])
     if numbers:
