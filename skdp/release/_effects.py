@@ -1,4 +1,4 @@
-"""Contributions of columns to the scores of a release, as a table and a plot."""
+"""What each column adds to the scores of a release, as a table and a plot."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from skdp.utils._validation import new_axes
 
 # Number of places between its bounds at which a numeric column is evaluated.
 _N_PLACES = 33
-# Largest number of plotted columns, those with the widest effects first, and of plots per line.
+# Columns that are drawn, those of the widest effects first, and how many stand side by side.
 _MOST, _PER_LINE = 12, 4
 
 
@@ -85,7 +85,7 @@ def _columns(release):
 
 
 def plot_effects(release, columns=None, positive=None):
-    """Plot the effects of columns, see ``Release.plot_effects``."""
+    """Draw the effects of columns, see ``Release.plot_effects``."""
     table = column_effects(release, positive)
     widths = table.groupby("column", sort=False)["effect"].agg(np.ptp)
     if columns is None:
@@ -116,7 +116,7 @@ def plot_effects(release, columns=None, positive=None):
 
 
 def _draw(ax, part, name):
-    """Plot one column: a line with a band of two deviations, or a bar for each category."""
+    """Draw one column: a line with a band of two deviations, or a bar for each category."""
     known = part[part["value"].notna()]
     numbers = all(isinstance(value, float) for value in known["value"])
     if numbers:
