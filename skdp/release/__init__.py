@@ -1,4 +1,4 @@
-"""What crosses the wall: the release, and every estimate that needs no rows."""
+"""The release, which the source gives to the target, and all estimates that need no rows."""
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._evaluation import Estimate, PrivateEvaluation

@@ -14,11 +14,11 @@ from skdp.utils._linalg import as_slice
 # .7526 without, .7550 with order 2 alone, .7581 with order 4 too.
 COSINE_ORDERS = (2, 3)
 # Steps of a column between its bounds at which cosines are computed. They come from a table, so
-# that what a row contributes to a sum depends on that row alone, to the last bit.
+# that the contribution of a row to a sum depends on that row alone, to the last bit.
 _STEPS = 2**16
 _PERIOD = 2 * _STEPS
 _MINUS_COSINES = -np.cos(np.pi * np.arange(_PERIOD) / _STEPS)
-# Elements of rows that are encoded together (measured: 2^14 to 2^17 are alike).
+# Elements of rows that are encoded together (measured: 2^14 to 2^17 take equally long).
 _BLOCK_ELEMENTS = 2**15
 # Size of an indicator of one of k categories: the AUC at ε = 1 is .7588, and .7553 with size 1.
 _INDICATOR_SCALE = 0.7
@@ -149,7 +149,7 @@ class BasisFunctions(Part):
             check_below(getattr(self, key), LARGEST_MEAN, f"{name}.{key}")
 
     def select(self, columns: np.ndarray) -> "tuple[BasisFunctions, np.ndarray]":
-        """Return the functions of some of the columns, numbered anew, and where they were.
+        """Return the functions of some of the columns, renumbered, and their positions.
 
         Parameters
         ----------
@@ -173,13 +173,13 @@ class BasisFunctions(Part):
 
     @property
     def linear(self) -> np.ndarray:
-        """Return the indices of the linear functions, in the order of their columns."""
+        """Indices of the linear functions, in the order of their columns."""
         linear = np.flatnonzero(self.order == 1)
         return linear[np.argsort(self.column[linear])]
 
     @property
     def two_valued(self) -> np.ndarray:
-        """Return the indices of functions of two values: their guess is a Bernoulli variance."""
+        """Indices of functions of two values, whose guessed variance is that of a Bernoulli."""
         ends = (self.centre - self.low) * (self.high - self.centre) * self.scale**2
         return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
 
@@ -207,8 +207,8 @@ class BasisFunctions(Part):
     def encode_blocks(self, X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of rows, and the functions of these, that stay in the cache of a core.
 
-        Each block is written over the one before: workers of Dask give freed memory back to the
-        system at once, and new memory for each block would nearly double their time.
+        Each block overwrites the previous one: workers of Dask return freed memory to the
+        system, and new memory for each block would nearly double their time.
         """
         orders = [(order, np.flatnonzero(self.order == order)) for order in np.unique(self.order)]
         places = [(order, as_slice(at), as_slice(self.column[at])) for order, at in orders]

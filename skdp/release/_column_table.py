@@ -1,4 +1,4 @@
-"""The table that a study begins with, from a release: means and shares of each column by class."""
+"""The descriptive table of a release: means and shares of each column by class."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,26 @@ from scipy.stats import norm
 from skdp.release._unclipped import clipping_by_class, numeric_functions, regression
 from skdp.tabular import CategoryColumn, NumericColumn
 
-# What a category or a class "missing" is called where it is none of the schema's.
+# Name of missing values where the schema does not use it.
 _MISSING = "missing"
 _TINY = 1e-12
-# Least variance within classes, in units of the squared range, that noise is compared with.
+# Smallest variance within classes, in units of the squared range, for comparison with noise.
 _LEAST_VARIANCE = 1e-6
 # Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
 # and of a class beyond that (measured on seven tables: 20 % and 10 %).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
-# Most of a variance of a logarithm that is told from more: nothing is known then.
+# Largest variance of a logarithm; beyond it nothing is known.
 _MOST = 100.0
-# By what a variance is multiplied at least.
+# Smallest factor of a variance.
 _LEAST_FACTOR = 0.1
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Rows of one class, or all: sums of their encoded columns u, and how far these may be off.
+    """Rows of one class, or all: sums of their encoded columns u, and the errors of these.
 
-    Errors of different columns are independent, except for what the noisy count adds to each.
+    Errors of different columns are independent, except for the effect of the noisy count.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class _Group:
         Variances of systematic errors of the mean.
 
     spreads : dict of int to tuple
-        Of each numeric column: variance of the values that are there, and that of its logarithm.
+        For each numeric column: variance of its nonmissing values, and that of its logarithm.
     """
 
     label: object
@@ -66,8 +66,8 @@ class _Group:
     def interval(self, numerator, denominator, confidence, *, variance=None):
         """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954).
 
-        Those ratios r belong to it at which numerator − r · denominator is near zero by its own
-        standard deviation there, of noise and of sampling.
+        It contains the ratios r at which numerator − r · denominator is near zero, relative to
+        its standard deviation from noise and sampling.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class _Group:
         confidence : float
 
         variance : float or None, default=None
-            Of what is averaged; None for a share, whose variance is r(1 − r).
+            Of the averaged values; None for a share, whose variance is r(1 − r).
 
         Returns
         -------
@@ -140,20 +140,20 @@ def describe_columns(release, confidence=0.95):
             for statistic, *interval in _statistics(group, numbers, column, confidence):
                 lines.append((column.name, statistic, group.label, *interval))
     names = ("column", "statistic", "class", "value", "low", "high")
-    # As objects: labels that are whole numbers would become others beside None.
+    # As objects: None would convert labels that are whole numbers to floats.
     frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object), dtype=object)
     return frame.astype(dict.fromkeys(names[3:], float))
 
 
 @dataclass(frozen=True)
 class _Unbounded:
-    """A column of numbers of which no bounds are known."""
+    """A column of numbers without known bounds."""
 
     name: str
 
 
 def _columns(release):
-    """Yield what is public of each column, and the numbers of its encoded columns."""
+    """Yield the public description of each column, and the numbers of its encoded columns."""
     schema = release.encoder
     if schema is not None:
         for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
@@ -184,7 +184,7 @@ def _groups_of_sums(release):
     clipping = clipping_by_class(statistics, release.encoder)
     counts, count_sd = sums.pooled_counts
     frequencies = sums.row_counts / sums.row_counts.sum()
-    # They sum to zero but for their noise, which is so made smaller.
+    # They sum to zero except for their noise, which this reduces.
     contrast = sums.contrast - sums.contrast.mean(axis=0)
     clipped = contrast + sums.frequencies.T @ sums.total
     K = len(counts)
@@ -225,8 +225,8 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
     """Return of each group, by numeric column, the variance of values and that of its logarithm.
 
     Distributions of the values are those of maximum entropy that have the means of their basis
-    functions. Their variance within classes is then brought to that of the noisy second moment,
-    as far as noise lets that be known.
+    functions. Their variance within classes is then moved towards that of the noisy second
+    moment, depending on its noise.
     """
     statistics, means = release.statistics, clipping.means
     spreads: list[dict] = [{} for _ in counts]
@@ -239,7 +239,7 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
         variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
         square = groups[-1] @ f.table[:, 0] ** 2
         measured, error = _measured_square(statistics, clipping, f.places[0], there[-1].sum())
-        # Of the mean square what is no variance is known by the means.
+        # The part of the mean square that is no variance follows from the means.
         scale = (f.table[-1, 0] - f.table[0, 0]) / (f.values[-1] - f.values[0])
         within = there[-1] / there[-1].sum() @ (p * _squares(f.values, p)).sum(axis=1)
         within = max(within, _LEAST_VARIANCE) * scale**2
@@ -267,7 +267,7 @@ def _squares(values, p):
 
 
 def _measured_square(statistics, clipping, place, there):
-    """Return the mean square of a linear function of values that are there, and its noise."""
+    """Return the mean square of a linear function of nonmissing values, and its noise."""
     sums = statistics.sums
     divisor = sums.row_counts.sum() * clipping.square_factors[place] * there
     return sums.second[place, place] / divisor, sums.second_sd / divisor
@@ -279,7 +279,7 @@ def _diagonals(moments):
 
 
 def _groups_of_moments(release):
-    """Return the rows of each class by moments; all of them only where means are known alike."""
+    """Return the rows of each class by moments; all rows only where means are equally certain."""
     moments = release.moments
     low, high = _scales(release)
     width = high - low
@@ -296,7 +296,7 @@ def _groups_of_moments(release):
         n, size = moments.class_counts[c], moments.effective_sizes[c]
         noise = moments.noise / width**2
         noisy = variances[c] + noise
-        # What noise of rows and labels adds beyond n rows without noise.
+        # Additional variance due to the noise of rows and labels.
         sampling = np.maximum(noisy / size - variances[c] / n, 0.0)
         # Squares of Laplace noise, like those of optimal noise, vary by more than normal ones.
         squares = 2 * noisy**2 + 3 * noise**2
@@ -343,7 +343,7 @@ def _difference(these, those, weight=1.0):
 
 
 def _present_total(group, number, missing):
-    """Return Σu of the values that are there, those missing being 1/2 each."""
+    """Return Σu of the nonmissing values; missing ones count 1/2 each."""
     total = group.total(number)
     return total if missing is None else _difference(total, group.total(missing), 0.5)
 

@@ -1,4 +1,4 @@
-"""Columns of rows that a release is asked about: their names, their values, their units."""
+"""Checks of the columns of rows for a release: names, values and units."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from skdp.tabular import (
 )
 from skdp.utils._warnings import warn
 
-# How many columns a warning describes.
+# Largest number of columns that a warning describes.
 _SHOWN = 5
 
 
 def check_names(given, wanted):
-    """Return the wanted names; warn of others, raise where one is missing or there twice."""
+    """Return the wanted names; warn of others, raise where one is missing or duplicated."""
     missing = [name for name in wanted if name not in given]
     if missing:
         raise ValueError(
@@ -33,7 +33,7 @@ def check_names(given, wanted):
 
 
 def refuse_text(schema, X):
-    """Raise ValueError where an array holds text: rows of a table that lost its names."""
+    """Raise ValueError where an array contains text: a table without column names."""
     X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
     if X.dtype.kind in "OUST" and any(isinstance(value, str) for value in X.ravel()):
         raise ValueError(
@@ -43,7 +43,7 @@ def refuse_text(schema, X):
 
 
 def numeric_columns(schema, X):
-    """Yield names, values that are there and bounds of the numeric columns of a table."""
+    """Yield names, nonmissing values and bounds of the numeric columns of a table."""
     for column in schema.columns:
         if isinstance(column, NumericColumn):
             values = numbers(X[column.name])

@@ -5,16 +5,16 @@ import pandas as pd
 
 from skdp.tabular import NumericColumn
 
-# Places between its bounds at which a column of numbers is looked at.
+# Number of places between its bounds at which a numeric column is evaluated.
 _N_PLACES = 33
 
 
 def column_effects(release, positive=None):
-    """Return what each value of each column adds to the log-odds, see ``Release.effects``."""
+    """Return the contribution of each value to the log-odds, see ``Release.effects``."""
     if release.linear is None or (release.encoder is None and release.bounds is None):
         raise ValueError(
             "This release has no scores that are sums over columns. Those of DPStatisticsSource "
-            "with model='linear' or 'additive' have, which 'auto' takes for tables."
+            "with model='linear' or 'additive' have such scores; 'auto' uses these for tables."
         )
     sign = _contrast(release, positive)
     deviations = _deviations(release)

@@ -1,4 +1,4 @@
-"""The release as a file: arrays and a JSON header, with keys that no renaming can change."""
+"""The file of a release: arrays and a JSON header, with keys independent of names in the code."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def pack(release):
     Returns
     -------
     header : dict
-        JSON-serialisable.
+        JSON-serializable.
 
     arrays : dict of str to ndarray
     """
@@ -49,7 +49,7 @@ def pack(release):
 
 
 def unpack(header, arrays, kinds):
-    """Return the fields of the release whose file was read; parts check themselves later."""
+    """Return the fields of a release from its file; the release validates them later."""
     require(all(_is_sane(array) for array in arrays.values()), "numbers")
     require(set(header) <= _KEYS | set(kinds), "keys of the header")
     names, labels, schema = (header[k] for k in ("feature_names", "label_guarantee", "encoder"))

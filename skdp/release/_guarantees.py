@@ -1,4 +1,4 @@
-"""The guarantee of a release: what it must be, and what it is for a value or record of a table."""
+"""The guarantee of a release: its validation, and its form for values and records of a table."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def check_guarantee(guarantee, name, units, n_features, *, at_least=False):
 
 
 def value_guarantee(guarantee, schema):
-    """Return what one value of a table is guaranteed, by the guarantee for its encoded rows.
+    """Return the guarantee for one value of a table, from that for its encoded rows.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def value_guarantee(guarantee, schema):
 
 
 def elements_per_value(schema):
-    """Return how many elements of an encoded row one value of the table moves at most."""
+    """Return the largest number of elements of an encoded row that one value changes."""
     return fitted_encoder(schema).elements_per_change_
 
 
 def elements_per_record(schema, n_features):
-    """Return how many elements of an encoded row one record of the table moves at most.
+    """Return the largest number of elements of an encoded row that one record changes.
 
-    Each column moves one element; two where it is encoded as indicators, of which one goes and
-    another comes, or where an indicator says that its value is missing.
+    Each column changes one element; two where it is encoded as indicators, one of which replaces
+    another, or where there is an indicator of missing values.
 
     Parameters
     ----------

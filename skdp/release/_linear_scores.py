@@ -1,4 +1,4 @@
-"""Linear scores of classes: what they are, of fewer columns, and from moments of noisy rows."""
+"""Linear scores of classes: their values, restriction, and estimation from noisy moments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,27 +15,27 @@ from skdp.release._posterior import positive_mean, posterior_weights, shrunk_cor
 from skdp.release._separation import d_primes, posterior_separation
 from skdp.utils._linalg import positive_definite_floor
 
-# Prior standard deviations of a regression coefficient, each as likely; as for the weights of the
+# Equally likely prior standard deviations of a regression coefficient, as of the weights of the
 # scores themselves.
 _SCALES = np.geomspace(0.01, 100, 13)
-# Share of the largest variance below which a direction has none, as far as float32 tells.
+# Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
 # Slope of the log-odds along the direction found, where a discriminant of normal classes has 1:
-# columns of tables are not normal, and the direction has followed the noise. On six tables, at
+# columns of tables are not normal, and the direction is fitted to the noise. On six tables, at
 # ε = 4 and 16 an element, slopes fitted to held-out rows are .68-1.06, .84 in the median.
 _SLOPE = 0.85
-# Least fraction of rows that are of other classes: a file may have a class beside which others
-# vanish in floating point (rule of thumb, less than one of a billion rows).
+# Smallest fraction of rows of other classes: in a file, one class may make the others vanish in
+# floating point (rule of thumb, less than one of a billion rows).
 _LEAST_REST = 1e-12
 # Of a coefficient in a release.
 _LARGEST_COEFFICIENT = 1e30
-# Area under the curve below which two classes are not told apart: the scores of two random rows,
-# one of each, are in the wrong order more than 45 times of a hundred (rule of thumb).
+# Area under the curve below which two classes are not separated: the scores of two random rows,
+# one of each, are in the wrong order in more than 45 % of cases (rule of thumb).
 _LEAST_AUC = 0.55
 # Share of the posterior of an area in its interval.
 _INTERVAL = 0.8
 _D_PRIMES = ("d_primes", "d_prime_sds")
-# Most pairs of classes that are listed one by one.
+# Largest number of pairs of classes that are listed.
 _MAX_PAIRS = 3
 _TINY = np.finfo(np.float64).tiny
 
@@ -53,7 +53,7 @@ class LinearScores(Part):
 
     d_primes : ndarray of shape (n_classes, n_classes) or None, default=None
         Posterior mean of d' of each pair of classes: the difference of their mean scores in
-        units of the standard deviation within a class. 0 where noise leaves nothing; None where
+        units of the standard deviation within a class. 0 where noise hides it; None where
         it is not known.
 
     basis : BasisFunctions or None, default=None
@@ -102,10 +102,10 @@ class LinearScores(Part):
 
     @property
     def expected_auc(self) -> np.ndarray | None:
-        r"""Return the expected area under the ROC curve of each pair of classes.
+        r"""Expected area under the ROC curve of each pair of classes.
 
-        That of normal scores of equal variance is Φ(d'/√2), with rows of the source's own
-        distribution; its posterior mean, of d' ~ N(m, s²), is
+        For normal scores of equal variance it is Φ(d'/√2), for rows of the source's own
+        distribution; its posterior mean, for d' ~ N(m, s²), is
 
         .. math:: Φ(m / \sqrt{2 + s^2})
 
@@ -117,7 +117,7 @@ class LinearScores(Part):
 
     @property
     def auc_interval(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the ends of the central 80 % of the posterior of these areas, or None.
+        """Ends of the central 80 % interval of the posterior of these areas, or None.
 
         Two ndarrays of shape (n_classes, n_classes).
         """
@@ -133,12 +133,12 @@ class LinearScores(Part):
 
     @property
     def tells_classes_apart(self) -> bool:
-        """Whether any two classes may be told apart; True where that is not known."""
+        """bool: whether any two classes may be separated; True where that is not known."""
         interval = self.auc_interval
         return interval is None or bool(interval[1].max() >= _LEAST_AUC)
 
     def doubt(self) -> str | None:
-        """Return the warning that classes may not be told apart, or None; by noisy numbers."""
+        """Return the warning that classes may not be separated, or None; from noisy numbers."""
         if not self.tells_classes_apart:
             return "This release does not separate the classes."
         areas, interval = self.expected_auc, self.auc_interval
@@ -192,8 +192,8 @@ class LinearScores(Part):
     def restrict(self, columns: np.ndarray, release: Any) -> "LinearScores":
         """Return the scores of some of the columns, see ``restrict_linear``.
 
-        Those that were made of moments of noisy rows alone are made again, of what remains of the
-        moments: noise has less of a say then.
+        Scores from moments of noisy rows are estimated again from the remaining moments, which
+        reduces the effect of noise.
         """
         if release.moments.of_statistics:
             return restrict_linear(self, release.moments, columns)
@@ -204,7 +204,7 @@ class LinearScores(Part):
         return "linear scores of the classes"
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return lines about how well two classes are told apart, where that is known."""
+        """Return lines about the separation of two classes, where it is known."""
         expected, interval = self.expected_auc, self.auc_interval
         if expected is None or interval is None:
             return []
@@ -378,7 +378,7 @@ class _Inputs:
     within : ndarray of shape (n_columns, n_columns)
 
     units : ndarray of shape (n_columns,)
-        What makes them comparable.
+        Factors that make them comparable.
 
     noise : float
         Variance of the noise in a covariance, in these units.
@@ -437,7 +437,7 @@ def _squares(coefficients, covariance):
 
 
 def _unexplained(covariance, A, left, gone):
-    """Return the covariance of some columns about what others let expect."""
+    """Return the covariance of some columns given others."""
     cross = A @ covariance[np.ix_(left, gone)]
     own = covariance[np.ix_(gone, gone)]
     covariance = own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T
@@ -490,7 +490,7 @@ def linear_discriminant(moments):
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
     pi = np.minimum(pi, 1 - _LEAST_REST)
     within = moments.within_covariance()
-    # What is left of a variance may be negative; what made the noise in it is not.
+    # A noise-corrected variance may be negative; the variance of its noise is not.
     covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
     # The mean of a class less that of the rest.
     differences = (moments.means - moments.mean) / (1 - pi)
@@ -534,7 +534,7 @@ def _shrink(within, spread, n):
     off = ~np.eye(len(within), dtype=bool)
     errors = np.outer(spread, spread) / n * np.where(off, 1, 2)
     variances = positive_mean(within.diagonal(), np.sqrt(errors.diagonal()))
-    # Where noise took more than all of a variance, correlations would exceed 1.
+    # Where the noise exceeds a variance, correlations would exceed 1.
     covariance, shrinkage = shrunk_correlations(within, variances, errors, largest=1)
     squares = np.maximum(np.outer(variances, variances), _TINY)
     return covariance, np.where(off, errors * shrinkage, np.minimum(errors, squares))

@@ -1,4 +1,4 @@
-"""Whether releases may be merged, and what they guarantee together."""
+"""Conditions for merging releases, and their joint guarantee."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def check_mergeable(releases, kind, disjoint):
 
 
 def merge_problem(first, release, *, same=False):
-    """Return why two releases cannot be merged, and what to do, or None.
+    """Return the reason why two releases cannot be merged, with the remedy, or None.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def merge_problem(first, release, *, same=False):
 
 
 def _difference(first, release):
-    """Return how a release differs from the first in what all must have in common, or None."""
+    """Return a difference from the first release in what must agree, or None."""
     if first.classes.tolist() != release.classes.tolist():
         return f"their classes are {first.classes.tolist()} and {release.classes.tolist()}."
     for name in ("unit", "relation"):
@@ -100,7 +100,7 @@ def _difference(first, release):
 
 
 def warn_of_noisiest(parts):
-    """Warn where one of the statistics has so much noise that the others tell more without it."""
+    """Warn where statistics have so much noise that the result is better without them."""
     noisiest = int(np.argmax([part.sums.contrast_sd for part in parts]))
     others = parts[:noisiest] + parts[noisiest + 1 :]
     if others and not type(parts[0]).merge(others).gains_by(parts[noisiest]):
@@ -146,7 +146,7 @@ def _bounds(release):
 
 
 def merged_guarantee(guarantees, disjoint):
-    """Return what merged releases guarantee, see :meth:`Release.merge`.
+    """Return the guarantee of merged releases, see :meth:`Release.merge`.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def merged_guarantee(guarantees, disjoint):
         f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
         "has claimed"
     )
-    # What one of the sources does not protect is not protected of its people.
+    # Nothing is protected that one of the sources does not protect.
     excludes = "; ".join(dict.fromkeys([*(each.excludes for each in guarantees), claim]))
     covers = "; ".join(dict.fromkeys(each.covers for each in guarantees))
     return replace(weakest, excludes=excludes, covers=covers)

@@ -17,10 +17,10 @@ from skdp.utils._linalg import positive_definite_floor
 _STEPS = 5
 # With noise expectation maximization converges more slowly; rule of thumb.
 _NOISY_STEPS = 15
-# More steps would follow the target's rows to where they are not normal. With 3, the mixtures
-# of MNIST at ε = 1 get 96.5 % of 9,000 clean digits right, with 0 they get 96.0 %.
+# More steps would overfit the target's rows, which are not normal. With 3, the mixtures of MNIST
+# at ε = 1 classify 96.5 % of 9,000 clean digits correctly, with 0 96.0 %.
 _ADAPTING_STEPS = 3
-# Mixture components of a class, at most; rule of thumb.
+# Largest number of mixture components of a class; rule of thumb.
 _MAX_COMPONENTS = 10
 # Rows of a class for each mixture component, in multiples of the number of directions: a
 # covariance needs as many; rule of thumb.
@@ -35,7 +35,7 @@ _PRECISION = 1e-12
 _PRIOR_ROWS = 0.5
 # Smallest share of the variance of a direction that is within classes; rule of thumb.
 _MIN_WITHIN = 0.05
-# Share of the common covariance that a class has in any direction, at least; rule of thumb.
+# Smallest share of the common covariance in that of a class, in any direction; rule of thumb.
 _MIN_OF_COMMON = 0.25
 # Ratio of variances of a marginal component below which they are zero in floating point.
 _MARGINAL_PRECISION = 1e-9
@@ -96,7 +96,7 @@ class Mixtures(Part):
     def of_moments(cls, moments: Moments, subspace: Any) -> Self:
         """Return a normal distribution for each class, by empirical Bayes.
 
-        Of columns of noisy rows that remain they do better than marginals of mixtures of all
+        For remaining columns of noisy rows they do better than marginals of mixtures of all
         columns: of five random pairs of columns left out of adult, actg175 and randhie at ε = 4
         for each element (one draw) AUC is .867, .651 and .661 against .843, .606 and .603; with
         40 of 64 pixels of digits 93.0 % are right against 94.3 %.
@@ -120,7 +120,7 @@ class Mixtures(Part):
 
     @property
     def is_multimodal(self) -> bool:
-        """Whether a class has more than one component."""
+        """bool: whether a class has more than one component."""
         return len(self.class_indices) > self.class_indices[-1] + 1
 
     @classmethod
@@ -247,7 +247,7 @@ class Mixtures(Part):
         logs = np.empty((len(Z), len(self.means)), dtype=Z.dtype)
         for k, (m, S) in enumerate(zip(self.means, self.covariances, strict=True)):
             factor = np.linalg.cholesky(S + np.diag(noise))
-            # An inverse, for one product of matrices is faster than many substitutions.
+            # An inverse, because one matrix product is faster than many substitutions.
             residuals = (Z - m.astype(Z.dtype)) @ np.linalg.inv(factor).T.astype(Z.dtype)
             logs[:, k] = -0.5 * np.einsum("ij,ij->i", residuals, residuals)
             logs[:, k] += np.log(self.weights[k]) - np.log(np.diag(factor)).sum()
@@ -284,7 +284,7 @@ class Mixtures(Part):
         return self.log_likelihood(Z, np.zeros(Z.shape[1])) + np.log(frequencies)
 
     def denoise(self, Z: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return noisy rows of known class as what is expected behind their noise.
+        """Return the expectations of noisy rows of known class without their noise.
 
         The sum of m + S(S + V)⁻¹(z − m) over the components of the class, each by its
         responsibility.
@@ -392,10 +392,10 @@ class Mixtures(Part):
 
 
 def _start(rows, noise, random_state):
-    """Return weights, means and covariances of the components of a class to begin with.
+    """Return initial weights, means and covariances of the components of a class.
 
-    All components are as wide as the class: where noise covers clusters, narrow ones would
-    stay.
+    All components are as wide as the class: where noise hides clusters, narrow ones would
+    remain.
     """
     n, d = rows.shape
     n_components = int(np.clip(n // (_ROWS_PER_DIRECTION * d), 1, _MAX_COMPONENTS))
@@ -417,7 +417,7 @@ def _start(rows, noise, random_state):
 
 
 def _shrunk(covariances, sizes, class_indices, noise):
-    """Return covariances of the components drawn towards their class, and it towards all."""
+    """Return covariances of the components shrunk to their class, and those to all classes."""
     d = covariances.shape[1]
     prior_size, common = _PRIOR_ROWS * d, _average(covariances, sizes)
     shrunk = np.empty_like(covariances)
@@ -437,7 +437,7 @@ def _average(covariances, sizes):
 
 
 def _variance_floor(noise, n):
-    """Return variances that n rows with this noise cannot tell from none."""
+    """Return variances that n rows with this noise cannot distinguish from zero."""
     return np.maximum(_VARIANCE_FLOOR, noise * np.sqrt(2 / n))
 
 
@@ -602,7 +602,7 @@ class ClassModel:
 
     @staticmethod
     def _shrink_deviations(deviations, spread, sizes, noise):
-        """Return what of the deviations from the common covariance is not noise.
+        """Return deviations from the common covariance, shrunk by their noise.
 
         ``noise`` has the standard deviations of the diagonals of the covariances themselves.
         """
@@ -615,13 +615,13 @@ class ClassModel:
         return deviations * (prior / (prior + error))
 
     def predictive(self) -> "Mixtures":
-        """Return the distributions of further rows, whose means are uncertain."""
+        """Return the predictive distributions of new rows, which include uncertain means."""
         spread = self.uncertainty[:, :, np.newaxis] * np.eye(self.means.shape[1])
         return Mixtures.single(self.means, self.covariances + spread)
 
 
 def _credible_means(moments, directions):
-    """Return class means in few directions, as far from that of all rows as is credible there."""
+    """Return class means in few directions, shrunk towards that of all rows by their noise."""
     apart = (moments.means - moments.mean) @ directions.T
     noise, _ = moments.project_noise(directions)
     squares = np.maximum((apart**2).sum(axis=1), np.finfo(np.float64).tiny)

@@ -156,22 +156,22 @@ class Moments(Part):
 
     @property
     def of_statistics(self) -> bool:
-        """Whether noise was added to sums of rows, class counts among them, and not to rows."""
+        """bool: whether noise was added to sums over rows, including class counts, not to rows."""
         return self.mean_noise is not None
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Return the fraction of rows in each class."""
+        """Fraction of rows in each class, ndarray of shape (n_classes,)."""
         return self.class_counts / self.class_counts.sum()
 
     @property
     def mean(self) -> np.ndarray:
-        """Return the mean of all rows."""
+        """Mean of all rows, ndarray of shape (n_features,)."""
         return self.frequencies @ self.means
 
     @property
     def shares(self) -> np.ndarray:
-        """Return how much each covariance counts in that within classes, of sum 1."""
+        """Weight of each covariance in that within classes; the sum is 1."""
         return self.frequencies if len(self.covariances) > 1 else np.ones(1)
 
     def covariance(self, class_index: int) -> np.ndarray:
@@ -184,14 +184,14 @@ class Moments(Part):
         return _unpack(self.shares @ self.covariances, self.means.shape[1])
 
     def shrunken_means(self) -> np.ndarray:
-        """Return class means, each as far from that of all rows as noise leaves credible.
+        """Return class means, shrunk towards that of all rows by their noise.
 
         The square of a distance is too large by the variance of its noise. Without noise of
         sums they are the means.
         """
         if self.mean_noise is None or not self.mean_noise.any():
             return self.means
-        units = self.mean_noise.mean(axis=0)  # as comparable as the noise makes columns
+        units = self.mean_noise.mean(axis=0)  # in units of the noise of each column
         units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
         apart = self.means - self.mean
         squares = np.maximum((apart**2 / units).sum(axis=1), _TINY)
@@ -200,10 +200,10 @@ class Moments(Part):
 
     @property
     def precision(self) -> float:
-        """Return how precisely class means are known: rows of a class that would tell as much.
+        """Precision of class means, as an equivalent number of rows of a class without noise.
 
         The trace of the total covariance over that of the covariance of a mean's error, which
-        is averaged over the classes, noise and all.
+        is averaged over the classes and includes the noise.
         """
         total = np.diag(self.total_covariance())
         error = (total + self.noise).sum() / self.effective_sizes
@@ -213,9 +213,9 @@ class Moments(Part):
 
     @property
     def variance_errors(self) -> np.ndarray:
-        """Return the standard errors of the variances within classes, (n_features,).
+        """Standard errors of the variances within classes, ndarray of shape (n_features,).
 
-        Those of N normal rows, noise included, and that of the noise of statistics.
+        They include the sampling of N normal rows and the noise.
         """
         spread = self.within_covariance().diagonal() + self.noise
         square = 2 * spread**2 / self.effective_sizes.sum()
@@ -225,7 +225,7 @@ class Moments(Part):
 
     @property
     def eigenvalue_noise(self) -> float:
-        """Return how far noise moves the eigenvalues of the total covariance, at most.
+        """Upper bound of the change of eigenvalues of the total covariance by noise.
 
         Of N rows of p features, row noise of variance v moves them by about v·√(p/N). A
         symmetric matrix of noise of variance e² on its diagonal, and e²/2 off it, has
@@ -326,7 +326,7 @@ class Moments(Part):
         return "counts, means and covariances of the classes"
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return one line of the summary: how many rows, or people, each class has."""
+        """Return one line of the summary: the numbers of rows, or people, of each class."""
         own = ", ".join(
             f"{label} {round(float(count)):,}"
             for label, count in zip(class_names(release), self.class_counts, strict=True)
@@ -337,9 +337,9 @@ class Moments(Part):
 
 
 def normal_root(covariance, noise=0.0):
-    """Return what makes rows of a covariance of rows of independent standard normal numbers.
+    """Return a matrix that gives independent standard normal rows a covariance.
 
-    Variances that noise alone may have made, those up to ``noise``, are averaged.
+    Variances up to ``noise``, which may be due to noise alone, are averaged.
     """
     values, vectors = np.linalg.eigh(covariance)
     drowned = values <= noise

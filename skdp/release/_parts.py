@@ -14,7 +14,7 @@ from skdp.membership import (
 )
 from skdp.utils._validation import inline
 
-# Numbers whose squares are numbers too.
+# Largest magnitude, whose square is finite.
 LARGEST = 1e100
 # Of a mean: rows have magnitudes below 1e12, and weights of randomized labels enlarge them.
 LARGEST_MEAN = 1e18
@@ -56,7 +56,7 @@ class Part:
             require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
 
     def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
-        """Return what the header of a file says of this, or None, and its arrays by their keys."""
+        """Return the entry in the header of a file, or None, and its arrays by their keys."""
         found = {f"{name}/{key}": getattr(self, own) for own, key in self.file_keys.items()}
         return None, {key: array for key, array in found.items() if array is not None}
 
@@ -87,7 +87,7 @@ class Part:
         Returns
         -------
         part : Part or None
-            None where nothing is known of these columns alone.
+            None where it has no marginal for these columns.
         """
         raise NotImplementedError
 
@@ -96,16 +96,16 @@ class Part:
         raise NotImplementedError
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about what came out: noisy, and free to be shown."""
+        """Return lines of the summary about the results; they are noisy and may be shown."""
         return []
 
 
 class SourceClassifier:
-    """What a :class:`Part` can do, for the classifier of denoised rows, which is an estimator."""
+    """The interface of a :class:`Part` for the classifier of denoised rows, an estimator."""
 
     @classmethod
     def validate(cls, classifier, name, release):
-        """Raise ValueError unless this is a fitted classifier of the rows that it will get."""
+        """Raise ValueError unless this is a fitted classifier of the right features."""
         fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
         require(fitted, name, "must be a fitted WideCDMMAClassifier")
         same = np.array_equal(classifier.classes_, release.classes)
@@ -116,13 +116,13 @@ class SourceClassifier:
 
     @staticmethod
     def n_inputs(release):
-        """Return how many features the classifier reads."""
+        """Return the number of features of the classifier."""
         subspace = release.subspace
         return release.n_features if subspace is None else len(subspace.variances)
 
     @staticmethod
     def pack(classifier, name, release):
-        """Return what the header of a file says of it, and its arrays by their keys."""
+        """Return the entry in the header of a file, and its arrays by their keys."""
         return pack_classifier(classifier, f"{name}/")
 
     @staticmethod
@@ -137,7 +137,7 @@ class SourceClassifier:
 
     @staticmethod
     def restrict(classifier, columns, release):
-        """Return None, for it has no marginal, unless all columns remain and it reads codes.
+        """Return None, as it has no marginal, unless all columns remain and it reads codes.
 
         Codes of all columns do not depend on the order of these; rows do.
         """
@@ -154,12 +154,12 @@ class SourceClassifier:
 
     @staticmethod
     def result_lines(classifier, release):
-        """Return nothing: what it tells apart is not known without rows."""
+        """Return nothing: its accuracy is not known without rows."""
         return []
 
 
 class RowClassifier(SourceClassifier):
-    """The same for the classifier of noisy rows, which is no other where nothing is denoised."""
+    """The same for the classifier of noisy rows; the same object where nothing is denoised."""
 
     @classmethod
     def validate(cls, classifier, name, release):
@@ -170,19 +170,19 @@ class RowClassifier(SourceClassifier):
 
     @staticmethod
     def n_inputs(release):
-        """Return how many features the classifier reads."""
+        """Return the number of features of the classifier."""
         return release.n_features
 
     @staticmethod
     def pack(classifier, name, release):
-        """Return what the file has of it: nothing where it is the other one."""
+        """Return its part of the file: nothing where it is the same object."""
         if classifier is release.classifier:
             return None, {}
         return SourceClassifier.pack(classifier, name, release)
 
     @staticmethod
     def restrict(classifier, columns, release):
-        """Return None, for it reads rows of all columns in their order."""
+        """Return None, as it reads rows of all columns in their order."""
 
 
 def read_only(value, copy):

@@ -1,4 +1,4 @@
-"""Posterior means behind normal noise: of positive numbers, correlations, weights of scores."""
+"""Posterior means under normal noise: of positive numbers, correlations, weights of scores."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -6,7 +6,7 @@ from scipy.special import log_ndtr
 
 from skdp.utils._linalg import positive_definite_floor
 
-# Prior standard deviations of a weight, each as likely. With 21 the AUC is the same,
+# Equally likely prior standard deviations of a weight. With 21 the AUC is the same,
 # with seven .0008 less at ε = 1.
 WEIGHT_SCALES = np.geomspace(0.01, 100, 13)
 # Added to the diagonal of correlation matrices to be inverted, against rounding.

@@ -22,7 +22,7 @@ from skdp.utils._validation import inline
 
 # Largest number of columns without a schema, such as pixels, that are listed; more are counted.
 _MOST_COLUMNS = 200
-# Categories of a column that are listed.
+# Largest number of categories of a column that are listed.
 _MOST_CATEGORIES = 50
 # Statements that have their own section on the page.
 _ELSEWHERE = ("How well", "Columns", "For experts")
@@ -289,7 +289,7 @@ def _at_most(share):
 
 
 def _columns(release):
-    """Return a table of what is public of the columns."""
+    """Return a table of the public properties of the columns."""
     head = ["column", "type", "values"]
     if release.encoder is not None:
         described = (
@@ -312,7 +312,7 @@ def _columns(release):
 
 
 def _budget(release, ledger):
-    """Return the account of the rows, and which entry of it is about this release."""
+    """Return the ledger of the rows, with the entry of this release."""
     if ledger is None:
         return (
             "<p>No ledger was given. Ask the owner what else was released of the same rows: the "
@@ -345,7 +345,7 @@ def _budget(release, ledger):
 
 
 def _audits(audits):
-    """Return what audits found, in the words in which they print."""
+    """Return the printed reports of audits."""
     audits = [audits] if isinstance(audits, str) else list(audits)
     for each in audits:
         if not isinstance(each, str) and not hasattr(each, "verdict"):

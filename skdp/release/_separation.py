@@ -1,4 +1,4 @@
-"""How far apart two classes are along a released direction, with its uncertainty."""
+"""The separation of two classes along a released direction, with its uncertainty."""
 
 from dataclasses import dataclass
 

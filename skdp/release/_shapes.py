@@ -140,11 +140,11 @@ class ShapeFunctions(Part):
 
     @property
     def offsets(self) -> np.ndarray:
-        """Return the number of the first bin of each column, and of all bins at the end."""
+        """Number of the first bin of each column, followed by the number of all bins."""
         return np.concatenate([[0], np.cumsum(self.n_bins)])
 
     def codes(self, X: np.ndarray) -> np.ndarray:
-        """Return the bin of each column, counted from zero, of each row by itself.
+        """Return the bin of each column for each row, counted from zero.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class ShapeFunctions(Part):
     def added(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the sum over the columns of values by bin, (n_samples, n_classes).
 
-        Column by column, so that nothing but a row itself decides how its sum is rounded.
+        Column by column, so that the rounding of a row's sum depends on that row alone.
         """
         total = np.zeros((len(codes), len(values)))
         for j, first in enumerate(self.offsets[:-1]):
@@ -181,7 +181,7 @@ class ShapeFunctions(Part):
         return total
 
     def scores(self, X: np.ndarray) -> np.ndarray:
-        """Return what the columns of each row add to the scores, (n_samples, n_classes)."""
+        """Return the contributions of the columns to the scores, (n_samples, n_classes)."""
         return self.intercepts + self.added(self.codes(X), self.values)
 
     def smoothed(self, values: np.ndarray) -> np.ndarray:
@@ -204,7 +204,7 @@ class ShapeFunctions(Part):
         return int(self.n_bins[j] - (self.width[j] - 1))
 
     def smoothed_deviations(self) -> np.ndarray:
-        """Return the root of the sum of squares of what :meth:`smoothed` weighs each bin with."""
+        """Return the root of the sum of squared weights of the bins in :meth:`smoothed`."""
         found = np.ones(self.offsets[-1])
         for j, first in enumerate(self.offsets[:-1]):
             n = self._n_on_scale(j)
@@ -230,7 +230,7 @@ class ShapeFunctions(Part):
             array = getattr(self, key)
             require(array.dtype.kind == "i", f"{name}.{key}", "must be whole numbers")
             check_shape(array, (p,), f"{name}.{key}")
-        # Sums always have linear scores, which take longer to estimate than a file to read.
+        # Sums always have linear scores, whose estimation takes longer than reading a file.
         scored = release.statistics is not None or release.linear is not None
         require(p > 0 and scored, name, "need linear scores")
         inside = self.start.min() >= 0 and self.width.min() > 0
@@ -259,8 +259,8 @@ class ShapeFunctions(Part):
     def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
         """Return the functions of some of the columns.
 
-        What the others add is put upon these as far as it goes with them in synthetic rows of the
-        release, which are as private as the release is.
+        The contributions of the others are replaced by their regression on these, in synthetic
+        rows of the release, which its guarantee covers.
         """
         new = np.full(release.n_features, -1)
         new[columns] = np.arange(len(columns))
@@ -286,7 +286,7 @@ class ShapeFunctions(Part):
         return kept._with(codes, lost)
 
     def _with(self, codes, scores):
-        """Return functions that follow other scores of rows besides, as well as columns can."""
+        """Return functions that also approximate other scores of rows by sums over columns."""
         indicators = np.zeros((len(codes), self.offsets[-1]))
         for j, first in enumerate(self.offsets[:-1]):
             indicators[np.arange(len(codes)), first + codes[:, j].astype(np.int64)] = 1.0
@@ -296,7 +296,7 @@ class ShapeFunctions(Part):
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return that what is said of the linear scores is not said of these."""
+        """Return the note that statements on the linear scores do not cover these."""
         return ["shape functions are added to the linear scores; the expected AUC is without them"]
 
     def representatives(self, n_features: int) -> np.ndarray:
@@ -368,13 +368,13 @@ def merged_shapes(releases, linear):
 
 
 def _linear_by_bin(linear, rows):
-    """Return what each bin adds to linear scores, and, last, those of the row of zeros."""
+    """Return the contribution of each bin to linear scores, then those of the row of zeros."""
     scores = linear.scores(rows).T
     scores[:, :-1] -= scores[:, -1:]
     return scores
 
 
 def _kernel(n):
-    """Return how alike the shapes of two of n neighboring bins are, of shape (n, n)."""
+    """Return smoothing weights between n neighboring bins, of shape (n, n)."""
     places = np.arange(n)
     return np.exp(-np.abs(places[:, np.newaxis] - places) / _SMOOTH)

@@ -1,4 +1,4 @@
-"""Rows of a class as its means and a covariance let expect them, column by column."""
+"""Simulated rows of a class, from its means and a covariance, column by column."""
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -43,7 +43,7 @@ def column_density(values, mean, variance):
 
 
 class RowSimulator:
-    """Draws encoded rows of a class whose columns have one correlation.
+    """Sampler of encoded rows of a class with given correlations of its columns.
 
     Columns follow from correlated normal numbers (a Gaussian copula). One of two values is the
     higher where its number is among the highest, as often as the mean of the class says. A numeric

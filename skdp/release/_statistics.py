@@ -1,4 +1,4 @@
-"""The noisy sums that a release carries, and all that is estimated from them when it is asked."""
+"""The noisy sums of a release, and the estimates that are computed from them on demand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from skdp.release._parts import (
 # Of an array of a file, by field of the sums: numbers that are one array in the file each.
 _ARRAYS = ("counts", "total", "contrast", "frequencies", "count_sd", "total_sd")
 _NUMBERS = ("radius", "contrast_sd", "second_sd")
-# By how much frequencies of a source may miss a sum of 1: rounding.
+# Largest deviation of the sum of frequencies of a source from 1, due to rounding.
 _ROUNDING = 1e-9
-# Least of a frequency, and of a variance or scale of a basis function: what is divided by them
-# stays finite (rule of thumb).
+# Smallest frequency, and smallest variance or scale of a basis function, so that quotients stay
+# finite (rule of thumb).
 _LEAST = 1e-9
 # Largest magnitude of a basis function between its bounds, and of its variance, where 1 is usual
 # (rule of thumb).
@@ -101,11 +101,11 @@ class Statistics(Part):
         return cls(NoisyStatistics.added([part.sums for part in parts]), parts[0].basis)
 
     def gains_by(self, other: Self) -> bool:
-        """Return whether these tell more with the others, whatever the order of the columns."""
+        """Return whether adding the others makes these more informative, in any column order."""
         return self.merge([self, other]).effective_rows > self.effective_rows
 
     def is_like(self, other: Self) -> bool:
-        """Return whether sums of the other may be added: basis functions and radius are these."""
+        """Return whether the other has the same basis functions and radius, so that sums add."""
         alike = self.sums.radius == other.sums.radius
         alike = alike and (self.sums.of_all_columns is None) == (other.sums.of_all_columns is None)
         mine, others = vars(self.basis), vars(other.basis)
@@ -209,5 +209,5 @@ class Statistics(Part):
         return f"noisy counts, sums and second moments{of}; means, covariances, scores follow"
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return what the moments and the linear scores say."""
+        """Return the lines of the moments and the linear scores."""
         return self.moments.result_lines(release) + self.linear.result_lines(release)

@@ -1,4 +1,4 @@
-"""Principal directions of a source: a subspace of what differs, and an alignment of classes."""
+"""Principal directions of a source: the subspace of largest variance, and an alignment."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -19,9 +19,9 @@ from skdp.utils._linalg import principal_directions, row_blocks
 
 # Floor of the variances, in units of the uncertainty due to noise; rule of thumb.
 _FLOOR = 0.5
-# Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
+# Smallest ratio of two variances of a subspace, above the precision of float32.
 _SMALLEST_RATIO = 1e-9
-# Of the largest variance of a subspace: rows have magnitudes above 1e-12.
+# Smallest largest variance of a subspace: rows have magnitudes above 1e-12.
 _SMALLEST_SPREAD = 1e-40
 _FLOAT32 = np.finfo(np.float32)
 
@@ -61,7 +61,7 @@ class Subspace(Part):
 
     @classmethod
     def of_rows(cls, X: np.ndarray, n_directions: int) -> Self:
-        """Return the leading principal directions of rows as they are."""
+        """Return the leading principal directions of rows without a noise correction."""
         X = X.astype(np.float64, copy=False)
         mean = X.mean(axis=0)
         components = principal_directions(X, n_directions)
@@ -70,10 +70,9 @@ class Subspace(Part):
 
     @classmethod
     def of_moments(cls, moments: Moments, n_directions: int) -> Self:
-        """Return the leading principal directions of the rows behind a noisy copy.
+        """Return the leading principal directions of the noise-corrected covariance.
 
-        Those of the noise-corrected covariance. Half of what noise leaves uncertain, see
-        :attr:`Moments.eigenvalue_noise`, is the floor of the variances.
+        The floor of the variances is half of :attr:`Moments.eigenvalue_noise`.
         """
         values, vectors = np.linalg.eigh(moments.total_covariance())
         first = np.argsort(-values)[:n_directions]
@@ -132,9 +131,9 @@ class Subspace(Part):
         require(release.moments is not None, name, "needs moments, but there are none")
 
     def restrict(self, columns: np.ndarray, release: Any) -> "Subspace":
-        """Return the principal directions of some of the columns, as many as there were.
+        """Return the same number of principal directions of some of the columns.
 
-        Where all columns remain, in another order, nothing but that order changes.
+        If all columns remain, only their order changes.
         """
         if len(columns) == len(self.mean):
             return replace(self, mean=self.mean[columns], components=self.components[:, columns])

@@ -1,4 +1,4 @@
-"""What a release says of itself, in the words of whoever has to answer for it."""
+"""Statements about a release in plain words, for those responsible for it."""
 
 from math import ceil, inf
 
@@ -28,10 +28,10 @@ _NOUNS = {
     "group": "the person",
 }
 
-# The rarer of two cases, for which trade-offs are stated besides even odds.
+# Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01
 
-# What to do about a release that may not tell its classes apart.
+# Advice for a release that may not separate its classes.
 OWNER_ADVICE = (
     "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
     "they are, there are too few rows for this epsilon. Alone, a release that tells nothing apart "
@@ -44,7 +44,7 @@ TARGET_ADVICE = (
 
 
 def statements(release):
-    """Return what a data-protection officer asks about a release, with the answers.
+    """Return the questions of a data-protection officer about a release, with answers.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def statements(release):
 
 
 def _conditions(release):
-    """Return what the guarantee stands on, but the arithmetic."""
+    """Return the conditions of the guarantee."""
     columns = () if release.encoder is None else release.encoder.columns
     noisy = [inline(column.name) for column in columns if column.noisy]
     exception = ""
@@ -98,7 +98,7 @@ def _conditions(release):
 
 
 def result_lines(release):
-    """Return lines about what came out, by the release's own numbers; these may be shown."""
+    """Return lines about the results, from the release's noisy numbers; they may be shown."""
     return [
         line
         for kind, part in release.parts().values()
@@ -107,14 +107,14 @@ def result_lines(release):
 
 
 def warn_of_doubt(release, advice=OWNER_ADVICE):
-    """Warn where a release may not tell its classes apart, by its own numbers.
+    """Warn where a release may not separate its classes, by its noisy numbers.
 
     Parameters
     ----------
     release : Release
 
     advice : str
-        What to do, for whoever reads it.
+        Advice for the reader.
     """
     doubt = None if release.linear is None else release.linear.doubt()
     if doubt is not None:
@@ -122,14 +122,14 @@ def warn_of_doubt(release, advice=OWNER_ADVICE):
 
 
 def trade_off(guarantee, noun=None):
-    """Return what an adversary who knows everything else can reach, in three sentences.
+    """Return the success of an adversary who knows everything else, in three sentences.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee
 
     noun : str or None, default=None
-        What is protected, for the sentences. By default that of the guarantee.
+        Name of the protected unit. By default that of the guarantee.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def trade_off(guarantee, noun=None):
 
 
 def _bits(guarantee, noun):
-    """Return what it says of one unit at most, as information."""
+    """Return an upper bound of the information about one unit."""
     bits = guarantee.information_bound().bits
     what = f"whether {noun} is in the data" if guarantee.relation == "add/remove" else noun
     if bits == inf:
@@ -184,7 +184,7 @@ def _contents(release):
 
 
 def _numbers_in_it(release):
-    """Return a line for each part; one that has two names is described once."""
+    """Return a line for each part; a part with two names is described once."""
     return [
         kind.contents(part, name, release)
         for name, (kind, part) in release.parts().items()
@@ -213,7 +213,7 @@ def _replaced(guarantee):
 
 
 def _value(release):
-    """Return what is said of a value of a table, where it is encoded as several elements."""
+    """Return the statement about a value of a table that is encoded as several elements."""
     value = value_guarantee(release.guarantee, release.encoder)
     if value is release.guarantee:
         return ""
@@ -243,7 +243,7 @@ def _labels(release):
 
 
 def _together(release):
-    """Return what features and labels have together, where each has a guarantee of its own."""
+    """Return the joint guarantee of features and labels where each has its own."""
     both = release.record_guarantee
     if both is release.guarantee:
         return ""
@@ -266,5 +266,5 @@ def _numbers(guarantee):
 
 
 def _percent(share):
-    """Return a share as a percentage, rounded upwards: what is said to be "at most" is."""
+    """Return a share as a percentage, rounded upwards, as an upper bound."""
     return f"{ceil(share * 10_000 - 1e-9) / 100:g}%"

@@ -21,15 +21,15 @@ from sklearn.utils import check_random_state
 from skdp.release._basis import PLACES
 from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric_functions
 
-# Least share of a category (rule of thumb): one that noise made negative.
+# Smallest share of a category, where noise made it negative (rule of thumb).
 _LEAST_SHARE = 1e-4
 _LEAST_VARIANCE = 1e-6
 # Least eigenvalue of the correlations, which are made positive definite (rule of thumb).
 _LEAST_EIGENVALUE = 1e-3
-# Largest correlation of two columns that noise is believed.
+# Largest correlation of two columns, as larger noisy ones are not believed (rule of thumb).
 _LARGEST = 0.95
-# Rows that are drawn to see what clipping does to second moments, and how often (measured: with
-# three rounds correlations of 20,000 rows are off by .03 at most).
+# Number of rows drawn to measure the effect of clipping on second moments, and of rounds
+# (measured: with three rounds the error of correlations of 20,000 rows is at most .03).
 _SIMULATED, _ROUNDS = 4000, 3
 # Quantiles of the normal distribution at which columns are correlated with it.
 _NORMAL = ndtri(PLACES)
@@ -37,7 +37,7 @@ _NORMAL = ndtri(PLACES)
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of the table, and how it follows from the normal variable behind it.
+    """A column of the table, as a function of a latent normal variable.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class _Column:
         Of its encoded columns: a number, ranks, one of two values, or indicators of categories.
 
     missing : int or None
-        Of the encoded column that says whether it is missing, among ``numbers`` for indicators.
+        Number of the indicator of missing values, among ``numbers`` for indicators.
 
     functions : NumericFunctions or None
         Where it is a number.
@@ -61,7 +61,7 @@ class _Column:
 
 
 class SyntheticRows:
-    """Draws encoded rows of a release of noisy sums.
+    """Sampler of encoded rows of a release of noisy sums.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class SyntheticRows:
         return self._low + self._width * rows
 
     def _fill(self, rows, column, z, random_state):
-        """Write the values of a column, by the normal variable behind it."""
+        """Write the values of a column from its latent normal variable."""
         means, first = self._means, column.numbers[0]
         if column.functions is not None:
             cumulative = np.cumsum(self._distributions[id(column)])
@@ -131,9 +131,9 @@ class SyntheticRows:
             rows[:, column.missing] = missing
 
     def _fit_correlations(self, statistics):
-        """Find correlations with which clipped rows have the second moments that the sums say.
+        """Find correlations with which clipped rows have the second moments of the sums.
 
-        What clipping does to them is seen in rows that are drawn and clipped.
+        The effect of clipping is measured on sampled and clipped rows.
         """
         scores, attenuation = self._scores()
         sums = statistics.sums
@@ -146,7 +146,7 @@ class SyntheticRows:
             lengths = np.sqrt((Z**2).sum(axis=1))
             Z *= np.minimum(1.0, sums.radius / np.maximum(lengths, _LEAST_VARIANCE))[:, np.newaxis]
             drawn = self._covariance(Z.T @ Z / _SIMULATED, Z.mean(axis=0), scores)
-            # Correlations, as variances differ a little; those that noise made small do not count.
+            # Correlations, because variances differ a little; noisy small variances are left out.
             variances = np.maximum(drawn.diagonal(), _LEAST_VARIANCE)
             known = np.maximum(wanted.diagonal(), variances / 2)
             change = wanted / np.sqrt(np.outer(known, known))
@@ -195,7 +195,7 @@ class SyntheticRows:
         return scores, attenuation
 
     def _known(self, column, values):
-        """Return what of a correlation is left where missing values are in the middle."""
+        """Return the attenuation of a correlation by missing values in the middle."""
         if column.missing is None:
             return 1.0
         missing = np.clip(self._means[column.missing], 0, 0.99)
@@ -205,13 +205,13 @@ class SyntheticRows:
 
 
 def _believed(means, sums, basis):
-    """Return means, brought to the middle of the bounds as far as they may be noise."""
+    """Return means, shrunk towards the middle of the bounds by their noise."""
     noise = (np.linalg.norm(sums.total_sd) / sums.row_counts.sum()) ** 2
     return means * basis.variances / (basis.variances + noise)
 
 
 def _root_of_believed(found, doubt):
-    """Return a root of correlations, each brought towards none as far as it may be noise."""
+    """Return a root of correlations, each shrunk towards zero by its noise."""
     pairs = ~np.eye(len(found), dtype=bool)
     excess = found[pairs] ** 2 - doubt[pairs]
     true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
@@ -240,7 +240,7 @@ def _columns(schema, functions, n_features, covariance):
 
 
 def _order(numbers, covariance):
-    """Return the order of categories along what tells most of other columns."""
+    """Return the order of categories with the highest correlation with other columns."""
     others = np.delete(np.arange(len(covariance)), numbers)
     if not len(others):
         return np.arange(len(numbers))

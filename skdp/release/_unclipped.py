@@ -1,9 +1,9 @@
 """Means of rows before they were clipped, from noisy sums of clipped ones.
 
-A row z becomes cz with c = min(1, R/‖z‖). Its squared norm is the same for every row but for
-numeric columns, whose share of it follows from their distributions; these follow from the means
-of their basis functions. So the norm's distribution in each class is known, and with it what
-clipping does to means: E[cz] = E[c] E[z] + cov(c, z).
+A row z becomes cz with c = min(1, R/‖z‖). Its squared norm is the same for every row except for
+numeric columns, whose share follows from their distributions; these follow from the means
+of their basis functions. So the norm's distribution in each class is known, and with it the
+effect of clipping on means: E[cz] = E[c] E[z] + cov(c, z).
 """
 
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from skdp.release._basis import PLACES
 from skdp.release._linear_discriminant import known_clipping
 from skdp.tabular import CategoryColumn
 
-# Weight of the squared parameters of a maximum-entropy distribution, which so exists for means
-# that no distribution has (rule of thumb: far below what noise leaves uncertain).
+# Ridge penalty of the parameters of a maximum-entropy distribution, with which it exists for means
+# that no distribution has (rule of thumb: far below the uncertainty due to noise).
 _RIDGE = 1e-4
 _MAX_STEPS = 100
-# Least decrease of a Newton step that is gone on for, and least length of one.
+# Smallest decrease for which Newton steps continue, and smallest length of a step.
 _TOLERANCE = 1e-10
-# How often means, and norms that follow from them, are computed from each other (measured: three
-# or more are alike).
+# Number of iterations between means and the norms that follow from them (measured: three or more
+# give the same result).
 _ROUNDS = 4
 # Nodes of a normal distribution and their weights.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _TINY = 1e-9
-# Most of a share of missing values (rule of thumb).
+# Largest share of missing values (rule of thumb).
 _MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
-# hold what they promise (benchmarks/bench_columns.py).
+# have their nominal coverage (benchmarks/bench_columns.py).
 _FACTOR_ERROR = 0.007
 _COVARIANCE_ERROR = 0.5
 # Relative error of the mean of c² by distributions of maximum entropy (measured: 1 to 4 %).
@@ -41,7 +41,7 @@ _UNKNOWN_ERROR = 0.015
 
 
 def maximum_entropy(table, means):
-    """Return the distributions over places that have given means, and are flattest of all.
+    """Return the distributions over places with given means and maximum entropy.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def maximum_entropy(table, means):
         Values of functions at the places.
 
     means : ndarray of shape (n_functions,) or (n_distributions, n_functions)
-        Of these functions; where no distribution has them, those of the one returned are near.
+        Of these functions; where no distribution has them, the result has similar ones.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def maximum_entropy(table, means):
 
 
 def _entropy_loss(parameters, table, wanted):
-    """Return log Σ exp(λ · f) − λ · m with a weak ridge, of which λ is to be the minimum."""
+    """Return log Σ exp(λ · f) − λ · m with a weak ridge penalty, to be minimized by λ."""
     return (
         logsumexp(parameters @ table.T, axis=1)
         - (parameters * wanted).sum(axis=1)
@@ -123,7 +123,7 @@ class NumericFunctions:
         Values of the functions there.
 
     missing : int or None
-        Number of the function that says whether a value is missing, where there is one.
+        Number of the function that indicates a missing value, where there is one.
 
     middle : ndarray of shape (n_functions,)
         Their values for a missing value.
@@ -136,7 +136,7 @@ class NumericFunctions:
     middle: np.ndarray
 
     def distributions(self, means):
-        """Return the distributions of the values that are there, and the shares missing.
+        """Return the distributions of the nonmissing values, and the shares of missing ones.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ def numeric_functions(basis, schema):
     basis : BasisFunctions
 
     schema : Schema or None
-        Which says where an indicator tells of missing values.
+        Shows which columns have an indicator of missing values.
     """
     linear, missing, steps = basis.linear, {}, {}
     if schema is not None:
@@ -204,7 +204,7 @@ def _functions(basis, places, values):
 
 @dataclass(frozen=True)
 class Clipping:
-    """What clipping did to the rows of each class: E[cz] = factor · E[z] + shift.
+    """The effect of clipping on the rows of each class: E[cz] = factor · E[z] + shift.
 
     Attributes
     ----------
@@ -215,10 +215,10 @@ class Clipping:
         cov(c, z).
 
     doubt : ndarray of shape (n_classes, n_basis)
-        Variances of what the estimate of E[z] is off by systematically.
+        Variances of the systematic error of the estimate of E[z].
 
     means : ndarray of shape (n_classes, n_basis)
-        E[z]; of classes of few rows, brought towards those of all.
+        E[z]; for classes of few rows, shrunk towards that of all rows.
 
     square_factors : ndarray of shape (n_basis,)
         E[c²z²]/E[z²] over all rows, of linear functions of numeric columns.
@@ -232,7 +232,7 @@ class Clipping:
 
 
 def clipping_by_class(statistics, schema):
-    """Return what clipping did to the rows of each class.
+    """Return the effect of clipping on the rows of each class.
 
     Parameters
     ----------
@@ -251,13 +251,13 @@ def clipping_by_class(statistics, schema):
     clipped = _reliable_means(sums, counts)
     factors = np.full(len(counts), np.sqrt(shrinkage))
     shifts = np.zeros_like(clipped)
-    if sums.of_all_columns is not None:  # norms are of columns that are no longer known
+    if sums.of_all_columns is not None:  # the norms include columns that are no longer known
         means = clipped / factors[:, np.newaxis]
         squares = np.full(len(basis.order), shrinkage)
         return Clipping(factors, shifts, (_UNKNOWN_ERROR * means) ** 2, means, squares)
     functions = list(numeric_functions(basis, schema).values())
     numeric = np.concatenate([f.places for f in functions] or [np.zeros(0, dtype=int)])
-    # What indicators of categories add up to in any row is what public guesses say.
+    # The squares of indicators of categories have, in any row, the sum of the public guesses.
     constant = np.delete(basis.variances, numeric).sum()
     measured, noise = _measured_shrinkage(sums, basis)
     for _ in range(_ROUNDS):
@@ -272,7 +272,7 @@ def clipping_by_class(statistics, schema):
             factors[c], squares[c] = _WEIGHTS @ lengths, _WEIGHTS @ lengths**2
             slopes[c] = (_WEIGHTS * lengths**2) @ _NODES / deviation
             shifts[c] = (_WEIGHTS * lengths) @ _NODES / deviation * norms.covariances[c]
-        # Together they are what the sums say of all rows, as far as noise lets that be known.
+        # The mean over all rows is then moved towards the measured one, depending on its noise.
         expected = frequencies @ squares
         prior = (_SHRINKAGE_ERROR * expected) ** 2
         known = prior / (prior + noise)
@@ -303,7 +303,7 @@ def _measured_shrinkage(sums, basis):
 
 
 def _reliable_means(sums, counts):
-    """Return means of clipped rows of each class, brought to that of all by their noise."""
+    """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
     together = sums.total.sum(axis=0) / counts.sum()
     contrast = sums.contrast - sums.contrast.mean(axis=0)
     own = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
@@ -315,7 +315,7 @@ def _reliable_means(sums, counts):
 
 @dataclass(frozen=True)
 class _SquaredNorms:
-    """The numeric columns' share of ‖z‖² in each class, and how it goes with z."""
+    """The numeric columns' share of ‖z‖² in each class, and its covariance with z."""
 
     means: np.ndarray  # (n_classes,)
     variances: np.ndarray  # (n_classes,)
@@ -357,7 +357,7 @@ class _SquaredNorms:
 
 
 def regression(table, target, probabilities):
-    """Return the slopes of the linear function of a table's columns that is nearest to a target.
+    """Return the slopes of the linear regression of a target on a table's columns.
 
     Parameters
     ----------

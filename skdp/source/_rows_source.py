@@ -224,7 +224,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     >>> from skdp import DPSource
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
-    >>> X, y = domains.source[:300], domains.source_target[:300]
+    >>> X, y = domains.source[:200], domains.source_target[:200]
     >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> source = source.fit(X, y)
     >>> source.release_
