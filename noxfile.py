@@ -1,11 +1,12 @@
 """The project's checks; plain ``nox`` runs them all, each in an environment of its own."""
 
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 
 import nox
 
-nox.options.sessions = ["lint", "oldest", "tests", "sdist", "doc"]
+nox.options.sessions = ["lint", "oldest", "tests", "package", "doc"]
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
 
@@ -28,6 +29,9 @@ def lint(session):
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+    # Of skdp's own types alone, as whoever installs it sees them.
+    script = "tests/typing/user_script.py"
+    session.run("mypy", "--strict", "--follow-imports=silent", script)
 
 
 @nox.session
@@ -46,29 +50,60 @@ def tests(session):
 
 
 @nox.session
-def sdist(session):
-    """Build the source distribution, unpack it, and test what is in it.
+def package(session):
+    """Build wheel and source distribution, check both, and test each in a new environment.
 
-    By default whether every test can be collected, and what reads files beside the package;
-    ``nox -s sdist -- all`` runs everything.
+    Of the source distribution, by default, whether every test can be collected, and what reads
+    files beside the package; ``nox -s package -- all`` runs everything.
     """
-    session.install("build")
-    one = {"OMP_NUM_THREADS": "1"}
+    session.install("build", "twine>=6.1")
     with TemporaryDirectory() as folder:  # outside the checkout, and nothing of it on the path
-        session.run("python", "-m", "build", "--sdist", "--outdir", folder)
-        [archive] = Path(folder).glob("*.tar.gz")
-        session.run("tar", "-xzf", str(archive), "-C", folder, external=True)
-        [root] = Path(folder).glob("skdp-*/")
-        session.install("-e", f"{root}[test]")
+        folder = Path(folder)
+        session.run("python", "-m", "build", "--outdir", str(folder))
+        [archive], [wheel] = folder.glob("*.tar.gz"), folder.glob("*.whl")
+        session.run("twine", "check", "--strict", str(archive), str(wheel))
+        session.run("tar", "-xzf", str(archive), "-C", str(folder), external=True)
+        [root] = folder.glob("skdp-*/")
+        with session.chdir(folder):
+            test_wheel(session, new_environment(session, folder / "new", wheel), root)
+        programs = new_environment(session, folder / "all", "-e", f"{root}[test]")
         with session.chdir(root):
-            if "all" in session.posargs:
-                session.run("pytest", "-q", "-n", "2", env=one)
-                return
-            session.run("pytest", "--collect-only", "-qq", env=one, silent=True)
-            names = ["test_readme", "test_architecture", "test_bibliography", "test_benchmarks"]
-            names += ["release/test_golden", "datasets/test_tables"]
-            files = [f"tests/{name}.py" for name in names]
-            session.run("pytest", "-q", *files, env=one)
+            test_sdist(session, programs)
+
+
+def new_environment(session, folder, *packages):
+    """Install packages into a new environment, and return the folder of its programs."""
+    session.run("python", "-m", "venv", str(folder))
+    install = ["-m", "pip", "install", "-q", "--no-compile", *map(str, packages)]
+    session.run(str(folder / "bin" / "python"), *install, external=True)
+    return folder / "bin"
+
+
+def test_wheel(session, programs, root):
+    """Try what a user who has nothing but the wheel tries first, then a few tests."""
+    one = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    quickstart = (root / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    session.run(str(programs / "python"), "-c", quickstart, external=True, env=one)
+    session.run(str(programs / "skdp"), "--version", external=True, env=one)
+    new_environment(session, programs.parent, "pytest>=9")
+    copytree(root / "tests", "tests")  # without the package and pyproject.toml beside them
+    names = ["release/test_golden", "datasets/test_tables", "commands/test_describe"]
+    files = [f"tests/{name}.py" for name in names]
+    run = ["-m", "pytest", "-q", "--import-mode=importlib", *files]
+    session.run(str(programs / "python"), *run, external=True, env=one)
+
+
+def test_sdist(session, programs):
+    """Collect all tests, and run what reads files beside the package, or everything."""
+    one = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    pytest = [str(programs / "pytest"), "-q"]
+    if "all" in session.posargs:
+        session.run(*pytest, "-n", "2", external=True, env=one)
+        return
+    session.run(*pytest, "-q", "--collect-only", external=True, env=one, silent=True)
+    names = ["test_readme", "test_packaging", "test_architecture", "test_bibliography"]
+    names += ["test_benchmarks", "release/test_golden", "datasets/test_tables"]
+    session.run(*pytest, *[f"tests/{name}.py" for name in names], external=True, env=one)
 
 
 @nox.session
@@ -80,6 +115,7 @@ def doc(session):
     session.install("-e", ".[doc]")
     gallery = [] if "run" in session.posargs else ["-D", "plot_gallery=0"]
     session.run("sphinx-build", "-q", "-W", "--keep-going", *gallery, "doc", "doc/_build")
+    session.run("python", "doc/_ext/check_links.py", "doc/_build")
 
 
 @nox.session(python="3.11")
@@ -100,7 +136,7 @@ def neural(session):
     except nox.command.CommandFailed:
         session.skip("PyTorch 2.13.0 or Opacus cannot be installed here")
     one = {"OMP_NUM_THREADS": "1"}
-    session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/neural.rst", env=one)
+    session.run("pytest", "-q", "tests/neural", "skdp/neural", "doc/howto/neural.rst", env=one)
     names = "AdaptiveLaplace or PrivateCDBN or networks"
     session.run("pytest", "-q", "tests/test_common.py", "-k", names, env=one)
 

@@ -1,4 +1,4 @@
-"""The first page: which model at which privacy level, against which peer."""
+"""The page that compares: which model at which privacy level, against which peer."""
 
 from collections import Counter
 
@@ -220,7 +220,6 @@ def _won_and_lost(found):
 
 def page():
     return (
-        "## Which model, at which privacy level\n\n"
         "Accuracy on test rows of the target, mean ± standard deviation, number of runs in "
         "brackets: draws of the labels (of Office+Caltech 12 pairs of domains, so that its "
         "spread is mostly between pairs). δ = 1e-5, sensitivity 1; labels of the source are not "

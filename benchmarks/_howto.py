@@ -30,6 +30,7 @@ NEEDS = {
     "bench_bounds.py": "the six tables",
     "bench_synthetic.py": "the six tables",
     "bench_gradients.py": "–",
+    "bench_hospitals.py": "–",
     "bench_evaluation.py": "flchain and adult of the six tables",
     "bench_statistics.py activity": "human activity",
     "bench_statistics.py mnist": "MNIST",
@@ -60,15 +61,13 @@ OTHERS = (
     "statistics_tables", "statistics_activity", "statistics_mnist", "noise",
     "noise_information", "leakage", "transferability", "accounting", "attacks",
     "audit_power", "release_audit", "predict_memory", "statistics_scale", "records",
-    "records_columns", "shift", "merging",
+    "records_columns", "shift", "merging", "hospitals",
     "calibration", "secure", "neural", "federation", "federation_noise",
     "columns", "planning", "evaluation", "synthetic", "bounds", "additive", "gradients",
     "limits", "growth", "digits_models", "memory", "startup",
 )  # fmt: skip
 
 TEXT = """\
-## How to run them
-
 **Data.** MNIST and USPS are downloaded from OpenML on first use. Human activity, Office+Caltech
 and the six tables have no download: set the environment variable `SKDP_DATA` to a folder that
 holds `uci_har_features_derived.npz`, `office_caltech_surf.npz`,
@@ -86,7 +85,7 @@ repeat the command. `--list` says what is missing, `--redo` computes rows again,
 table is to hold. Two processes may fill one table. `bench_office.py` keeps the pairs of domains
 that it has, `bench_tables_peers.py`, `bench_statistics.py`, `bench_records.py` and
 `bench_merging.py` their rows; the other scripts run as a whole. `python benchmarks/tables.py` then
-writes this page.
+writes this page and the pages of tables in `doc/benchmarks/`.
 
 **Results.** One file for one table, in `results/`. Each row of a transfer table has its key
 (case, level, model, variant, draw, labels of a class), settings, seconds, and the commit of the

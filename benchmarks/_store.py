@@ -22,7 +22,11 @@ RESULTS = HERE / "results"
 # What tells one measurement of a table from all others.
 KEY = ("case", "level", "model", "variant", "draw", "labels")
 # What differs when benchmarks ran, which makes no other code run.
-OUTPUTS = (":(exclude)benchmarks/results", ":(exclude)benchmarks/README.md")
+OUTPUTS = (
+    ":(exclude)benchmarks/results",
+    ":(exclude)benchmarks/README.md",
+    ":(exclude)doc/benchmarks/*.md",
+)
 PACKAGES = ("skdp", "numpy", "scipy", "sklearn", "joblib")
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_rows_needed.py [--draws 4]
 
-patients: the table of ``examples/plot_private_statistics.py``; areas under the ROC curve on
+patients: the table of ``examples/tables/plot_private_statistics.py``; areas under the ROC curve on
 5,000 patients of the other hospital, by the release alone. digits: the source of
 ``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics
 (for a whole digit with its label) and of one of noisy rows (for one pixel). Each draw has rows and
@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
 from skdp.datasets import load_digits_domains
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "plot_private_statistics.py"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "tables" / "plot_private_statistics.py"
 ROWS = (200, 500, 1000, 2000, 5000, 10_000, 50_000)
 LEVELS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf)
 DIGIT_LEVELS = (1.0, 2.0, 4.0, 8.0, np.inf)

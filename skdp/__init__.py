@@ -22,7 +22,7 @@ from skdp.source import (
 from skdp.tabular import Schema, TabularEncoder, schema_from
 from skdp.transfer import DPTransferClassifier, LabeledScorer, LabeledSplit, SelfTrainingSchedule
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "CDMMA",

@@ -703,8 +703,9 @@ def test_result_files_name_commits_and_have_each_row_once(load, path):
     assert len(keys) == len(record["rows"])
 
 
-def test_readme_is_what_the_results_say(load):
-    assert (BENCHMARKS / "README.md").read_text() == load("tables").text()
+def test_pages_are_what_the_results_say(load):
+    for path, text in load("tables").pages().items():
+        assert path.read_text() == text, f"python benchmarks/tables.py would change {path.name}"
 
 
 def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load, monkeypatch):

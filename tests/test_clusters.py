@@ -57,10 +57,11 @@ def cluster():
 def mortal_cluster():
     """Return a new cluster of two workers, of which one may die.
 
-    A nanny does not restart a worker that dies while it starts: on a cluster that had lost one
-    shortly before, or with a single worker, all work would sometimes wait for ever.
+    A local cluster looks for a lost worker again after 15 seconds, and gives up one that is being
+    restarted at that moment: on a busy machine, all work would sometimes wait for ever.
     """
-    with local_cluster(2) as cluster:
+    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
+    with dask.config.set(patience), local_cluster(2) as cluster:
         yield cluster
 
 

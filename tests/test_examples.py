@@ -1,50 +1,98 @@
+import json
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
+from skdp.privacy import gaussian_delta, gaussian_epsilon, gaussian_sigma
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
+# Runs an example as the gallery does, and prints what is to be known of its figures.
+DRIVER = """
+import io, json, runpy, sys
+import matplotlib.pyplot as plt
+
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+found = []
+for figure in map(plt.figure, plt.get_fignums()):
+    figure.savefig(io.BytesIO())
+    found.append(
+        {
+            "alt": figure.get_label(),
+            "width": figure.get_figwidth(),
+            "smallest": min(text.get_fontsize() for text in figure.findobj(plt.Text)),
+            "axes": [
+                {
+                    "label": axes.get_xlabel(),
+                    "scale": axes.get_xscale(),
+                    "rises": axes.get_xlim()[0] < axes.get_xlim()[1],
+                    "ticks": [text.get_text() for text in axes.get_xticklabels()],
+                    "bars": [bar.get_x() for bar in axes.patches],
+                }
+                for axes in figure.axes
+            ],
+        }
+    )
+print(json.dumps(found, default=float))
+"""
 
 
 def run_example(folder, *command):
-    """Run an example on embedded data; return the lines that it prints."""
+    """Run an example on embedded data, check its figures, and return the lines that it prints."""
     run = subprocess.run(
-        [sys.executable, EXAMPLES / command[0], *command[1:]],
+        [sys.executable, "-c", DRIVER, EXAMPLES / command[0], *command[1:]],
         cwd=folder,
         env={**os.environ, "MPLBACKEND": "agg", "SKDP_DATA": ""},
         capture_output=True,
         text=True,
-        check=True,
     )
-    return run.stdout.splitlines()
+    assert run.returncode == 0, run.stderr
+    *lines, figures = run.stdout.splitlines()
+    for figure in json.loads(figures):
+        check_figure(figure)
+    return lines
 
 
-def table_of(folder, *command):
-    """Run an example; return the cells of its lines that hold a %."""
-    return [line.split() for line in run_example(folder, *command) if "%" in line]
+def check_figure(figure):
+    """It has a text for those who do not see it, and can be read on a telephone."""
+    assert len(figure["alt"]) > 60
+    assert figure["width"] <= 6  # inches: letters of 10 points have 9 pixels where 400 are
+    assert figure["smallest"] >= 10
+    for axes in figure["axes"]:
+        assert axes["rises"]
+        assert not any(axes["bars"])  # they start at 0
+        if axes["label"].startswith("ε") and axes["scale"] == "linear":
+            # Either ε is what was found, or its ticks are at equal steps and end without noise.
+            assert axes["ticks"][-1] == "∞" or "δ" in axes["label"]
 
 
-def test_main_job_on_embedded_digits(tmp_path):
-    command = ("plot_private_transfer.py", "--draws", "1", "--epsilons", "1", "8", "inf")
-    same, other = {}, {}
-    table = table_of(tmp_path, *command)
-    for block, lines in ((same, table[1:5]), (other, table[5:9])):
-        for line in lines:
-            block[" ".join(line[:-3])] = [float(cell.rstrip("%")) for cell in line[-3:]]
-    assert list(same) == list(other)
-    assert len(same) == 4
-    for block in (same, other):  # the unlabelled rows help
-        assert block["no transfer (self-training)"] > block["labels only (1-NN)"]
-        # A source that is worth little does little harm, whatever the noise.
-        alone, found = block["no transfer (self-training)"][0], block["transfer, noise-aware"]
-        assert sum(found) / len(found) > alone - 3
-        assert min(found) > alone - 12
-    # Not private: no noise.
-    assert same["transfer, alignment"][-1] > same["no transfer (self-training)"][-1] + 1
-    assert same["transfer, noise-aware"][-1] > same["no transfer (self-training)"][-1] - 0.3
-    assert other["transfer, noise-aware"][-1] > other["transfer, alignment"][-1] + 5
-    assert (tmp_path / "private_transfer.png").stat().st_size > 10_000
+def found_by(lines, name):
+    """Return the numbers behind a name that a line starts with; "a ± b" is two, % are left out."""
+    line = next(line for line in lines if " ".join(line.split()).startswith(name))
+    cells = " ".join(line.split()).removeprefix(name)
+    for sign in "±%,:":
+        cells = cells.replace(sign, " ")
+    return [float(cell) for cell in cells.split()]
+
+
+def test_every_example_is_run_here():
+    here = Path(__file__).read_text()
+    names = [str(path.relative_to(EXAMPLES)) for path in sorted(EXAMPLES.rglob("plot_*.py"))]
+    assert [name for name in names if f'"{name}"' not in here] == []
+
+
+def test_a_first_release(tmp_path):
+    lines = run_example(tmp_path, "plot_first_release.py")
+    release, alone, both = (
+        found_by(lines, f"{name} log loss")
+        for name in ("release", "30 diagnoses", "release and 30 diagnoses")
+    )
+    assert both[0] < min(release[0], alone[0]) - 0.02
+    assert both[0] < 0.47
 
 
 def test_four_hospitals_on_the_embedded_patients(tmp_path):
@@ -52,7 +100,7 @@ def test_four_hospitals_on_the_embedded_patients(tmp_path):
     titles = [k for k, line in enumerate(lines) if line.endswith("labels")]
     losses, areas = (
         {
-            line[:40].strip(): [float(cell) for cell in line[40:].split()]
+            line[:40].strip(): [float(cell) for cell in line[40:].split()[::3]]
             for line in lines[k + 1 : k + 17]
         }
         for k in titles
@@ -68,103 +116,79 @@ def test_four_hospitals_on_the_embedded_patients(tmp_path):
     assert (tmp_path / "four_hospitals.png").stat().st_size > 10_000
 
 
-def test_the_officers_page_states_what_the_noise_allows(tmp_path):
-    lines = run_example(tmp_path, "plot_officers_page.py")
-    assert [line.split()[-1] for line in lines] == ["59.9%", "3.3%"]
-    assert not list(tmp_path.iterdir())
-
-
-def test_statistics_on_made_up_hospitals(tmp_path):
-    lines = run_example(tmp_path, "plot_private_statistics.py")
-    alone = next(float(line.split()[-1]) for line in lines if line.startswith("AUC with 20"))
-    table = [[float(cell) for cell in line.split()] for line in lines[-6:-2]]
-    assert [row[0] for row in table] == [0.25, 1, 4, 16]
-    for _, statistics, transfer, rows in table:  # the noise has no seed; five releases each
-        assert min(statistics, transfer) > rows
-        assert statistics > alone
-        assert transfer > statistics - 0.05
-    assert table[-1][1] > table[0][1]
-    assert (tmp_path / "private_statistics.png").stat().st_size > 10_000
-
-
-def test_noises_on_embedded_digits(tmp_path):
-    table = table_of(tmp_path, "plot_private_digits.py")
-    clean = float(table[0][-1].rstrip("%"))
-    rows = [[float(cell.rstrip("%")) for cell in line] for line in table[1:]]
-    assert clean > 96
-    assert [row[0] for row in rows] == [0.5, 1, 2, 4, 8, 16]
-    for _, optimal, gaussian, *_ in rows:
-        assert optimal > gaussian
-    assert (tmp_path / "private_digits.png").stat().st_size > 10_000
-
-
-def test_participants_on_embedded_digits(tmp_path):
-    rows = {
-        row[0]: [float(cell.rstrip("%")) for cell in row[1:]]
-        for row in table_of(tmp_path, "plot_participants.py")
-    }
-    assert list(rows) == ["1", "10", "none"]
-    # The noise has no seed; "best alone" is picked in hindsight and may win by chance.
-    for merged, best_alone, mean_alone in rows.values():
-        assert merged > mean_alone + 3
-        assert best_alone > mean_alone
-    assert rows["none"][0] > 90
-    assert (tmp_path / "participants.png").stat().st_size > 10_000
-
-
-def test_audits_on_embedded_digits(tmp_path):
-    lines = run_example(tmp_path, "plot_privacy_audit.py", "--trials", "100000")
-    verdicts = [line for line in lines if "verdict" in line]
-    assert [verdict.split(",")[0] for verdict in verdicts] == [
-        "verdict:  not refuted by these attacks",
-        "verdict:  REFUTED",
-        "verdict:  REFUTED",
-    ]
-    more, some, none = ([float(c.rstrip("%")) for c in line.split()] for line in lines[-5:-2])
-    assert (none[0], some[1], more[1]) == (float("inf"), 512, 64)
-    assert none[2] > 0.9  # the area under the curve
-    assert more[2] < 0.58
-    assert none[-1] > 2  # the audited epsilon
-    assert (tmp_path / "privacy_audit.png").stat().st_size > 10_000
-
-
-def test_belief_network_on_a_made_up_cohort(tmp_path):
-    lines = run_example(tmp_path, "plot_behaviour_cdbn.py")
-    if find_spec("torch") is None:
-        assert lines == ["This example needs PyTorch: pip install 'skdp[neural]'."]
-        return
-    clean = float(lines[1].split()[-1].rstrip("%"))
-    rows = [[float(cell.rstrip("%")) for cell in line.split()] for line in lines[3:7]]
-    assert clean > 63
-    assert [row[0] for row in rows] == [0.5, 2, 8, 32]
-    # The noise has no seed: margins are several times its spread.
-    assert min(row[1] for row in rows) > 55
-    assert rows[-1][2] > rows[0][2] + 5
-    assert all(row[3] > row[0] for row in rows)  # what a row has is not the parameter
-    assert (tmp_path / "behaviour_cdbn.png").stat().st_size > 10_000
-
-
-def test_combination_on_embedded_digits(tmp_path):
-    *alone, combined = (
-        float(row[-1].rstrip("%")) for row in table_of(tmp_path, "plot_secure_combination.py")
+def test_a_schema_and_a_check(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_schema.py")
+    for stop in ("age:units", "marital-status:spelling", "hours-per-week:units"):
+        assert f"  {stop}" in lines
+    right, spelled, wrong = (
+        found_by(lines, f"{name} AUC")[0] for name in ("no mistake", "lower case", "all three")
     )
-    assert len(alone) == 3
-    assert combined > max(alone)
-    assert (tmp_path / "secure_combination.png").stat().st_size > 10_000
+    assert right > 0.86
+    assert right > spelled + 0.02
+    assert spelled > wrong + 0.02
 
 
-def test_what_noise_leaves_to_be_known(tmp_path):
-    lines = run_example(tmp_path, "plot_noise_information.py")[1:]
+def test_several_visits_a_person(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_visits.py", "--draws", "2")
+    # Ten times the distance of ε = 1, of the closed form of Gaussian noise.
+    sigma = gaussian_sigma(1.0, 1e-5)
+    ten = gaussian_epsilon(sigma, 1e-5, sensitivity=10)
+    assert f"ε = 1 per visit is ε = {ten:.1f} for a person with ten visits" in lines
+    assert gaussian_delta(sigma / 10, ten) == pytest.approx(1e-5, rel=1e-3)
+    visit, person = (found_by(lines, f"ε = 1 per {unit} AUC")[0] for unit in ("visit", "person"))
+    assert visit > person - 0.01
+    assert person > 0.77
+
+
+def test_statistics_on_synthetic_hospitals(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_private_statistics.py", "--draws", "1")
+    [best] = found_by(lines, "AUC of all records, not private")
+    few, _ = found_by(lines, "AUC of 50 outcomes")
+    table = [found_by(lines, str(epsilon)) for epsilon in (0.25, 1, 4, 16)]
+    for statistics, _, rows, _ in table:  # the noise has no seed
+        assert best > statistics > rows
+    assert table[0][0] < table[-1][0]
+    assert few < table[1][0]
+
+
+def test_synthetic_rows_and_their_limits(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_synthetic_rows.py", "--draws", "1")
+    real, synthetic = (
+        found_by(lines, f"boosting, {kind} rows AUC")[0] for kind in ("real", "synthetic")
+    )
+    release, _ = found_by(lines, "the release itself AUC")
+    assert real > release > synthetic > 0.84
+    assert any(line.startswith("husbands who are women") for line in lines)
+
+
+def test_which_release_to_take(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_transferability.py", "--draws", "1")
+    # Without labels, with some, and of later patients.
+    cleveland = [found_by(lines, f"Cleveland {epsilon}")[::2] for epsilon in (4, 16)]
+    zurich = [found_by(lines, f"Zurich-Basel {epsilon}")[::2] for epsilon in (4, 16)]
+    for k in range(3):
+        assert max(line[k] for line in zurich) < max(line[k] for line in cleveland)
+
+
+def test_rows_larger_than_memory(tmp_path):
+    lines = run_example(tmp_path, "tables/plot_larger_than_memory.py")
+    assert lines[0] == "the same sums, bit for bit: True"
+    few, many = found_by(lines, "10,000"), found_by(lines, "90,000")
+    assert few[2] == pytest.approx(many[2], rel=0.1)
+    assert many[0] > 3 * few[0]
+
+
+def test_what_noise_says_of_a_value(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_noise_information.py")[1:]
     rows = [[float(cell) for cell in line.split()[-3:]] for line in lines]
     for optimal, staircase, gaussian in (rows[k : k + 3] for k in (0, 3, 6)):
         assert staircase[0] < optimal[0] < gaussian[0]  # noise
         for k in (1, 2):  # information
             assert staircase[k] > optimal[k] > gaussian[k]
-    assert (tmp_path / "noise_information.png").stat().st_size > 10_000
 
 
 def test_how_much_of_a_column_is_left(tmp_path):
-    lines = run_example(tmp_path, "plot_leakage.py", "--epsilons", "1", "64")[1:]
+    lines = run_example(tmp_path, "privacy/plot_leakage.py", "--epsilons", "1", "64")[1:]
     assert "above 3 permutations" in lines[-1]
     bits = [float(line.split()[-2]) for line in lines[:-1]]
     weak, strong = bits[:4], bits[-4:]
@@ -173,14 +197,129 @@ def test_how_much_of_a_column_is_left(tmp_path):
     assert 2 < rows < 3
     assert rows > codes > risk  # each is made of the one before
     assert rows > without + 1
-    assert (tmp_path / "leakage.png").stat().st_size > 10_000
 
 
-def test_which_owner_s_release_to_take(tmp_path):
-    lines = run_example(tmp_path, "plot_transferability.py")[1:]
-    claimed, worth = ([float(line.split()[k]) for line in lines] for k in (-3, -1))
-    assert len(lines) == 9
-    # Zurich and Basel, where nearly all are ill, are worth least and claim least.
-    assert max(worth[3:6]) < max(worth[:3])
-    assert max(claimed[3:6]) < 0.1 < max(claimed[:3])
-    assert (tmp_path / "transferability.png").stat().st_size > 10_000
+def test_the_officers_page_states_what_the_noise_allows(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_officers_page.py")
+    assert [line.split()[-1] for line in lines] == ["59.9%", "3.3%"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_audits_of_mechanisms(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_audit_mechanism.py")
+    verdicts = [line for line in lines if "verdict" in line]
+    assert [verdict.split(",")[0] for verdict in verdicts] == [
+        "verdict:  not refuted by these attacks",
+        "verdict:  REFUTED",
+        "verdict:  REFUTED",
+    ]
+
+
+def test_audits_of_a_source(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_audit_release.py", "--trials", "100")
+    right, careless = (line for line in lines if "verdict" in line)
+    assert "not refuted" in right
+    assert "which detect at least epsilon" in right
+    assert careless == "verdict:  REFUTED"
+
+
+def test_audits_of_membership(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_privacy_audit.py", "--draws", "1")
+    some, none = found_by(lines, "1 64"), found_by(lines, "inf inf")
+    assert some[0] < 0.58  # the area under the curve
+    assert none[0] > 0.9
+    assert none[2] > 2  # the audited ε
+
+
+def test_private_evaluations(tmp_path):
+    lines = run_example(tmp_path, "privacy/plot_private_evaluation.py", "--draws", "4")
+    [table] = [k for k, line in enumerate(lines) if "(exact: " in line]
+    exact = float(lines[table].split("(exact: ")[1].rstrip(")"))
+    rows = [found_by([line.replace("to", "")], "") for line in lines[table + 1 : table + 5]]
+    assert [row[0] for row in rows] == [0.1, 0.3, 1, 3]
+    assert rows[-1][1] == pytest.approx(exact, abs=0.06)
+    assert rows[-1][3] < exact < rows[-1][4]
+    widths = [high - low for *_, low, high in rows]
+    assert widths[-1] < 0.8 * widths[0]
+
+
+def test_noise_on_every_pixel(tmp_path):
+    lines = run_example(tmp_path, "image_data/plot_private_digits.py", "--draws", "1")
+    same, best = found_by([lines[0].replace("; support vectors, not private", "")], "not private")
+    assert 96 < same < best
+    for epsilon in (0.5, 1, 2, 4, 8, 16):
+        optimal, _, magnitude, staircase, _, smaller, gaussian, _, larger = found_by(
+            lines, str(epsilon)
+        )
+        assert min(optimal, staircase) > gaussian
+        assert smaller < magnitude < larger
+
+
+def test_releases_of_whole_images(tmp_path):
+    lines = run_example(tmp_path, "image_data/plot_image_release.py", "--draws", "1")
+    [best] = found_by(lines, "support vectors, not private")
+    names = ("pixels, regression", "gradients, regression", "pixels, mixtures")
+    for accuracy in (
+        found_by([line.replace(",", "") for line in lines], n.replace(",", "")) for n in names
+    ):
+        assert best > accuracy[-2] > accuracy[0]
+        assert accuracy[-2] > 88
+
+
+def test_stored_results_of_transfer(tmp_path):
+    lines = run_example(tmp_path, "image_data/plot_private_transfer.py")
+    table = {
+        tuple(line.split("|")[k].strip() for k in (0, 1)): line.split("|")[2].split()
+        for line in lines
+        if line.count("|") == 2
+    }
+    assert len(table) == 8
+    assert all(len(cells) == 12 for cells in table.values())
+
+
+def test_results_of_transfer(tmp_path):
+    command = ("--compute", "--draws", "1", "--epsilons", "inf")
+    lines = run_example(tmp_path, "image_data/plot_private_transfer.py", *command)
+    table = [
+        [float(cell) for cell in line.split("|")[2].split()[::2]]
+        for line in lines
+        if line.count("|") == 2
+    ]
+    for labels, alone, noise_aware, _ in (table[:4], table[4:]):
+        assert alone[0] > labels[0]  # the unlabeled rows help
+        # A source that is worth little does little harm.
+        assert min(noise_aware) > alone[0] - 3
+    assert table[3] > table[1]  # without noise, alignment is ahead of self-training
+    assert table[6][0] > table[7][0] + 5
+
+
+def test_participants_on_embedded_digits(tmp_path):
+    lines = run_example(tmp_path, "owners/plot_participants.py", "--draws", "1")
+    [pooled] = found_by(lines, "all rows in one place, not private")
+    rows = [found_by(lines, level) for level in ("1 ", "10 ", "inf ")]
+    for merged, _, alone, _ in rows:  # the noise has no seed
+        assert pooled > merged > alone + 2
+    assert rows[-1][0] > 90
+
+
+def test_combination_on_embedded_digits(tmp_path):
+    lines = run_example(tmp_path, "owners/plot_secure_combination.py")
+    alone, combined, best = (
+        found_by(lines, name)[0]
+        for name in ("one participant", "three combined", "one model of all rows")
+    )
+    assert best > combined > alone + 3
+
+
+def test_results_of_a_belief_network(tmp_path):
+    stored = run_example(tmp_path, "owners/plot_behaviour_cdbn.py")
+    assert found_by(stored, "logistic regression, not private")[0] > 68
+    assert sum(line.startswith("batch ") for line in stored) == 4
+    if find_spec("torch") is None:
+        return
+    command = ("--compute", "--draws", "1", "--epsilons", "8")
+    lines = run_example(tmp_path, "owners/plot_behaviour_cdbn.py", *command)
+    for name in ("row inf", "batch 8", "row 8"):
+        now, before = found_by(lines, name), found_by(stored, name)
+        assert now[0] == pytest.approx(before[0], abs=3)
+        assert now[2] == pytest.approx(before[2], rel=1e-3)

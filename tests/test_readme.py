@@ -1,5 +1,8 @@
+import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss, roc_auc_score
@@ -58,3 +61,30 @@ def test_participants_example_runs(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
 def test_project_files_exist(name):
     assert (ROOT / name).read_text().strip()
+
+
+SITE = "https://skdp.readthedocs.io/en/stable/"
+
+
+@pytest.mark.parametrize("page", ["README.md", "doc/quickstart.rst"])
+def test_figures_of_the_quickstart_are_those_of_the_results(page):
+    rows = json.loads((ROOT / "benchmarks/results/hospitals.json").read_text())["rows"]
+    text = (ROOT / page).read_text()
+    for model in {row["model"] for row in rows}:
+        for measure in ("auc", "log_loss"):
+            values = [row[measure] for row in rows if row["model"] == model]
+            figure = f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}".replace("0.", ".")
+            assert figure in text, (model, measure, figure)
+
+
+def test_links_work_on_any_site():
+    text = (ROOT / "README.md").read_text()
+    for link in re.findall(r"\]\(([^)]*)\)", text):
+        assert link.startswith(SITE), f"{link} does not work where only the README is shown"
+        page = link.removeprefix(SITE).rpartition(".")[0]
+        folder = {"_static": "doc/_static", "_images": "doc/images"}.get(page.split("/")[0])
+        if folder:
+            assert (ROOT / folder / Path(link).name).is_file(), link
+        elif not page.startswith("auto_examples"):
+            found = [(ROOT / "doc" / f"{page}{end}").is_file() for end in (".rst", ".md")]
+            assert any(found), f"{link} has no page"

@@ -1,4 +1,4 @@
-"""The command line, for whoever does not program: tables in; a schema, release, predictions out.
+"""The command line, for people who do not program: from tables to releases and predictions.
 
 The top layer: it calls the package's public names, and nothing calls it.
 """

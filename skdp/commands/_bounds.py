@@ -1,4 +1,4 @@
-"""``skdp bounds``: a schema of columns whose bounds are not public, behind noise."""
+"""``skdp bounds``: a schema of columns without public bounds, by differential privacy."""
 
 from skdp.commands._budget import add_budget, check_budget, opened_ledger
 from skdp.commands._tables import (
@@ -14,19 +14,19 @@ from skdp.tabular import Schema
 from skdp.utils._files import write_whole
 
 NAME = "bounds"
-HELP = """Find bounds and categories of private columns behind noise, where none are public.
+HELP = """Find bounds and categories of private columns with noise, where none are public.
 
 example:
   skdp bounds rows.csv --numeric lactate --category ward --schema public.json --epsilon 0.1 \\
       --ledger budget.json -o schema.json
 
-This spends a part of the budget, and bounds that are public cost nothing: write those to a schema
-first (--schema), and name the other columns here. The schema says of each column whether it was
-found so. Use the output for skdp release, with the same ledger."""
+This spends a part of the budget, while public bounds cost nothing: write those to a schema
+first (--schema), and name the other columns here. The output marks the columns that were found
+with noise. Use it for skdp release, with the same ledger."""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("table", metavar="TABLE", help="private rows (.csv, .parquet or .xlsx)")
     for name, text in (("numeric", "numbers"), ("category", "categories")):
         parser.add_argument(
@@ -42,10 +42,12 @@ def add_arguments(parser):
         dest="classes",
         metavar="CLASS",
         action="append",
-        help="class of the labels, which is public; once for each (default: those of --schema)",
+        help="public class of the labels; once for each class (default: those of --schema)",
     )
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
+        "--group",
+        metavar="COLUMN",
+        help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)
     add_budget(parser, "a record, or of a person")
@@ -53,7 +55,7 @@ def add_arguments(parser):
 
 
 def run(arguments, note):
-    """Find the bounds, write the schema, and return what came out."""
+    """Find the bounds, write the schema, and return a text about them."""
     check_budget(arguments)
     inputs = [arguments.table, *filter(None, [arguments.schema, arguments.ledger])]
     target = check_output(arguments.output, (".json",), force=arguments.force, inputs=inputs)
@@ -82,4 +84,5 @@ def run(arguments, note):
         )
     with write_whole(target, overwrite=arguments.force) as file:
         file.write(f"{found.schema.to_json()}\n".encode())
-    return f"{found.summary()}\nWrote {str(target)!r}, which may leave, and travels in releases."
+    said = f"Wrote {str(target)!r}, which may be published, and is part of releases."
+    return f"{found.summary()}\n{said}"

@@ -1,4 +1,4 @@
-"""What commands that spend a privacy budget have in common: epsilon, delta and the ledger."""
+"""Arguments of commands that spend a privacy budget: epsilon, delta and the ledger."""
 
 import argparse
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from skdp.privacy import PrivacyLedger
 
 
 def add_budget(parser, unit, *, required=True):
-    """Add the privacy loss of a command, and the account that it is charged to.
+    """Add the privacy loss of a command, and the ledger that is charged.
 
     Parameters
     ----------
@@ -41,7 +41,10 @@ def add_budget(parser, unit, *, required=True):
         help="largest total epsilon; with a new ledger",
     )
     ledger.add_argument(
-        "--budget-delta", metavar="NUMBER", type=small, help="largest total delta; likewise"
+        "--budget-delta",
+        metavar="NUMBER",
+        type=small,
+        help="largest total delta; with a new ledger",
     )
 
 
@@ -79,7 +82,7 @@ def check_budget(arguments):
 
 @contextmanager
 def opened_ledger(arguments, note):
-    """Yield the ledger that a command is charged to, None without one; say what is spent.
+    """Yield the ledger that a command charges, or None; report the budget spent.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def opened_ledger(arguments, note):
         When it cannot be opened, or has no limits.
     """
     if arguments.ledger is None:
-        note("warning: no --ledger, so that nothing adds up what several releases spend")
+        note("warning: without --ledger the costs of several releases are not added up")
         note("adding noise")
         yield None
         return

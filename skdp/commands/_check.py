@@ -1,4 +1,4 @@
-"""``skdp check``: what is wrong with a private table, for its owner, before a release."""
+"""``skdp check``: the mistakes in a private table, for its owner, before a release."""
 
 import shlex
 
@@ -6,29 +6,31 @@ from skdp.commands._tables import add_table_options, check_columns, read_table, 
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, Schema, check_table
 
 NAME = "check"
-HELP = """Check private rows against a schema before a release. For their owner's eyes only.
+HELP = """Check private rows against a schema before a release; for their owner only.
 
 example:
   skdp check rows.csv --schema schema.json --label outcome
 
 Nothing is released, and no budget is spent. The report is private: it counts and quotes cells.
-A stop is what would ruin a release silently, such as other units; skdp release refuses it too,
-until the table is mended or it is accepted by name. The exit code is 1 where there is one."""
+A stop is a finding that would silently ruin a release, such as other units; skdp release refuses
+it too, until the table is corrected or the stop accepted by name. The exit code is then 1."""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     add_private_rows(parser, label_required=False)
 
 
 def add_private_rows(parser, *, label_required):
-    """Add private rows, with their schema and what some of their columns mean."""
+    """Add private rows, their schema, and the columns of labels and people."""
     table = "private rows (.csv, .parquet or .xlsx)"
     parser.add_argument("table", metavar="TABLE", help=table)
     parser.add_label("column with the labels", required=label_required)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
+        "--group",
+        metavar="COLUMN",
+        help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)
 
@@ -57,8 +59,7 @@ def read_schema(arguments):
         if name in schema.names:
             raise ValueError(
                 f"--{argument} {name!r} is also a column of --schema {arguments.schema!r}. "
-                f"Delete it there: what is {'predicted' if argument == 'label' else 'an id'} is "
-                "no feature."
+                f"Delete it there: {'a label' if argument == 'label' else 'an ID'} is no feature."
             )
     return schema
 
@@ -79,18 +80,18 @@ def checked(frame, schema, arguments):
 
 
 def add_accept(parser):
-    """Add which stops are accepted."""
+    """Add the option to accept stops."""
     parser.add_argument(
         "--accept",
         metavar="COLUMN:KIND",
         action="append",
         default=[],
-        help="release in spite of what skdp check calls so, as age:units; repeatable",
+        help="accept this stop of skdp check, such as age:units; repeatable",
     )
 
 
 def check_accepted(arguments, schema):
-    """Raise ValueError where what is accepted is nothing that can be found, by public names."""
+    """Raise ValueError where an accepted stop is none that can be found; by public names only."""
     columns = [*schema.names, *filter(None, (arguments.label, arguments.group))]
     for given in arguments.accept:
         column, _, kind = given.rpartition(":")
@@ -109,8 +110,8 @@ def refuse_stops(frame, schema, arguments):
     stops = [name for name in stops if name not in arguments.accept]
     if stops:
         raise ValueError(
-            f"{arguments.table!r} has what would ruin the release silently. Nothing was charged. "
-            "This line tells about private rows: it stays here. See more by skdp check, with the "
-            "same table and schema. Mend the table, or accept what is meant to be so: "
+            f"{arguments.table!r} has mistakes that would silently ruin the release. Nothing was "
+            "charged. This line reveals private rows: keep it here. Run skdp check with the same "
+            "table and schema to see more. Correct the table, or accept what is intended: "
             f"{' '.join(f'--accept {shlex.quote(name)}' for name in stops)}"
         )

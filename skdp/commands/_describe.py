@@ -1,4 +1,4 @@
-"""``skdp describe``: what a release guarantees, for whoever has to answer for it."""
+"""``skdp describe``: the guarantee of a release, for those responsible for it."""
 
 import json
 from itertools import pairwise
@@ -8,7 +8,7 @@ from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
 
 NAME = "describe"
-HELP = """Say in plain words what a release guarantees, what it covers and what it excludes.
+HELP = """Describe in plain words what a release guarantees, covers and excludes.
 
 example:
   skdp describe hospital.skdp
@@ -17,7 +17,7 @@ example:
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
     parser.add_argument(
         "--columns",
@@ -28,7 +28,7 @@ def add_arguments(parser):
 
 
 def run(arguments, note):
-    """Read a release, and return what it is."""
+    """Read a release, and return its description."""
     release = Release.load(arguments.release)
     if arguments.json:
         document = {"file": arguments.release, **_facts(release)}
@@ -70,7 +70,7 @@ def column_lines(release):
 
 
 def _cell(value, low, high):
-    """Return a value with its interval, with the digits that the interval leaves of it."""
+    """Return a value with its interval, with as many digits as the interval justifies."""
     if not isfinite(value):
         return "unknown"
     half = (high - low) / 2
@@ -82,7 +82,7 @@ def _cell(value, low, high):
 
 
 def _records(table):
-    """Return a table as JSON has it; None for what is not a number."""
+    """Return a table in JSON's types; None for values that are not finite."""
     finite = table.astype(object).where(table.notna(), None)
     return [
         {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in line.items()}
@@ -91,7 +91,7 @@ def _records(table):
 
 
 def _facts(release):
-    """Return all that is said, and the numbers it is said of, as JSON has them."""
+    """Return all statements, and the numbers behind them, in JSON's types."""
     guarantee, encoder = release.guarantee, release.encoder
     names = release.feature_names
     moments = release.moments

@@ -13,29 +13,31 @@ from skdp.release import PrivateEvaluation, Release
 from skdp.source import evaluate_privately
 
 NAME = "evaluate"
-HELP = """Evaluate a release on private rows, or say what an evaluation says.
+HELP = """Evaluate a release on private rows, or show an evaluation.
 
 example:
   skdp evaluate hospital.skdp test.csv --label outcome --epsilon 0.5 \\
       --ledger budget.json -o evaluation.json
   skdp evaluate --show evaluation.json
 
-Rows are counted by class and by the probabilities of the release, behind noise that protects
-whole records, or people by --group. Use rows that the release was not made of. Only the .json file
-may leave; what is on the screen is computed from it, and may be shown. Rows of no class of the
-release are left out silently."""
+Rows are counted by class and by the probabilities of the release, with noise that protects
+whole records, or people with --group. Use rows that the release was not made from. The .json file
+may be published; the text on the screen is computed from it, and may be shown. Rows of other
+classes than those of the release are left out silently."""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("release", metavar="RELEASE", nargs="?", help="file of a release (.skdp)")
     parser.add_argument(
         "table", metavar="TABLE", nargs="?", help="private rows (.csv, .parquet or .xlsx)"
     )
-    parser.add_argument("--show", metavar="FILE", help="say what an evaluation (.json) says")
+    parser.add_argument("--show", metavar="FILE", help="show this evaluation (.json)")
     parser.add_label("column with the labels")
     parser.add_argument(
-        "--group", metavar="COLUMN", help="column that says whose row it is: protects people"
+        "--group",
+        metavar="COLUMN",
+        help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)
     add_budget(parser, "a record, or of a person", required=False)
@@ -73,7 +75,7 @@ def run(arguments, note):
             name=target.name,
         )
     evaluation.save(target, overwrite=arguments.force)
-    return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may leave."
+    return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may be published."
 
 
 def _rows(frame, release, arguments):

@@ -1,4 +1,4 @@
-"""The command ``skdp``: arguments, exit codes, and what is said on the screen."""
+"""The command ``skdp``: arguments, exit codes, and the output on the screen."""
 
 import argparse
 import importlib
@@ -30,13 +30,13 @@ _COMMANDS = (
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
-The owner of private rows drafts a schema from rows that are no secret, checks the private ones
+The owner of private rows drafts a schema from public rows, checks the private ones
 against it, and makes a release; the release, one file, goes to the target, who describes it and
 predicts with it."""
 _EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written, or skdp check
 found what skdp release refuses; 2 the command was not understood. Results go to stdout, progress
-and errors to stderr. Once the output file is written the code is 0, whether stdout can be written
-to or not.
+and errors to stderr. Once the output file is written the code is 0, even if stdout cannot be
+written to.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
@@ -67,7 +67,7 @@ def main(argv=None):
     """
     try:
         arguments, unknown = _parser().parse_known_args(argv)
-        if unknown:  # which the command's own parser can say more of than that of all commands
+        if unknown:  # the command's own parser gives a better message
             arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as stop:  # after help, or a line about a wrong argument
         return int(stop.code or 0)
@@ -83,12 +83,12 @@ def main(argv=None):
             note("error: interrupted")
         except Exception as error:  # its text may quote rows
             note(
-                f"error: this failed for a reason that was not foreseen ({type(error).__name__}). "
+                f"error: this failed for an unexpected reason ({type(error).__name__}). "
                 "Details are not shown, as they may quote rows. Please report it."
             )
         else:
             said, code = result if isinstance(result, tuple) else (result, 0)
-            # A file that is written stays written, and charged, whatever becomes of the screen.
+            # A file that is written stays written, and charged, whatever happens to stdout.
             return code if _tell(said) or "output" in arguments else 1
     return 1
 

@@ -4,28 +4,28 @@ from skdp.commands._tables import check_output
 from skdp.release import Release, result_lines
 
 NAME = "merge"
-HELP = """Merge releases of several owners, who used one schema, to one of all their rows.
+HELP = """Merge releases of several owners with the same schema into one of all their rows.
 
 example:
   skdp merge north.skdp south.skdp --disjoint -o both.skdp
   skdp merge first.skdp second.skdp --overlapping -o both.skdp
 
-Noisy sums add, and nothing is spent. If nobody has rows in two of the releases, each person is
-guaranteed what their own owner has guaranteed; otherwise the losses add up. The releases cannot
-tell which of the two is so: you have to know it."""
+Noisy sums are added, and no budget is spent. If nobody has rows in two of the releases, each
+person has the guarantee of their own owner; otherwise the privacy losses add up. The releases
+cannot show which of the two holds: you have to know."""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "release", metavar="RELEASE", nargs="+", help="two releases of statistics or more (.skdp)"
     )
     people = parser.add_mutually_exclusive_group(required=True)
     people.add_argument(
-        "--disjoint", action="store_true", help="say that nobody has rows in two of them"
+        "--disjoint", action="store_true", help="state that nobody has rows in two of them"
     )
     people.add_argument(
-        "--overlapping", action="store_true", help="say that somebody may have rows in several"
+        "--overlapping", action="store_true", help="state that somebody may have rows in several"
     )
     parser.add_output("the merged release", ".skdp")
 

@@ -11,20 +11,20 @@ from skdp.tabular import Schema
 from skdp.utils._files import write_whole
 
 NAME = "plan"
-HELP = """Say what releases of a table will be worth, by its public schema and size alone.
+HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.
 
 example:
   skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
   skdp plan schema.json --rows 500 --auc 0.8 --effects 0.85 --plot plan.png
 
-No row is read and nothing is spent: tables are simulated by the schema, released, and the
-releases judged. How well the columns tell the classes apart has to be guessed: as the AUC that
-published models of the same outcome reach, or weak (0.65), moderate (0.75), strong (0.85)."""
+No row is read and no budget is spent: tables are simulated from the schema, released, and the
+releases evaluated. You must guess how well the columns separate the classes: by the AUC of
+published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85)."""
 _FORMATS = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("schema", metavar="SCHEMA", help="public schema with classes (.json)")
     parser.add_argument(
         "--rows",
@@ -32,13 +32,13 @@ def add_arguments(parser):
         nargs="+",
         type=_whole,
         metavar="NUMBER",
-        help="how many records, or people, about; several are compared",
+        help="approximate number of records, or of people; several are compared",
     )
     parser.add_argument(
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="about how frequent a class is; once for each class (default: all alike)",
+        help="approximate frequency of a class; once for each class (default: all equal)",
     )
     parser.add_argument(
         "--epsilon",
@@ -60,9 +60,9 @@ def add_arguments(parser):
         "--auc",
         type=between(0.5, 1, "0.8 is one"),
         metavar="NUMBER",
-        help="say which epsilon, and how many rows, are needed for this AUC",
+        help="also print the epsilon, and the number of rows, needed for this AUC",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the plan (.png, .svg or .pdf)")
+    parser.add_argument("--plot", metavar="FILE", help="plot the plan (.png, .svg or .pdf)")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
 
 

@@ -18,23 +18,24 @@ from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
 from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
 
 NAME = "predict"
-HELP = """Predict the class of each row of a target's table, by releases and any labels.
+HELP = """Predict the class of each row of a target's table, from releases and any labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
   skdp predict north.skdp south.skdp target.csv --label outcome --id patient -o predictions.csv
   skdp predict hospital.skdp target.csv --class-prior died=0.1 --class-prior home=0.9 -o known.csv
 
-Rows whose cell in the label column is empty are unlabelled; without --label all are. Several
-releases are merged where they can be, and weighed by the labels where not. Columns that the table
-lacks are left out of a release, with a warning; others are not read. The output has one line for
-each row, in the same order: the column of --id, the class, and a probability of each class."""
+Rows with an empty cell in the label column are unlabeled; without --label all are. Several
+releases are merged if possible, and otherwise weighted by the labels. Columns that the table
+lacks are left out of a release, with a warning; other columns are not read. The output has one
+line for each row, in the same order: the column of --id, the class, and the probability of each
+class."""
 # Decimals of probabilities: beyond these are rounding and noise.
 _DECIMALS = 6
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "release", metavar="RELEASE", nargs="+", help="file of a release (.skdp), or of several"
     )
@@ -42,14 +43,16 @@ def add_arguments(parser):
         "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
     )
     parser.add_label("column with the labels that are known; other cells are empty")
-    parser.add_argument("--id", metavar="COLUMN", help="column that is written as it is, first")
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="column that is copied to the output, first"
+    )
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
         default="auto",
-        help="how labelled rows were chosen: as a random sample, whose frequencies of classes are "
-        "those of the table, or stratified, the same number of each class (default: stratified if "
-        "two or more classes have labels, and all of these as many; otherwise random)",
+        help="how labeled rows were chosen: as a random sample, with the class frequencies of the "
+        "table, or stratified, with the same number of each class (default: stratified if "
+        "two or more classes have labels, and equally many; otherwise random)",
     )
     parser.add_argument(
         "--class-prior",
@@ -76,7 +79,7 @@ def run(arguments, note):
     rows = _rows(frame, releases, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
     which = "the release" if len(releases) == 1 else f"{len(releases)} releases"
-    note(f"learning from {which} and {len(rows):,} rows, {n_labels:,} of them labelled")
+    note(f"learning from {which} and {len(rows):,} rows, {n_labels:,} of them labeled")
     model = DPTransferClassifier(
         releases[0] if len(releases) == 1 else releases,
         label_sampling=arguments.label_sampling,
@@ -94,7 +97,7 @@ def run(arguments, note):
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
             "\nText that spreadsheets would take for formulas has an apostrophe (') in front; "
-            "write .parquet to\nhave it as it is."
+            "write .parquet to\nkeep it unchanged."
         )
     return said
 
@@ -202,7 +205,7 @@ def _labels(frame, classes, arguments):
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are no class of the "
             f"release, whose classes are {known}. Spell labels as the release does, and leave "
-            "the cells of unlabelled rows empty."
+            "the cells of unlabeled rows empty."
         )
     return np.array([*classes, None], dtype=object)[codes]
 

@@ -22,23 +22,23 @@ example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Rows of no listed class are left out silently, and a cell that
+The schema must be public. Rows of unlisted classes are left out silently, and a cell that
 is no number, or no category, counts as missing: a warning would leak information. For the same
-reason nothing of the rows, nor how many there are, is shown, but for one case: what would ruin
-the release, as skdp check finds it, is refused before anything is charged, by the names of
-columns and of kinds of mistakes, until --accept names it. That refusal is for the owner's
-screen. Only the .skdp file may leave."""
+reason nothing about the rows is shown, not even their number, with one exception: mistakes that
+would ruin the release, as found by skdp check, are refused before anything is charged, by the
+names of columns and of kinds of mistakes, until --accept names them. That refusal is for the
+owner's screen. Only the .skdp file may be published."""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     add_private_rows(parser, label_required=True)
     add_accept(parser)
     parser.add_argument(
         "--model",
         choices=("auto", "linear", "additive"),
         default="auto",
-        help="linear: lines and cosines of the columns; additive: their bends and steps too; auto "
+        help="linear: sums of smooth functions of the columns; additive: of any functions; auto "
         "(default): additive where there are rows enough for it",
     )
     add_budget(parser, "a record, or of a person")
@@ -78,8 +78,8 @@ def _result(release, target):
     """Return what to say of a release."""
     lines = [f"Wrote {str(target)!r}: {release!r}.", *result_lines(release)]
     lines.append(
-        f"Only {target.name!r} may leave. The table, the ledger and what is on this screen stay "
-        f"here.\nRead what it guarantees: skdp describe {target.name}"
+        f"Only {target.name!r} may be published. Keep the table, the ledger and this output "
+        f"private.\nRead the guarantee: skdp describe {target.name}"
     )
     return "\n".join(lines)
 

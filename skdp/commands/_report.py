@@ -6,17 +6,19 @@ from skdp.commands._tables import check_output
 from skdp.release import report_page
 
 NAME = "report"
-HELP = """Write one page on a release: what it guarantees, of which columns, and what it cost.
+HELP = """Write a page about a release: its guarantee, its columns and its cost.
 
 example:
   skdp report hospital.skdp --owner "North hospital" --ledger budget.json -o report.html"""
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
     parser.add_argument("--owner", metavar="TEXT", help="whose rows they are")
-    parser.add_argument("--ledger", metavar="FILE", help="the account of these rows (.json)")
+    parser.add_argument(
+        "--ledger", metavar="FILE", help="the privacy ledger of these rows (.json)"
+    )
     parser.add_argument(
         "--audit",
         metavar="FILE",

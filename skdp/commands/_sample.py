@@ -20,23 +20,26 @@ example:
   skdp sample hospital.skdp --rows 1000 --label outcome -o synthetic.csv
   skdp sample hospital.skdp --rows 1000 --label outcome -o synthetic.csv --compare rows.csv
 
-The rows are of nobody: they say what the release says, and stand behind its guarantee. A model
-that learns from them is worth less than the release itself (skdp predict). With --compare, the
-owner of the private rows sees how near the synthetic ones are: that report has no noise, and
-stays with the rows."""
+The rows describe nobody: they are computed from the release, and covered by its guarantee. A
+model trained on them is less accurate than the release itself (skdp predict). With --compare, the
+owner of the private rows sees how similar the synthetic ones are: that report has no noise, and
+must stay with the rows."""
 # A seed is a whole number from 0 to this.
 _MAX_SEED = 2**32 - 1
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
     parser.add_argument(
         "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
     )
     parser.add_label("name of the column that is written with labels (default: label)")
     parser.add_argument(
-        "--seed", type=int, metavar="S", help="the same rows again (default: others each time)"
+        "--seed",
+        type=int,
+        metavar="S",
+        help="seed for the same rows again (default: different rows each time)",
     )
     parser.add_argument(
         "--compare", metavar="TABLE", help="private rows, with labels in the column of --label"
@@ -62,7 +65,7 @@ def run(arguments, note):
     release = Release.load(arguments.release)
     if release.encoder is None:
         raise ValueError(
-            f"{arguments.release!r} has no schema, by which rows would be written as a table. "
+            f"{arguments.release!r} has no schema, which is needed to write rows as a table. "
             "Use Release.sample in Python."
         )
     if label in release.encoder.names:

@@ -1,4 +1,4 @@
-"""``skdp schema``: a draft of the public schema, or one that several owners can share."""
+"""``skdp schema``: a draft of the public schema, or a schema for several owners."""
 
 from skdp.commands._tables import (
     add_table_options,
@@ -19,21 +19,21 @@ from skdp.tabular import (
 from skdp.utils._files import write_whole
 
 NAME = "schema"
-HELP = """Draft a schema from rows that are public, or make one of several schemas.
+HELP = """Draft a schema from public rows, or combine several schemas.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
   skdp schema --common north.json south.json -o common.json
 
-Bounds and categories of private rows are private: never draft from these. Read the draft,
-widen its bounds to what instruments and code books allow, and delete what identifies people.
-Owners whose releases are to be merged agree on one schema before any of them makes a release."""
-# Categories of a column above which it may well hold names or ids (rule of thumb).
+Bounds and categories of private rows are private: never draft a schema from these. Read the
+draft, widen its bounds to what instruments and code books allow, and delete what identifies
+people. Owners whose releases will be merged must agree on one schema before any release."""
+# Number of categories above which a column may contain names or IDs (rule of thumb).
 _MANY = 50
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     table = "public rows (.csv, .parquet or .xlsx)"
     parser.add_argument("table", metavar="TABLE", nargs="?", help=table)
     parser.add_argument(
@@ -48,7 +48,9 @@ def add_arguments(parser):
         help="with --common: also columns that only some of the schemas have",
     )
     parser.add_argument(
-        "--public", action="store_true", help="say that these rows are public, or the target's own"
+        "--public",
+        action="store_true",
+        help="state that these rows are public, or the target's own",
     )
     add_table_options(parser, drop=True)
     parser.add_label("column with the labels, whose values become the list of classes")
@@ -56,7 +58,7 @@ def add_arguments(parser):
 
 
 def run(arguments, note):
-    """Draft a schema or make a common one, write it, and return what to say of it."""
+    """Draft a schema or make a common one, write it, and return a text about it."""
     if arguments.common is not None:
         return _common(arguments, note)
     if arguments.table is None:
@@ -85,7 +87,7 @@ def run(arguments, note):
         if isinstance(column, CategoryColumn) and len(column.categories) > _MANY:
             note(
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
-                "are names or ids, delete the column from the schema."
+                "are names or IDs, delete the column from the schema."
             )
     if not label:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
@@ -117,7 +119,7 @@ def _common(arguments, note):
     ):
         if given:
             raise ValueError(
-                f"{name} is for a draft from rows, and --common reads schemas alone. Leave one of "
+                f"{name} is for a draft from rows, and --common reads only schemas. Leave one of "
                 "them out."
             )
     if len(set(paths)) < max(2, len(paths)):
@@ -143,7 +145,7 @@ def _common(arguments, note):
         lines += [f"  {change}" for change in changes]
     lines.append(
         f"Wrote {str(target)!r}. Read what was widened: bounds that are far apart may be other "
-        "units,\nand new categories other spellings. Then every owner makes a release by it."
+        "units,\nand new categories other spellings. Then every owner makes a release with it."
     )
     return "\n".join(lines)
 

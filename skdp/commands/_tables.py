@@ -54,7 +54,7 @@ def add_table_options(parser, *, drop=False):
         "--sep",
         metavar="SIGN",
         type=_separator,
-        help="what separates cells of a CSV file: one sign, or 'tab' (default: a comma)",
+        help="separator of cells in a CSV file: one character, or 'tab' (default: a comma)",
     )
     reading.add_argument(
         "--decimal",
@@ -131,7 +131,7 @@ def check_ending(path, endings=TABLES):
     kind = _ending(path)
     if kind not in endings:
         raise ValueError(
-            f"{str(path)!r} is no table by its name. Save it as CSV or Parquet, with a name that "
+            f"{str(path)!r} has no ending of a table. Save it as CSV or Parquet, with a name that "
             f"ends in {' or '.join(endings)}."
         )
     if kind in _READERS:
@@ -356,7 +356,7 @@ def _read_csv(path, sep):
         sign = {",": "commas", "\t": "tabs"}.get(sep, repr(sep))
         raise ValueError(
             f"{path!r} has lines with more or fewer cells than its first line has names. Put "
-            f"quotation marks around cells that hold {sign}, as spreadsheets do by themselves."
+            f"quotation marks around cells that contain {sign}, as spreadsheets do."
             f"{_separator_hint(names)}"
         )
     return _of_objects(rows, names)

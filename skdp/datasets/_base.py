@@ -2,8 +2,10 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 
@@ -22,10 +24,17 @@ def missing_file(file_name, remedy):
     )
 
 
-def hide_labels(y, n_shown, *, sampling="stratified", marker=-1, random_state=None):
-    """Return labels of which all but a few are replaced by a mark.
+def hide_labels(
+    y: ArrayLike,
+    n_shown: int,
+    *,
+    sampling: str = "stratified",
+    marker: Any = -1,
+    random_state: int | np.random.RandomState | None = None,
+) -> np.ndarray:
+    """Replace all but a few labels by a marker of unlabeled rows.
 
-    For experiments: what would be known if only so many rows had been labelled?
+    For experiments with few labels.
 
     Parameters
     ----------
@@ -33,19 +42,19 @@ def hide_labels(y, n_shown, *, sampling="stratified", marker=-1, random_state=No
         All labels.
 
     n_shown : int
-        Labels to be kept, drawn at random: of each class, or of all rows; all where there are no
-        more.
+        Number of labels that are kept, drawn at random: of each class, or of all rows. If there
+        are fewer, all are kept.
 
     sampling : {"stratified", "random"}, default="stratified"
-        Whether ``n_shown`` labels of each class are kept, or of all rows whatever their class, so
+        Whether ``n_shown`` labels of each class are kept, or ``n_shown`` of all rows, so
         that some classes may have none. See ``label_sampling`` of
         :class:`~skdp.DPTransferClassifier`.
 
     marker : int or None, default=-1
-        What stands for an unlabelled row. None makes an array of objects.
+        Marker of an unlabeled row. None makes an array of objects.
 
     random_state : int, RandomState instance or None, default=None
-        Draws the labels to be kept.
+        Seed of the draw.
 
     Returns
     -------
@@ -54,7 +63,7 @@ def hide_labels(y, n_shown, *, sampling="stratified", marker=-1, random_state=No
     Raises
     ------
     ValueError
-        When the mark is itself a label, or ``sampling`` is something else.
+        When the marker is itself a label, or ``sampling`` is something else.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """Handwritten digits: MNIST and USPS, local or downloaded, and two embedded domains."""
 
+import os
 import zipfile
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter, rotate, zoom
@@ -15,7 +17,12 @@ _N_TRAIN = {"mnist": 60_000, "usps": 7_291}
 _ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
-def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
+def fetch_mnist(
+    *,
+    subset: str = "train",
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: bool = False,
+) -> Any:
     """Load MNIST, 70,000 handwritten digits of 28 × 28 pixels.
 
     The file ``mnist.npz`` in the folder that the environment variable ``SKDP_DATA`` names
@@ -43,7 +50,7 @@ def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
         target : ndarray of shape (n_samples,)
             Digits 0…9.
         DESCR : str
-            What this is, and where it is from.
+            Description and origin.
 
     Raises
     ------
@@ -63,7 +70,12 @@ def fetch_mnist(*, subset="train", data_home=None, return_X_y=False):
     return _load("mnist", "mnist_784", subset, data_home, return_X_y)
 
 
-def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
+def fetch_usps(
+    *,
+    subset: str = "train",
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: bool = False,
+) -> Any:
     """Load USPS, 9,298 handwritten digits of 16 × 16 pixels.
 
     The file ``usps.npz`` in the folder that the environment variable ``SKDP_DATA`` names is
@@ -91,7 +103,7 @@ def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
         target : ndarray of shape (n_samples,)
             Digits 0…9.
         DESCR : str
-            What this is, and where it is from.
+            Description and origin.
 
     Raises
     ------
@@ -111,10 +123,10 @@ def fetch_usps(*, subset="train", data_home=None, return_X_y=False):
     return _load("usps", "USPS", subset, data_home, return_X_y)
 
 
-def load_digits_domains():
+def load_digits_domains() -> Bunch:
     """Load two related domains of handwritten digits; needs no network and no files.
 
-    The source is one half of scikit-learn's digits as they are (8 × 8 pixels). The target
+    The source is one half of scikit-learn's digits, unchanged (8 × 8 pixels). The target
     is the *other* half rotated by 15°, slightly blurred, and reduced to 7 × 7 pixels, so that
     the two differ in distribution and in number of features, and share no digit.
 

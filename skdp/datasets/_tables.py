@@ -24,8 +24,8 @@ _ACTIVITY_FILE = "uci_har_features_derived.npz"
 _ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
 
-def load_table(name, *, random_state=None):
-    """Load a table of mixed columns, with a public schema and a scenario of transfer.
+def load_table(name: str, *, random_state: int | np.random.RandomState | None = None) -> Bunch:
+    """Load a table of mixed columns, with a public schema and a transfer scenario.
 
     The tables are "adult" (UCI Adult, CC BY 4.0; income), "flchain" (free light chains; death;
     from women to men), "whas500" (Worcester heart attack study; death), "actg320" and "actg175"
@@ -34,8 +34,7 @@ def load_table(name, *, random_state=None):
     ``tabular/schemas.json`` in the folder that the environment variable ``SKDP_DATA`` names.
 
     Rows that are not the source's are the target's. In a random order, the first of these are
-    to learn from, the first of each class among them with their labels, and the rest are to
-    be predicted.
+    for training, where the first of each class are labeled, and the rest are the test set.
 
     Parameters
     ----------
@@ -51,18 +50,18 @@ def load_table(name, *, random_state=None):
         Dictionary-like, with
 
         data : DataFrame of shape (n_samples, n_features)
-            The columns, missing values among them.
+            The columns, some with missing values.
         target : ndarray of shape (n_samples,)
             The outcome.
         schema : dict
-            What is public about the columns and the classes, for :class:`~skdp.TabularEncoder`.
+            The public schema of the columns and classes, for :class:`~skdp.TabularEncoder`.
         source : ndarray of shape (n_source,)
             Positions of the source's rows.
         learning, labelled, test : ndarray
-            Positions of the target's rows: to learn from, those of them with a label, and to be
-            predicted.
+            Positions of the target's rows: for training, the labeled ones among them, and for
+            testing.
         DESCR : str
-            What this is.
+            A description.
 
     Raises
     ------
@@ -88,17 +87,17 @@ def load_table(name, *, random_state=None):
     return _scenario(name, _file, random_state)
 
 
-def load_adult(*, random_state=None):
+def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bunch:
     """Load UCI Adult, 32,561 people and whether they earn more than 50,000 dollars a year.
 
-    Thirteen mixed columns of the census of 1994: five numbers, two of which range over decades,
-    and eight categories, with missing values in three. 24 % earn more. The table comes with the
-    package; it is the training set of Becker and Kohavi (1996), used under CC BY 4.0, without the
-    column ``fnlwgt``, and with missing values left empty.
+    Thirteen mixed columns of the census of 1994: five numbers, two of which span several orders
+    of magnitude, and eight categories, with missing values in three. 24 % earn more. The table
+    comes with the package; it is the training set of Becker and Kohavi (1996), used under CC BY
+    4.0, without the column ``fnlwgt``, and with missing values left empty.
 
-    The scenario is that of two organisations: 20,000 rows at random are the source's. In a
-    random order, 2,000 of the others are for the target to learn from, the first ten of each
-    class among them with their labels, and the rest are to be predicted.
+    The scenario has two organizations: 20,000 random rows are the source's. In a
+    random order, 2,000 of the others are the target's training rows, where the first ten of each
+    class are labeled, and the rest are the test set.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def load_adult(*, random_state=None):
     Returns
     -------
     adult : :class:`~sklearn.utils.Bunch`
-        As of :func:`load_table`, with 32,561 rows of 13 columns and the outcomes "<=50K" and
+        As from :func:`load_table`, with 32,561 rows of 13 columns and the outcomes "<=50K" and
         ">50K".
 
     See Also
@@ -118,7 +117,7 @@ def load_adult(*, random_state=None):
     References
     ----------
     Becker, B. and Kohavi, R., "Adult", UCI Machine Learning Repository, 1996,
-    https://doi.org/10.24432/C5XW20. Licence: CC BY 4.0,
+    https://doi.org/10.24432/C5XW20. License: CC BY 4.0,
     https://creativecommons.org/licenses/by/4.0/.
 
     Examples
@@ -135,7 +134,7 @@ def load_adult(*, random_state=None):
     return _scenario("adult", _EMBEDDED.joinpath, random_state)
 
 
-def load_heart_disease():
+def load_heart_disease() -> Bunch:
     """Load 920 patients of four hospitals who were examined for coronary heart disease.
 
     Thirteen columns: age, sex (1 is male), the kind of chest pain ``cp``, blood pressure at rest
@@ -143,7 +142,7 @@ def load_heart_disease():
     ``fbs``, the electrocardiogram at rest ``restecg``, the highest heart rate ``thalach``, chest
     pain by exercise ``exang``, the depression of the ST segment by exercise ``oldpeak`` and its
     ``slope``, vessels colored by fluoroscopy ``ca``, and the scintigram ``thal``. The hospitals
-    have other patients, and did other examinations: 46, 36, 93 and 74 % are ill, and whole
+    differ in their patients and examinations: 46, 36, 93 and 74 % are ill, and whole
     columns are missing at some. The data come with the package.
 
     Returns
@@ -152,7 +151,7 @@ def load_heart_disease():
         Dictionary-like, with
 
         data : DataFrame of shape (920, 13)
-            The columns; what was not measured is missing.
+            The columns; values that were not measured are missing.
         target : ndarray of shape (920,)
             1 where a vessel is narrowed by more than half, 0 elsewhere.
         target_names : list of str
@@ -163,9 +162,9 @@ def load_heart_disease():
             "Cleveland" (303 patients), "Budapest" (294), "Zurich-Basel" (123) and "Long Beach"
             (200).
         schema : dict
-            What is public about the columns and the classes, for :class:`~skdp.TabularEncoder`.
+            The public schema of the columns and classes, for :class:`~skdp.TabularEncoder`.
         DESCR : str
-            What this is.
+            A description.
 
     See Also
     --------
@@ -181,7 +180,7 @@ def load_heart_disease():
     References
     ----------
     Janosi, A., Steinbrunn, W., Pfisterer, M. and Detrano, R., "Heart Disease", UCI Machine
-    Learning Repository, 1989, https://doi.org/10.24432/C52P4X. Licence: CC BY 4.0,
+    Learning Repository, 1989, https://doi.org/10.24432/C52P4X. License: CC BY 4.0,
     https://creativecommons.org/licenses/by/4.0/.
 
     Examples
@@ -212,14 +211,14 @@ def load_heart_disease():
     )
 
 
-def load_human_activity():
-    """Load human-activity data of thirty people, natural participants of distributed learning.
+def load_human_activity() -> Bunch:
+    """Load human-activity data of thirty people, for experiments with many owners.
 
     Statistics of windows of 2.56 s of accelerometer and gyroscope signals, derived from
     "Human Activity Recognition Using Smartphones" (UCI), whose raw signals and subject
     numbers are public. They are read from ``uci_har_features_derived.npz`` in the folder
-    that the environment variable ``SKDP_DATA`` names; there is no download, since no
-    public mirror that scikit-learn can reach carries the subject numbers.
+    that the environment variable ``SKDP_DATA`` names; there is no download, because no
+    public mirror that scikit-learn can reach has the subject numbers.
 
     Returns
     -------
@@ -231,13 +230,13 @@ def load_human_activity():
         target : ndarray of shape (10299,)
             Activities 0…5.
         target_names : list of str
-            What the activities are called.
+            Names of the activities.
         groups : ndarray of shape (10299,)
-            The number of the person of each row.
+            Number of the person whom each row belongs to.
         feature_names : list of str
             Names of the columns.
         DESCR : str
-            What this is.
+            A description.
 
     Raises
     ------

@@ -1,9 +1,11 @@
 """Smooth public functions of single columns, whose weighted sums are scores."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.release._parts import LARGEST_MEAN, Part, check_below, check_shape, require
 from skdp.utils._linalg import as_slice
@@ -62,7 +64,7 @@ class BasisFunctions(Part):
            [ 0.  , -0.5 ,  0.71,  0.  ]])
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "column": "column",
         "order": "order",
         "centre": "centre",
@@ -81,7 +83,13 @@ class BasisFunctions(Part):
     variances: np.ndarray
 
     @classmethod
-    def of_columns(cls, group_sizes, low=0.0, high=1.0, orders=COSINE_ORDERS):
+    def of_columns(
+        cls,
+        group_sizes: ArrayLike,
+        low: ArrayLike = 0.0,
+        high: ArrayLike = 1.0,
+        orders: Sequence[int] = COSINE_ORDERS,
+    ) -> Self:
         """Return a linear function of every column, and cosines of the numeric ones after them.
 
         Parameters
@@ -123,7 +131,7 @@ class BasisFunctions(Part):
             np.where(cosine, 1 / (2 * order), (scale**2 * spread)[column]),
         )
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
         self.check_arrays(name)
         n, p = self.column.size, release.n_features
@@ -140,7 +148,7 @@ class BasisFunctions(Part):
         for key in ("low", "high", "centre", "scale", "variances"):
             check_below(getattr(self, key), LARGEST_MEAN, f"{name}.{key}")
 
-    def select(self, columns):
+    def select(self, columns: np.ndarray) -> "tuple[BasisFunctions, np.ndarray]":
         """Return the functions of some of the columns, numbered anew, and where they were.
 
         Parameters
@@ -164,18 +172,18 @@ class BasisFunctions(Part):
         return BasisFunctions(**{**parts, "column": new[parts["column"]]}), places
 
     @property
-    def linear(self):
+    def linear(self) -> np.ndarray:
         """Return the indices of the linear functions, in the order of their columns."""
         linear = np.flatnonzero(self.order == 1)
         return linear[np.argsort(self.column[linear])]
 
     @property
-    def two_valued(self):
+    def two_valued(self) -> np.ndarray:
         """Return the indices of functions of two values: their guess is a Bernoulli variance."""
         ends = (self.centre - self.low) * (self.high - self.centre) * self.scale**2
         return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
 
-    def numeric_tables(self):
+    def numeric_tables(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield indices of the functions of each numeric column, the linear first, and a table.
 
         The table has the values of these functions at the places ``PLACES`` between the bounds.
@@ -189,14 +197,14 @@ class BasisFunctions(Part):
             if at[0] not in single:
                 yield at, table[:, at]
 
-    def encode(self, X):
+    def encode(self, X: np.ndarray) -> np.ndarray:
         """Return the functions of rows, of shape (n_samples, n_basis)."""
         Z = np.empty((len(X), len(self.column)))
         for rows, block in self.encode_blocks(X):
             Z[rows] = block
         return Z
 
-    def encode_blocks(self, X):
+    def encode_blocks(self, X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of rows, and the functions of these, that stay in the cache of a core.
 
         Each block is written over the one before: workers of Dask give freed memory back to the

@@ -28,7 +28,7 @@ def check_names(given, wanted):
         raise ValueError(f"X has several columns called {twice}. Give each its own name.")
     surplus = [name for name in given if name not in wanted]
     if surplus:
-        warn(f"The columns {surplus} are none of this release, and are left out.")
+        warn(f"The columns {surplus} do not belong to this release, and are left out.")
     return wanted
 
 
@@ -37,9 +37,8 @@ def refuse_text(schema, X):
     X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
     if X.dtype.kind in "OUST" and any(isinstance(value, str) for value in X.ravel()):
         raise ValueError(
-            "X is an array with text, and this release has a schema, whose columns are found by "
-            "their names. Pass a DataFrame with the columns "
-            f"{list(schema.names)!r:.300}."
+            "X is an array with text, and this release has a schema, whose columns are matched "
+            f"by name. Pass a DataFrame with the columns {list(schema.names)!r:.300}."
         )
 
 
@@ -76,5 +75,5 @@ def warn_of_units(columns):
     if found:
         warn(
             f"Most values of the columns {found!r:.300} of X lie outside the public bounds of "
-            "this release: are they in other units? Bring them to those of the source.",
+            "this release: are they in other units? Convert them to the units of the source.",
         )

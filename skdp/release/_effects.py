@@ -1,15 +1,12 @@
-"""What each column adds to the scores of a release, as a table and a plot."""
+"""What each column adds to the scores of a release, as a table."""
 
 import numpy as np
 import pandas as pd
 
 from skdp.tabular import NumericColumn
-from skdp.utils._validation import new_axes
 
 # Places between its bounds at which a column of numbers is looked at.
 _N_PLACES = 33
-# Columns that are drawn, those of the widest effects first, and how many stand side by side.
-_MOST, _PER_LINE = 12, 4
 
 
 def column_effects(release, positive=None):
@@ -74,7 +71,9 @@ def _columns(release):
         if isinstance(column, NumericColumn):
             blocks = np.zeros((_N_PLACES, block.stop - block.start))
             blocks[:, 0] = places
-            values = column.decode(blocks).tolist()
+            # In steps there are fewer values than places.
+            values = np.unique(column.decode(blocks)).tolist()
+            blocks = np.asarray(column.encode(pd.Series(values, dtype=object)))
         else:
             values = list(column.categories)
             blocks = column.encode(pd.Series(values, dtype=object))
@@ -82,55 +81,3 @@ def _columns(release):
             values.append(None)
             blocks = np.vstack([blocks, column.encode(pd.Series([None], dtype=object))])
         yield column.name, block.start, values, np.asarray(blocks, dtype=np.float64)
-
-
-def plot_effects(release, columns=None, positive=None):
-    """Draw the effects of columns, see ``Release.plot_effects``."""
-    table = column_effects(release, positive)
-    widths = table.groupby("column", sort=False)["effect"].agg(np.ptp)
-    if columns is None:
-        columns = widths.sort_values(ascending=False, kind="stable").index[:_MOST].tolist()
-    unknown = [name for name in columns if name not in widths.index]
-    if unknown or not len(columns):
-        raise ValueError(
-            f"The 'columns' parameter of Release.plot_effects names {unknown!r:.200}, which the "
-            f"release does not have. It has {widths.index.tolist()!r:.500}."
-        )
-    width = min(len(columns), _PER_LINE)
-    height = -(-len(columns) // width)
-    axes = new_axes(
-        "Release.plot_effects",
-        "Release.effects",
-        *(height, width),
-        figsize=(3 * width, 2.4 * height),
-        squeeze=False,
-        sharey=True,
-    )
-    for ax, name in zip(axes.flat, columns, strict=False):
-        _draw(ax, table[table["column"] == name], str(name))
-    for ax in axes.flat[len(columns) :]:
-        ax.set_visible(False)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("adds to log-odds")
-    return axes
-
-
-def _draw(ax, part, name):
-    """Draw one column: a line with a band of two deviations, or a bar for each category."""
-    known = part[part["value"].notna()]
-    numbers = all(isinstance(value, float) for value in known["value"])
-    if numbers:
-        x = known["value"].astype(float)
-        ax.step(x, known["effect"], where="mid", color="C0")
-        ends = (known["effect"] + side * 2 * known["noise"] for side in (-1, 1))
-        ax.fill_between(x, *ends, step="mid", color="C0", alpha=0.2, lw=0)
-        missing = part[part["value"].isna()]
-        if len(missing):
-            ax.axhline(missing["effect"].iloc[0], color="C1", ls=":", label="missing")
-            ax.legend(frameon=False, fontsize="small")
-    else:
-        labels = ["missing" if value is None else f"{value:.12}" for value in part["value"]]
-        ax.bar(labels, part["effect"], yerr=2 * part["noise"], color="C0", alpha=0.6)
-        ax.tick_params(axis="x", labelsize="small", rotation=90 if len(labels) > 3 else 0)
-    ax.axhline(0, color="0.7", lw=0.8)
-    ax.set_title(name, fontsize="medium")

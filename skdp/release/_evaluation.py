@@ -1,26 +1,28 @@
-"""What noisy histograms of scores tell of a model: curves and figures, with their intervals."""
+"""The performance of a model, estimated from noisy histograms of its scores, with intervals."""
 
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from skdp.displays import EvaluationDisplay
 from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._score_posterior import posterior_draws
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
-from skdp.utils._validation import new_axes
 
-# Public bins of log-odds; those at the ends hold all that lies beyond. Log loss and Brier score
-# take the log-odds of a row for those in the middle of its bin, which is at most an eighth off.
+# Public bins of log-odds; the outer ones hold everything beyond. Log loss and Brier score use the
+# log-odds in the middle of a row's bin, with an error of at most an eighth.
 LARGEST_LOG_ODDS = 6.0
 N_BINS = 48
 CENTRES = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
@@ -34,7 +36,19 @@ _KEYS = ("kind", "version", "classes", "histograms", "deviation", "guarantee")
 
 
 class Estimate(NamedTuple):
-    """A value, and the ends of its 95 % interval of noise and sampling."""
+    """A value, and the ends of its 95 % interval, which includes noise and sampling.
+
+    Attributes
+    ----------
+    value, low, high : float
+
+    Examples
+    --------
+    >>> from skdp.release import Estimate
+    >>> area = Estimate(0.81, 0.78, 0.84)
+    >>> area.value, area.high
+    (0.81, 0.84)
+    """
 
     value: float
     low: float
@@ -69,11 +83,11 @@ def bin_of(probabilities):
 
 @dataclass(frozen=True, eq=False)
 class PrivateEvaluation:
-    """Noisy histograms of a model's scores by class, and all that follows from them.
+    """Noisy histograms of a model's scores by class, and the figures computed from them.
 
-    Everything is computed from the histograms, so that whoever has this value can compute it and
-    nothing further is spent. Values are medians of the posterior, and intervals hold 95 % of it:
-    of what the model would reach on more rows of this kind.
+    Everything is computed from the histograms, so whoever has this object can compute it
+    without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
+    of it: for the performance of the model on more rows of this kind.
 
     Parameters
     ----------
@@ -82,13 +96,14 @@ class PrivateEvaluation:
 
     histograms : ndarray of shape (n_scores, 2, n_bins)
         Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
-        of this class. Of two classes there is one score, that of the second; of more, one each.
+        of this class. With two classes there is one score, that of the second; with more, one
+        each.
 
     deviation : float
         Standard deviation of the noise in each number.
 
     guarantee : PrivacyGuarantee
-        Of the rows that the model was evaluated on.
+        For the rows that the model was evaluated on.
 
     Raises
     ------
@@ -102,22 +117,25 @@ class PrivateEvaluation:
     Examples
     --------
     >>> import numpy as np
-    >>> from skdp import DPStatisticsSource, evaluate_privately
+    >>> from skdp import evaluate_privately
+    >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.RandomState(0)
-    >>> X, y = rng.rand(4000, 2), rng.randint(2, size=4000)
-    >>> X[:, 0] += y
-    >>> source = DPStatisticsSource(bounds=(0, 2), classes=[0, 1]).fit(X[:2000], y[:2000])
-    >>> evaluation = evaluate_privately(source.release_, X[2000:], y[2000:], epsilon=1.0)
+    >>> y = rng.randint(2, size=1000)
+    >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+    >>> model = LogisticRegression().fit(X[:200], y[:200])
+    >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+    >>> evaluation
+    PrivateEvaluation(2 classes, ε=4)
     >>> evaluation.auc().value > 0.9
     True
     """
 
-    classes: tuple
+    classes: tuple[Any, ...]
     histograms: np.ndarray
     deviation: float
     guarantee: PrivacyGuarantee
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         histograms = np.array(self.histograms, dtype=np.float64)
         histograms.setflags(write=False)
         object.__setattr__(self, "histograms", histograms)
@@ -148,7 +166,7 @@ class PrivateEvaluation:
         )
 
     def _estimate(self, measure):
-        """Return what a function of expected rows is, with its interval.
+        """Return the value of a function of expected rows, with its interval.
 
         Without noise the value is that of the histograms as they are.
         """
@@ -159,26 +177,40 @@ class PrivateEvaluation:
         return value, low, high
 
     @property
-    def n_rows(self):
-        """Estimate: rows, with an interval of noise."""
-        # Each row is in the histogram of every score; of one score noise is smallest.
+    def n_rows(self) -> Estimate:
+        """Estimate: number of rows, with an interval of the noise."""
+        # Each row is in the histogram of every score; their mean has the least noise.
         total = float(self.histograms.sum(axis=(1, 2)).mean())
         half = 1.96 * self.deviation * np.sqrt(2 * N_BINS / len(self.histograms))
         return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
 
-    def auc(self):
-        """Return the area under the ROC curve; of several classes, the mean of all against others.
+    def auc(self) -> Estimate:
+        """Return the area under the ROC curve; of several classes, the mean of one against all.
 
         Returns
         -------
         area : Estimate
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> value, low, high = evaluation.auc()
+        >>> low < value < high
+        True
         """
         return _of_numbers(self._estimate(lambda rows: _areas(rows).mean(axis=0)))
 
-    def brier_score(self):
+    def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
 
-        Of two classes, of the probability of the second; of more, summed over them.
+        For two classes, of the probability of the second; for more, summed over them.
 
         Returns
         -------
@@ -190,7 +222,7 @@ class PrivateEvaluation:
             )
         )
 
-    def log_loss(self):
+    def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
 
         Probabilities below .003 or above .997 count as those in the middle of the outer bins.
@@ -203,7 +235,7 @@ class PrivateEvaluation:
         miss = -np.log1p(-_PROBABILITIES) if len(self.classes) == 2 else np.zeros(N_BINS)
         return _of_numbers(self._estimate(lambda rows: _mean(rows, miss, hit).sum(axis=0)))
 
-    def roc_curve(self, class_index=-1):
+    def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
         """Return the ROC curve of a class against the others.
 
         Parameters
@@ -214,8 +246,21 @@ class PrivateEvaluation:
         Returns
         -------
         curve : DataFrame
-            With ``threshold``, the least probability that counts as positive, the shares
+            With ``threshold``, the smallest probability that counts as positive, the rates
             ``false_positives`` and ``true_positives``, and ``low`` and ``high`` of the latter.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> evaluation.roc_curve().columns.tolist()
+        ['threshold', 'false_positives', 'true_positives', 'low', 'high']
         """
         rows = self._draws[class_index]
         shares = np.cumsum((rows / rows.sum(axis=-1, keepdims=True))[..., ::-1], axis=-1)
@@ -231,13 +276,13 @@ class PrivateEvaluation:
             }
         )
 
-    def calibration_curve(self, n_groups=10, class_index=-1):
-        """Return how frequent a class is among rows of similar probability.
+    def calibration_curve(self, n_groups: int = 10, class_index: int = -1) -> pd.DataFrame:
+        """Return the frequency of a class among rows of similar probability.
 
         Parameters
         ----------
         n_groups : int, default=10
-            Of about as many rows each.
+            Number of groups, of roughly equal size.
 
         class_index : int, default=-1
             Of the class, where there are three or more.
@@ -247,6 +292,24 @@ class PrivateEvaluation:
         curve : DataFrame
             With the mean ``probability``, the ``frequency`` with ``low`` and ``high``, and the
             share ``rows`` of all rows.
+
+        Raises
+        ------
+        ValueError
+            When ``n_groups`` is no whole number from 1 to 48.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> evaluation.calibration_curve(3).columns.tolist()
+        ['probability', 'frequency', 'low', 'high', 'rows']
         """
         if not isinstance(n_groups, int) or not 1 <= n_groups <= N_BINS:
             raise ValueError(
@@ -268,13 +331,14 @@ class PrivateEvaluation:
         names = ["probability", "frequency", "low", "high", "rows"]
         return pd.DataFrame(lines, columns=names)
 
-    def confusion(self, threshold=0.5, class_index=-1):
-        """Return how decisions at a threshold come out, as shares of all rows.
+    def confusion(self, threshold: float = 0.5, class_index: int = -1) -> dict[str, Estimate]:
+        """Return the outcomes of decisions at a threshold, as shares of all rows.
 
         Parameters
         ----------
         threshold : float, default=0.5
-            Least probability that is decided for the class; brought to the nearest edge of a bin.
+            Smallest probability that is decided for the class; rounded to the nearest edge of a
+            bin.
 
         class_index : int, default=-1
             Of the class, where there are three or more: against all others.
@@ -284,6 +348,24 @@ class PrivateEvaluation:
         shares : dict of str to Estimate
             "true positive", "false positive", "false negative", "true negative", and "accuracy",
             "sensitivity" and "specificity".
+
+        Raises
+        ------
+        ValueError
+            When the threshold is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> evaluation.confusion(0.5)["sensitivity"].value > 0.5
+        True
         """
         if not 0 < threshold < 1:
             raise ValueError(
@@ -318,8 +400,26 @@ class PrivateEvaluation:
             name: Estimate(*map(float, each)) for name, each in zip(names, columns, strict=True)
         }
 
-    def summary(self):
-        """Return what the model reaches, as text."""
+    def summary(self) -> str:
+        """Return the performance of the model, as text.
+
+        Returns
+        -------
+        text : str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> "AUC" in evaluation.summary()
+        True
+        """
         lines = [
             f"evaluated on about {self.n_rows.value:,.0f} rows, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
@@ -338,7 +438,7 @@ class PrivateEvaluation:
         ]
         return "\n".join(lines)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self):
@@ -346,11 +446,11 @@ class PrivateEvaluation:
         pairs = [line.strip().split("  ", 1) for line in lines]
         return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PrivateEvaluation({len(self.classes)} classes, ε={self.guarantee.epsilon:g})"
 
-    def plot(self, axes=None, class_index=-1):
-        """Draw the ROC curve and the calibration curve, with bands of 95 %.
+    def plot(self, axes: Any = None, class_index: int = -1) -> Any:
+        """Plot the ROC curve and the calibration curve, with bands of 95 %.
 
         Parameters
         ----------
@@ -367,33 +467,22 @@ class PrivateEvaluation:
         ------
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.EvaluationDisplay : Draws it.
         """
-        if axes is None:
-            instead = "roc_curve() and calibration_curve()"
-            axes = new_axes("PrivateEvaluation.plot", instead, 1, 2, figsize=(9, 4.2))
-        left, right = axes
-        roc, calibration = self.roc_curve(class_index), self.calibration_curve(10, class_index)
-        left.plot(roc["false_positives"], roc["true_positives"])
-        left.fill_between(roc["false_positives"], roc["low"], roc["high"], alpha=0.2, lw=0)
-        left.set(xlabel="share of false positives", ylabel="share of true positives", aspect=1)
-        distances = np.abs(
-            calibration[["low", "high"]].to_numpy().T - calibration["frequency"].to_numpy()
-        )
-        right.errorbar(calibration["probability"], calibration["frequency"], distances, fmt="o-")
-        label = self.classes[class_index]
-        right.set(xlabel=f"probability of {label!s:.30}", ylabel="frequency", aspect=1)
-        for ax in axes:
-            ax.plot([0, 1], [0, 1], color="grey", ls=":", lw=1)
-        return axes
+        display = EvaluationDisplay.from_evaluation(self, class_index=class_index)
+        return display.plot(axes).axes_.ravel()
 
     @classmethod
-    def merge(cls, evaluations, *, disjoint):
-        """Return the evaluation on the rows of several owners together, of the same model.
+    def merge(cls, evaluations: Iterable[Self], *, disjoint: bool) -> Self:
+        """Return the evaluation of one model on the rows of several owners together.
 
         Parameters
         ----------
         evaluations : sequence of PrivateEvaluation
-            Of one model; nothing in them says of which.
+            Of the same model, which they do not name: this cannot be checked.
 
         disjoint : bool
             Whether nobody is in two of them, see :meth:`Release.merge`.
@@ -405,7 +494,21 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When classes differ, or there are none.
+            When classes differ, an evaluation occurs twice, or there are none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> other = evaluate_privately(model, X[:200], y[:200], epsilon=4.0)
+        >>> PrivateEvaluation.merge([evaluation, other], disjoint=True)
+        PrivateEvaluation(2 classes, ε=4)
         """
         evaluations = list(evaluations)
         if not evaluations:
@@ -423,7 +526,7 @@ class PrivateEvaluation:
                     f"{each.classes!r:.200}."
                 )
             if np.array_equal(each.histograms, first.histograms) and first.deviation:
-                raise ValueError("An evaluation is there twice. Leave one of them out.")
+                raise ValueError("An evaluation occurs twice. Leave one of them out.")
         return cls(
             first.classes,
             np.sum([each.histograms for each in evaluations], axis=0),
@@ -431,7 +534,7 @@ class PrivateEvaluation:
             merged_guarantee([each.guarantee for each in evaluations], disjoint),
         )
 
-    def save(self, path, *, overwrite=False):
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a JSON file.
 
         Parameters
@@ -439,11 +542,26 @@ class PrivateEvaluation:
         path : str or path-like
 
         overwrite : bool, default=False
+            Whether an existing file may be replaced.
 
         Raises
         ------
         FileExistsError
-            When the file is there, and may not be overwritten.
+            When the file exists and ``overwrite`` is False.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import evaluate_privately
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.RandomState(0)
+        >>> y = rng.randint(2, size=1000)
+        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+        >>> model = LogisticRegression().fit(X[:200], y[:200])
+        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
+        >>> evaluation.save("evaluation.json")
+        >>> PrivateEvaluation.load("evaluation.json").classes
+        (0, 1)
         """
         document = {
             "kind": _KIND,
@@ -457,7 +575,7 @@ class PrivateEvaluation:
             file.write(json.dumps(document).encode())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a JSON file; nothing in it is executed.
 
         Parameters
@@ -474,7 +592,7 @@ class PrivateEvaluation:
             When there is no such file.
 
         ValueError
-            When it holds no evaluation.
+            When it contains no evaluation.
         """
         with Path(path).open("rb") as file:
             content = file.read(_MOST_CHARACTERS + 1)

@@ -1,7 +1,8 @@
 """Linear scores of classes: what they are, of fewer columns, and from moments of noisy rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr, softmax
@@ -79,7 +80,7 @@ class LinearScores(Part):
            [0.921, 0.5  ]])
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "coefficients": "coefficients",
         "intercepts": "intercepts",
         "d_primes": "d_primes",
@@ -94,13 +95,13 @@ class LinearScores(Part):
     d_prime_sds: np.ndarray | None = None
     intercept_sd: np.ndarray | None = None
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
         Z = X if self.basis is None else self.basis.encode(X)
         return Z @ self.coefficients.T + self.intercepts
 
     @property
-    def expected_auc(self):
+    def expected_auc(self) -> np.ndarray | None:
         r"""Return the expected area under the ROC curve of each pair of classes.
 
         That of normal scores of equal variance is Φ(d'/√2), with rows of the source's own
@@ -115,7 +116,7 @@ class LinearScores(Part):
         return ndtr(self.d_primes / np.sqrt(2 + self._spread**2))
 
     @property
-    def auc_interval(self):
+    def auc_interval(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the ends of the central 80 % of the posterior of these areas, or None.
 
         Two ndarrays of shape (n_classes, n_classes).
@@ -131,24 +132,26 @@ class LinearScores(Part):
         return 0.0 if self.d_prime_sds is None else self.d_prime_sds
 
     @property
-    def tells_classes_apart(self):
+    def tells_classes_apart(self) -> bool:
         """Whether any two classes may be told apart; True where that is not known."""
-        return self.d_primes is None or bool(self.auc_interval[1].max() >= _LEAST_AUC)
+        interval = self.auc_interval
+        return interval is None or bool(interval[1].max() >= _LEAST_AUC)
 
-    def doubt(self):
+    def doubt(self) -> str | None:
         """Return the warning that classes may not be told apart, or None; by noisy numbers."""
         if not self.tells_classes_apart:
-            return "This release does not tell the classes apart."
-        if self.d_primes is None or self.auc_interval[0].max() > 0.5:
+            return "This release does not separate the classes."
+        areas, interval = self.expected_auc, self.auc_interval
+        if areas is None or interval is None or interval[0].max() > 0.5:
             return None
-        best = np.unravel_index(self.expected_auc.argmax(), self.d_primes.shape)
+        best = np.unravel_index(areas.argmax(), areas.shape)
         return (
-            "This release may tell the classes apart no better than a guess: its expected AUC is "
-            f"{self.expected_auc[best]:.2f}, and with a probability of 80 % between 0.5 and "
-            f"{self.auc_interval[1][best]:.2f}."
+            "This release may separate the classes no better than a guess: its expected AUC is "
+            f"{areas[best]:.2f}, and with a probability of 80 % between 0.5 and "
+            f"{interval[1][best]:.2f}."
         )
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these score the columns of a release, or functions of them."""
         K, n_inputs = len(release.classes), release.n_features
         if self.basis is not None:
@@ -172,7 +175,7 @@ class LinearScores(Part):
         known = self.d_primes is not None or self.d_prime_sds is None
         require(known, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
-    def pack(self, name, release):
+    def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """Return no header, and the arrays of the scores and of their basis functions."""
         _, arrays = super().pack(name, release)
         if self.basis is not None:
@@ -180,13 +183,13 @@ class LinearScores(Part):
         return None, arrays
 
     @classmethod
-    def unpack(cls, name, header, arrays):
+    def unpack(cls, name: str, header: Any, arrays: Mapping[str, np.ndarray]) -> Self | None:
         """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
         basis = BasisFunctions.unpack(f"{name}/basis", None, arrays)
-        linear = super().unpack(name, header, arrays)
+        linear: Any = super().unpack(name, header, arrays)
         return linear if basis is None else replace(linear, basis=basis)
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> "LinearScores":
         """Return the scores of some of the columns, see :func:`restrict_linear`.
 
         Those that were made of moments of noisy rows alone are made again, of what remains of the
@@ -196,17 +199,18 @@ class LinearScores(Part):
             return restrict_linear(self, release.moments, columns)
         return linear_discriminant(release.moments.restrict(columns))
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         return "linear scores of the classes"
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return lines about how well two classes are told apart, where that is known."""
-        if self.d_primes is None:
+        expected, interval = self.expected_auc, self.auc_interval
+        if expected is None or interval is None:
             return []
         labels = class_names(release)
         pairs = np.triu_indices(len(labels), 1)
-        areas, low, high = (area[pairs] for area in (self.expected_auc, *self.auc_interval))
+        areas, low, high = (area[pairs] for area in (expected, *interval))
         texts = [f"{area:.2f}" for area in areas]
         if self.d_prime_sds is not None:
             ends = zip(texts, low, high, strict=True)

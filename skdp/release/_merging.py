@@ -30,7 +30,7 @@ def check_mergeable(releases, kind, disjoint):
             f"the sources, or False, got {disjoint!r:.100}."
         )
     if not releases:
-        raise ValueError("The 'releases' parameter of Release.merge is empty. Name one at least.")
+        raise ValueError("The 'releases' parameter of Release.merge is empty. Pass one at least.")
     for k, release in enumerate(releases):
         if not isinstance(release, kind):
             raise ValueError(
@@ -105,9 +105,8 @@ def warn_of_noisiest(parts):
     others = parts[:noisiest] + parts[noisiest + 1 :]
     if others and not type(parts[0]).merge(others).gains_by(parts[noisiest]):
         warn(
-            f"Release {noisiest} has so much noise for its rows that the merged one tells less "
-            "with it than without it. Leave it out, or pass the list to DPTransferClassifier, "
-            "which keeps it apart."
+            f"Release {noisiest} has so much noise that the merged release is better without it. "
+            "Leave it out, or pass the list to DPTransferClassifier, which keeps it separate."
         )
 
 
@@ -158,13 +157,13 @@ def merged_guarantee(guarantees, disjoint):
     Raises
     ------
     ValueError
-        When they are about different neighbours.
+        When they are about different neighbors.
     """
     if not disjoint or len(guarantees) == 1:
         return sum(guarantees[1:], start=guarantees[0])
     for name in ("unit", "relation"):
         if len({getattr(guarantee, name) for guarantee in guarantees}) > 1:
-            raise ValueError(f"Guarantees of another {name} are about different neighbours.")
+            raise ValueError(f"Guarantees of another {name} are about different neighbors.")
     distances = [guarantee.gaussian_distance for guarantee in guarantees]
     if None in distances:  # of which none need be the weakest at every δ
         return sum(guarantees[1:], start=guarantees[0])

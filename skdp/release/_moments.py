@@ -1,9 +1,10 @@
-"""Moments of the classes behind noise of known variance: counts, means, covariances."""
+"""Moments of the classes under noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.release._parts import (
     LARGEST,
@@ -17,19 +18,19 @@ from skdp.release._parts import (
 )
 from skdp.utils._linalg import row_blocks
 
-# Rows of a class at least, so that variances divided by them stay finite.
+# Smallest number of rows of a class, which variances are divided by.
 _LEAST_COUNT = 1e-9
-# Of traces that noise left of nothing.
+# Smallest trace that is divided by.
 _TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Moments(Part):
-    """Counts, means and covariances of classes, and what noise leaves uncertain of them.
+    """Counts, means and covariances of classes, and the uncertainty that noise adds to them.
 
     Noise was added to rows, or to sums of rows. For independent noise of mean zero and variance
     v added to each element, the mean of a class of the noisy copy is unbiased, and so is its
-    sample covariance less diag(v). Noise that was added to sums is in the moments themselves,
+    sample covariance minus diag(v). Noise that was added to sums is in the moments themselves,
     with variances ``mean_noise`` and ``covariance_noise``.
 
     Attributes
@@ -38,14 +39,14 @@ class Moments(Part):
         Rows of each class; estimates where labels are noisy.
 
     effective_sizes : ndarray of shape (n_classes,)
-        Effective sample sizes: rows of known class whose mean would be as certain. Equal to
-        the counts where labels are not noisy.
+        Effective sample sizes: the numbers of correctly labeled rows whose means would be as
+        certain. Equal to the counts where labels are not noisy.
 
     means : ndarray of shape (n_classes, n_features)
 
     covariances : ndarray of shape (n_covariances, n_features * (n_features + 1) / 2)
-        Upper triangles, row by row, of dtype float32. What rounding loses is a thousandth
-        of what noise and sampling leave uncertain. One for each class, or a single one that
+        Upper triangles, row by row, of dtype float32. The rounding error is a thousandth
+        of the uncertainty due to noise and sampling. One for each class, or a single one that
         all classes share: the covariance within classes.
 
     noise : ndarray of shape (n_features,)
@@ -57,9 +58,23 @@ class Moments(Part):
     covariance_noise : ndarray of shape (n_covariances, n_features) or None, default=None
         Variance of the noise on the diagonal of each covariance; None where there is none.
         That of entry (i, j) is half the geometric mean of those of (i, i) and (j, j).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Moments
+    >>> rows = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [6.0, 5.0]])
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> moments = Moments.measure(rows, np.eye(2)[labels], noise=np.zeros(2))
+    >>> moments.means
+    array([[1., 1.],
+           [5., 4.]])
+    >>> moments.covariance(0)
+    array([[2., 0.],
+           [0., 0.]])
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "class_counts": "class_counts",
         "effective_sizes": "effective_sizes",
         "means": "means",
@@ -78,7 +93,7 @@ class Moments(Part):
     covariance_noise: np.ndarray | None = None
 
     @classmethod
-    def measure(cls, rows, weights, noise):
+    def measure(cls, rows: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> Self:
         """Return the moments of noisy rows.
 
         Parameters
@@ -118,7 +133,7 @@ class Moments(Part):
         fields = (class_counts, effective_sizes, means, covariances, noise)
         return cls(*map(np.array, fields))
 
-    def select(self, class_indices):
+    def select(self, class_indices: ArrayLike) -> Self:
         """Return the moments of some of the classes."""
         of_classes = ["class_counts", "effective_sizes", "means", "mean_noise"]
         if len(self.covariances) == len(self.means):
@@ -127,7 +142,7 @@ class Moments(Part):
         chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
         return replace(self, **chosen)
 
-    def restrict(self, columns, release=None):
+    def restrict(self, columns: np.ndarray, release: Any = None) -> Self:
         """Return the moments of some of the columns, in the order of their numbers."""
         p = self.means.shape[1]
         upper = np.triu_indices(p)
@@ -140,35 +155,35 @@ class Moments(Part):
         return replace(self, covariances=self.covariances[:, chosen], **parts)
 
     @property
-    def of_statistics(self):
+    def of_statistics(self) -> bool:
         """Whether noise was added to sums of rows, class counts among them, and not to rows."""
         return self.mean_noise is not None
 
     @property
-    def frequencies(self):
+    def frequencies(self) -> np.ndarray:
         """Return the fraction of rows in each class."""
         return self.class_counts / self.class_counts.sum()
 
     @property
-    def mean(self):
+    def mean(self) -> np.ndarray:
         """Return the mean of all rows."""
         return self.frequencies @ self.means
 
     @property
-    def shares(self):
+    def shares(self) -> np.ndarray:
         """Return how much each covariance counts in that within classes, of sum 1."""
         return self.frequencies if len(self.covariances) > 1 else np.ones(1)
 
-    def covariance(self, class_index):
+    def covariance(self, class_index: int) -> np.ndarray:
         """Return the covariance of rows of a class, (n_features, n_features), noise included."""
         own = self.covariances[class_index if len(self.covariances) > 1 else 0]
         return _unpack(own, self.means.shape[1])
 
-    def within_covariance(self):
+    def within_covariance(self) -> np.ndarray:
         """Return the noise-corrected covariance within classes, (n_features, n_features)."""
         return _unpack(self.shares @ self.covariances, self.means.shape[1])
 
-    def shrunken_means(self):
+    def shrunken_means(self) -> np.ndarray:
         """Return class means, each as far from that of all rows as noise leaves credible.
 
         The square of a distance is too large by the variance of its noise. Without noise of
@@ -184,7 +199,7 @@ class Moments(Part):
         return self.mean + credible[:, np.newaxis] * apart
 
     @property
-    def precision(self):
+    def precision(self) -> float:
         """Return how precisely class means are known: rows of a class that would tell as much.
 
         The trace of the total covariance over that of the covariance of a mean's error, which
@@ -197,7 +212,7 @@ class Moments(Part):
         return float(max(total.sum(), _TINY) / max(error.mean(), _TINY))
 
     @property
-    def variance_errors(self):
+    def variance_errors(self) -> np.ndarray:
         """Return the standard errors of the variances within classes, (n_features,).
 
         Those of N normal rows, noise included, and that of the noise of statistics.
@@ -209,7 +224,7 @@ class Moments(Part):
         return np.sqrt(square)
 
     @property
-    def eigenvalue_noise(self):
+    def eigenvalue_noise(self) -> float:
         """Return how far noise moves the eigenvalues of the total covariance, at most.
 
         Of N rows of p features, row noise of variance v moves them by about v·√(p/N). A
@@ -222,7 +237,7 @@ class Moments(Part):
             return moved
         return moved + np.sqrt(2 * p * (self.shares**2 @ self.covariance_noise).mean())
 
-    def total_covariance(self):
+    def total_covariance(self) -> np.ndarray:
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
         within = self.within_covariance()
         centred = self.means - self.mean
@@ -235,8 +250,8 @@ class Moments(Part):
         excess = (len(self.effective_sizes) - 1) / self.effective_sizes.sum()
         return within + spread - excess * (within + np.diag(self.noise))
 
-    def project(self, components):
-        """Return these moments in a subspace, centred at the mean of all rows.
+    def project(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return these moments in a subspace, centered at the mean of all rows.
 
         Parameters
         ----------
@@ -258,7 +273,7 @@ class Moments(Part):
             components**2 @ self.noise,
         )
 
-    def project_noise(self, components):
+    def project_noise(self, components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the noise of :meth:`project`'s means and covariances.
 
         Parameters
@@ -283,7 +298,7 @@ class Moments(Part):
             covariance_noise = (np.sqrt(self.covariance_noise) @ squares) ** 2
         return mean_noise, covariance_noise
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are moments of the classes and features of a release."""
         self.check_arrays(name)
         K, p = len(release.classes), release.n_features
@@ -306,11 +321,11 @@ class Moments(Part):
         check_below(self.means, LARGEST_MEAN, f"{name}.means")
         check_below(self.covariances, LARGEST_VARIANCE, f"{name}.covariances")
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         return "counts, means and covariances of the classes"
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return one line of the summary: how many rows, or people, each class has."""
         own = ", ".join(
             f"{label} {round(float(count)):,}"

@@ -1,6 +1,8 @@
-"""Sums over private rows behind Gaussian noise of known size, and moments from them."""
+"""Noisy sums over private rows, with the size of their Gaussian noise, and their moments."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,11 +16,11 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class NoisyStatistics:
-    """Sums over rows z (encoded, centred, clipped to ‖z‖ ≤ R) of class y, with their noise.
+    """Sums over rows z (encoded, centered, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
-    Of the rows of one source or of several, whose counts and totals are kept apart: sites differ
-    in both, and classes are to be told apart within them. A source that is alone may have arrays
-    without the axis of sources.
+    Of the rows of one source or several, whose counts and totals are kept separate: sites differ
+    in both, and classes are separated within sites. Arrays of a single source may lack the axis
+    of sources.
 
     Noise is normal of mean zero and independent in each number, except that ``second`` is
     symmetric. What depends on the number of rows is taken from ``counts``, never from the rows.
@@ -34,7 +36,7 @@ class NoisyStatistics:
     contrast : ndarray of shape (n_classes, n_basis)
         Σ (e_y − π) zᵀ over all rows, e_y the indicator of the row's class and π the frequencies
         of its source, so that Σ z of class c is ``contrast[c] + frequencies[:, c] @ total``. Its
-        rows sum to zero but for the noise.
+        rows sum to zero except for the noise.
 
     frequencies : ndarray of shape (n_sources, n_classes)
         The public π in ``contrast``: positive, of sum 1.
@@ -55,8 +57,8 @@ class NoisyStatistics:
         The same of the diagonal of ``second``; off it, second_sd/√2.
 
     of_all_columns : ndarray of shape (3,) or None, default=None
-        Of sums of some of the columns, what only those of all columns tell: how many rows there
-        are at least, and what :func:`clipping_effect` returns. None for all columns.
+        For sums of some of the columns, what only the sums of all columns show: a lower bound of
+        the number of rows, and the result of :func:`clipping_effect`. None for all columns.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class NoisyStatistics:
     second_sd: float
     of_all_columns: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("counts", "total", "frequencies"):
             array = np.atleast_2d(np.asarray(getattr(self, name), dtype=np.float64))
             object.__setattr__(self, name, array)
@@ -97,7 +99,7 @@ class NoisyStatistics:
             object.__setattr__(self, name, array)
 
     @classmethod
-    def added(cls, parts):
+    def added(cls, parts: Sequence[Self]) -> Self:
         """Return the sums over the rows of all of them: sums add, and so do variances of noise.
 
         Parameters
@@ -123,7 +125,7 @@ class NoisyStatistics:
             of_all_columns=of_all_columns,
         )
 
-    def select(self, places, clipping):
+    def select(self, places: np.ndarray, clipping: Any) -> Self:
         """Return the sums of some of the basis functions.
 
         Parameters
@@ -146,17 +148,17 @@ class NoisyStatistics:
         )
 
     @property
-    def class_sums(self):
+    def class_sums(self) -> np.ndarray:
         """Return Σ z of each class, ndarray of shape (n_classes, n_basis)."""
         return self.contrast + self.frequencies.T @ self.total
 
     @property
-    def pooled_counts(self):
+    def pooled_counts(self) -> tuple[np.ndarray, float]:
         """Return rows of each class and the deviation of their noise, (n_classes,) and float."""
         return self.counts.sum(axis=0), float(np.linalg.norm(self.count_sd))
 
     @property
-    def row_counts(self):
+    def row_counts(self) -> np.ndarray:
         """Return positive rows of each class, ndarray of shape (n_classes,).
 
         No row has a square above R², so that there are no fewer than the trace of ``second``
@@ -166,7 +168,7 @@ class NoisyStatistics:
         return counts * max(1.0, self._least_rows / counts.sum())
 
     @property
-    def row_counts_by_source(self):
+    def row_counts_by_source(self) -> np.ndarray:
         """Return positive rows of each class in each source, of the same sum."""
         counts = positive_counts(self.counts, self.count_sd[:, np.newaxis])
         return counts * (self.row_counts.sum() / counts.sum())

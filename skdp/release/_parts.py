@@ -1,7 +1,8 @@
 """Parts of a release, which check, store, restrict and describe themselves."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from skdp.utils._validation import inline
 
 # Numbers whose squares are numbers too.
 LARGEST = 1e100
-# Of a mean: rows have magnitudes below 1e12, and weights of randomised labels enlarge them.
+# Of a mean: rows have magnitudes below 1e12, and weights of randomized labels enlarge them.
 LARGEST_MEAN = 1e18
 # Of a variance or covariance.
 LARGEST_VARIANCE = 1e36
@@ -35,16 +36,16 @@ class Part:
     file_keys: ClassVar[dict[str, str]] = {}
 
     @classmethod
-    def validate(cls, part, name, release):
+    def validate(cls, part: Any, name: str, release: Any) -> None:
         """Raise ValueError unless a part is one of this class that the release can use."""
         require(isinstance(part, cls), name, f"must be {cls.__name__} or None")
         part.check(name, release)
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError, naming the array, unless this fits the release and can be used."""
         raise NotImplementedError
 
-    def check_arrays(self, name):
+    def check_arrays(self, name: str) -> None:
         """Check that all fields but optional ones are arrays of numbers that can be squared."""
         optional = {field.name for field in fields(self) if field.default is None}
         for key, array in vars(self).items():
@@ -54,13 +55,13 @@ class Part:
             require(real, f"{name}.{key}", "must be an array of real numbers")
             require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
 
-    def pack(self, name, release):
+    def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """Return what the header of a file says of this, or None, and its arrays by their keys."""
         found = {f"{name}/{key}": getattr(self, own) for own, key in self.file_keys.items()}
         return None, {key: array for key, array in found.items() if array is not None}
 
     @classmethod
-    def unpack(cls, name, header, arrays):
+    def unpack(cls, name: str, header: Any, arrays: Mapping[str, np.ndarray]) -> Self | None:
         """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
         if header is not None:
             raise ValueError(f"the header has {name!r}, which consists of arrays")
@@ -68,11 +69,11 @@ class Part:
         found = {own: arrays[key] for own, key in keys.items() if key in arrays}
         return cls(**found) if found else None
 
-    def freeze(self, copy):
+    def freeze(self, copy: bool) -> Self:
         """Return this with arrays that cannot be written to, see :func:`read_only`."""
         return replace(self, **{key: read_only(value, copy) for key, value in vars(self).items()})
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
         """Return this of some of the columns.
 
         Parameters
@@ -90,11 +91,11 @@ class Part:
         """
         raise NotImplementedError
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what this is, in a few words of the summary."""
         raise NotImplementedError
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about what came out: noisy, and free to be shown."""
         return []
 

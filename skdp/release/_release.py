@@ -1,12 +1,15 @@
-"""The release: the one thing that passes from the source's owner to the target's."""
+"""The release: the only thing that the source's owner gives to the target's owner."""
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from textwrap import wrap
-from typing import Any
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.metrics import accuracy_score
 from sklearn.utils import (
@@ -18,6 +21,7 @@ from sklearn.utils import (
     check_random_state,
 )
 
+from skdp.displays import ShapeFunctionsDisplay
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
@@ -28,7 +32,7 @@ from skdp.release._columns import (
     warn_of_units,
     warn_of_unread,
 )
-from skdp.release._effects import column_effects, plot_effects
+from skdp.release._effects import column_effects
 from skdp.release._file import KIND, pack, unpack
 from skdp.release._guarantees import (
     FEATURE_UNITS,
@@ -72,9 +76,9 @@ _WIDTH = 88
 
 
 class _Estimated:
-    """A part of a release that follows from its noisy sums, where it has these.
+    """A part of a release that is estimated from its noisy sums, where it has these.
 
-    It is then made when it is first asked for, and no part of the file.
+    It is computed when it is first accessed, and not stored in the file.
     """
 
     def __set_name__(self, owner, name):
@@ -87,23 +91,34 @@ class _Estimated:
         return vars(release)[self._name] if sums is None else getattr(sums, self._name)
 
     def __set__(self, release, value):
-        # Where none is given, the default is passed, which is this.
+        # Where none is given, the default is passed, which is this descriptor.
         vars(release)[self._name] = None if value is self else value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release:
-    r"""What a private source hands out in place of its rows: an immutable value.
+    """A differentially private file of noisy statistics, from which a target learns.
 
-    :meth:`DPSource.fit` makes one from noisy rows, :meth:`DPStatisticsSource.fit` from noisy
-    statistics; :meth:`save` and :meth:`load` carry it, and :class:`~skdp.DPTransferClassifier`
-    learns from it. Everything in it was computed from what noise had been added to, so that
-    whatever is computed from it, by anybody, keeps its :attr:`guarantee`.
+    A target loads a release, and predicts with it or trains on it:
 
-    It is checked once, when it is made or loaded: one that exists can be used. Its arrays
-    cannot be written to, so copies, clones and parameter searches share it. It holds what its
-    file holds and nothing else: no seed, no generator. To scikit-learn's tools it is a fitted
-    classifier, which is there to be asked, and not to be fitted again.
+    >>> from skdp import DPStatisticsSource, Release
+    >>> from skdp.datasets import load_heart_disease
+    >>> heart = load_heart_disease()
+    >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+    >>> source.fit(heart.data, heart.target).release_.save("hospitals.skdp")
+    >>> release = Release.load("hospitals.skdp")
+    >>> release.predict(heart.data[:5]).shape
+    (5,)
+
+    An owner of private rows makes it, by :meth:`DPSource.fit` from noisy rows or by
+    :meth:`DPStatisticsSource.fit` from noisy statistics; :class:`~skdp.DPTransferClassifier`
+    combines it with rows of the target. Everything in it was computed after noise had been added,
+    so anything that anybody computes from it is covered by its :attr:`guarantee` too.
+
+    A release is immutable, and validated when it is made or loaded. Its arrays are read-only, so
+    copies, clones and parameter searches share it. It contains what its file contains and nothing
+    else: no seed and no generator. To scikit-learn's tools it is a fitted classifier, which
+    cannot be fitted again.
 
     Parameters
     ----------
@@ -117,12 +132,12 @@ class Release:
         float32 or float64, of the source's rows.
 
     guarantee : PrivacyGuarantee
-        What is guaranteed about the source's features; of statistics, about whole records with
-        their labels, or about persons. After :meth:`restrict` it is about those left out too.
+        Guarantee for the source's features; for statistics, for whole records with
+        their labels, or for people. After :meth:`restrict` it covers the omitted features too.
 
     label_guarantee : PrivacyGuarantee or None, default=None
-        What is guaranteed about its labels beside that; None where they were used as they are,
-        or where ``guarantee`` is about them too.
+        Separate guarantee for its labels; None where they were used as they are,
+        or where ``guarantee`` covers them.
 
     feature_names : ndarray of shape (n_features,) or None, default=None
         Names of the features, where they have names.
@@ -131,22 +146,22 @@ class Release:
         Public bounds of the features, to which the source's rows were clipped.
 
     encoder : Schema or None, default=None
-        Public schema by which tables were encoded into these features; tables that are asked about
-        are encoded alike.
+        Public schema by which tables were encoded into these features, and by which tables that
+        are passed to the methods are encoded.
 
     alignment : Alignment or None, default=None
         ``components`` V_sr, ``class_medians`` m_sr,c and ``mean`` of the noisy rows.
 
     statistics : Statistics or None, default=None
         The noisy sums themselves, of the columns and public functions of them, of one source or
-        of several that were merged. Moments and linear scores follow from them.
+        of several that were merged. Moments and linear scores are computed from them.
 
     moments : Moments or None, default=None
         ``class_counts`` and ``effective_sizes`` (n_classes,), ``means`` (n_classes, p), upper
         triangles of ``covariances`` (n_classes, p(p+1)/2), and ``noise`` (p,), its variances.
 
     subspace : Subspace or None, default=None
-        Directions in which rows behind the noise differ most; None where nothing is denoised.
+        Directions in which the rows without noise vary most; None where nothing is denoised.
 
     mixtures : Mixtures or None, default=None
         Mixture of normal distributions of each class, in the subspace.
@@ -166,6 +181,11 @@ class Release:
         Classifier of the noisy rows, which the papers' strategies need. Without a subspace it
         is ``classifier``.
 
+    Raises
+    ------
+    ValueError
+        When parts are missing, damaged, or do not fit together; the message names the part.
+
     See Also
     --------
     DPSource : Makes a release from perturbed rows.
@@ -174,17 +194,12 @@ class Release:
 
     Examples
     --------
-    >>> from skdp import DPSource
-    >>> from skdp.datasets import load_digits_domains
-    >>> domains = load_digits_domains()
-    >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
-    >>> release = source.fit(domains.source, domains.source_target).release_
     >>> release
-    Release(10 classes, 64 features, (8, 0)-DP per element)
-    >>> release.predict(domains.source[:5]).shape
-    (5,)
-    >>> release.save("digits.skdp")  # doctest: +SKIP
-    >>> release = Release.load("digits.skdp")  # doctest: +SKIP
+    Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
+    >>> release.guarantee.epsilon, release.guarantee.unit
+    (8.0, 'labelled record')
+    >>> release.encoder.names[:3]
+    ('age', 'sex', 'cp')
     """
 
     classes: np.ndarray
@@ -215,7 +230,7 @@ class Release:
         default=None, metadata={"part": RowClassifier}
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _float_dtype(self.dtype))
         if self.subspace is None and self.row_classifier is None:
             object.__setattr__(self, "row_classifier", self.classifier)
@@ -225,145 +240,222 @@ class Release:
         self._freeze()
 
     @classmethod
-    def part_kinds(cls):
-        """Return the class that checks, stores, restricts and describes each part, by name."""
-        return {f.name: f.metadata["part"] for f in fields(cls) if "part" in f.metadata}
-
-    def parts(self):
-        """Return the class and the part of each that is stored, by name."""
-        found = {name: (kind, vars(self)[name]) for name, kind in self.part_kinds().items()}
-        return {name: (kind, part) for name, (kind, part) in found.items() if part is not None}
-
-    def _forget_estimates(self):
-        """Raise ValueError where estimates are given that are not those of the sums."""
-        for name in ("moments", "linear"):
-            given = vars(self)[name]
-            own = given is None or given is getattr(self.statistics, name)
-            require(own, name, "must be left out where there are statistics, which say it")
-            vars(self)[name] = None
-
-    def _check(self):
-        """Raise ValueError, naming the part, unless all fit together and can be used."""
-        _check_frame(self)
-        units = FEATURE_UNITS | WHOLE_UNITS
-        # Of columns that were left out, what remains may tell nevertheless.
-        check_guarantee(self.guarantee, "guarantee", units, self.n_features, at_least=True)
-        if self.label_guarantee is not None:
-            own = self.guarantee.unit in FEATURE_UNITS
-            require(own, "label_guarantee", "must be None where the guarantee is about labels too")
-            check_guarantee(self.label_guarantee, "label_guarantee", {"label"}, 1)
-        for name, (kind, part) in self.parts().items():
-            kind.validate(part, name, self)
-        some = any(name in self.parts() for name in ("statistics", "moments", "classifier"))
-        require(some, "release", "has neither statistics, moments nor a classifier")
-
-    @property
-    def record_guarantee(self):
-        """What a whole record with its label is guaranteed, a PrivacyGuarantee or None.
-
-        None where labels were used as they are, see
-        :func:`~skdp.privacy.record_guarantee`. A record of an encoded table moves no more than two
-        of the indicators of a category.
-        """
-        if self.guarantee.unit in WHOLE_UNITS:
-            return self.guarantee
-        n_elements = elements_per_record(self.encoder, self.guarantee.n_features)
-        return record_guarantee(self.guarantee, self.label_guarantee, n_elements)
-
-    def _freeze(self, copy=True):
-        """Make all arrays read-only: copies of those that somebody else could still write to."""
-        one = self.row_classifier is self.classifier
-        for name, value in vars(self).copy().items():
-            kind = self.part_kinds().get(name)
-            if kind is None:
-                value = read_only(value, copy)
-            elif value is not None:
-                value = (
-                    self.classifier if one and kind is RowClassifier else kind.freeze(value, copy)
-                )
-            object.__setattr__(self, name, value)
-
-    def encode(self, X):
-        """Return rows as numbers in the columns of the release.
+    def load(cls, path: str | os.PathLike[str], *, mmap_mode: str | None = None) -> Self:
+        """Read a release from a file that :meth:`save` wrote; no code in the file can run.
 
         Parameters
         ----------
-        X : DataFrame, or array-like of shape (n_samples, n_columns)
-            A DataFrame is matched by name, in any order: with an ``encoder`` it has the columns
-            of its schema, or the encoded ones; without, the features. An array has the features
-            in their order, encoded already.
+        path : str or path-like
+            The file.
+
+        mmap_mode : {"r", None}, default=None
+            With "r" the arrays stay in the file and are shared between processes: for large
+            releases. The file must not be truncated while it is in use; :meth:`save` never does
+            that.
 
         Returns
         -------
-        rows : ndarray of shape (n_samples, n_features)
-            float32 or float64.
+        release : Release
+
+        Raises
+        ------
+        OSError
+            When there is no such file, or it cannot be read.
+
+        ValueError
+            When the file is truncated, altered, of a newer version or not a release.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.save("hospitals.skdp")
+        >>> Release.load("hospitals.skdp")
+        Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
+        """
+        if mmap_mode not in (None, "r"):
+            raise ValueError(
+                "The 'mmap_mode' parameter of Release.load must be 'r' or None, got "
+                f"{mmap_mode!r}. A release cannot be written to."
+            )
+        header, arrays = load_arrays(path, KIND, mmap_mode)
+        with well_formed(path, KIND):
+            return cls(**unpack(header, arrays, cls.part_kinds()))
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
+        """Predict the class of each row by the source's models alone.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Rows in the source's own columns, see :meth:`encode`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
 
         Raises
         ------
         ValueError
-            When X lacks columns, or holds something else than finite numbers.
-
-        Warns
-        -----
-        UserWarning
-            When more than half of the values of a column lie outside its public bounds by more
-            than a tenth of their width, which other units would explain; when more than a tenth of
-            the values that are there in a column of a table are no number, or no category, of the
-            schema; and when a DataFrame has more columns than are needed.
+            When the release has no part that scores, or X lacks features of the source.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import pandas as pd
         >>> from skdp import DPStatisticsSource
-        >>> schema = {"age": {"type": "numeric", "low": 0, "high": 100}}
-        >>> table = pd.DataFrame({"age": np.arange(100)})
-        >>> source = DPStatisticsSource(encoder=schema, classes=["child", "adult"])
-        >>> release = source.fit(table, np.where(table["age"] < 18, "child", "adult")).release_
-        >>> release.encode(table[:3])
-        array([[0.  ],
-               [0.01],
-               [0.02]])
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.predict(heart.data[:3]).shape
+        (3,)
         """
-        names, schema = getattr(X, "columns", None), self.encoder
-        if names is not None and schema is not None and not schema.is_encoded(names):
-            # Finite by construction. scikit-learn's check would first look for libraries of
-            # tables among all installed packages, which takes longer than to encode 1,000 rows.
-            rows = np.asarray(fitted_encoder(schema).transform(X))
-            if not len(rows):
-                raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
-            warn_of_unread(schema, X)
-            warn_of_units(numeric_columns(schema, X))
-            return rows
-        if names is None and schema is not None:
-            refuse_text(schema, X)
-        if names is not None and self.feature_names is not None:
-            X = X[check_names(list(names), self.feature_names.tolist())]
-        rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        if rows.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but Release is expecting {self.n_features} "
-                "features as input. Rows of another space need DPTransferClassifier."
-            )
-        if self.bounds is not None:
-            warn_of_units(zip(self._column_names(), rows.T, *self.bounds, strict=True))
-        return rows
+        return self.classes[self.scores(X).argmax(axis=1)]
 
-    def _column_names(self):
-        if self.feature_names is not None:
-            return self.feature_names.tolist()
-        return [f"x{i}" for i in range(self.n_features)]
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
+        """Predict class probabilities by the source's models alone.
 
-    def scores(self, X):
-        """Return the score of each class by the source alone, larger is likelier.
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Rows in the source's own columns, see :meth:`encode`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes``. Those of a classifier are described in
+            :meth:`WideCDMMAClassifier.predict_proba`.
+
+        Raises
+        ------
+        ValueError
+            When the release has no part that scores, or X lacks features of the source.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.predict_proba(heart.data).sum(axis=1).round(6)[:3]
+        array([1., 1., 1.])
+        """
+        rows = self.encode(X)
+        if self.linear is None and self.classifier is not None:
+            return self.classifier.predict_proba(self._codes(rows))
+        return softmax(self.score_encoded(rows), axis=1)
+
+    def summary(self) -> str:
+        r"""Return a text for people: what the release contains and what it guarantees.
+
+        Returns
+        -------
+        text : str
+            The contents, what is protected and how well (also for a whole record and for labels),
+            the columns, and the results. ``skdp describe`` prints the same text.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> print("\n".join(release.summary().splitlines()[:3]))
+        Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
+        <BLANKLINE>
+        What is in the file
+        """
+        sections = [repr(self)]
+        for title, text in statements(self).items():
+            lines, wrapped = text.split("\n"), [title]
+            for line in lines:
+                hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
+                wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
+            sections.append("\n  ".join(wrapped))
+        return "\n\n".join(sections)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+        """Write the release to a file that holds arrays and text, and no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write; used as given, whatever its ending.
+
+        overwrite : bool, default=True
+            Whether an existing file may be replaced; the new file keeps its permissions.
+
+        Raises
+        ------
+        FileExistsError
+            When the file exists and ``overwrite`` is False.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.save("hospitals.skdp")
+        >>> Release.load("hospitals.skdp").n_features
+        34
+        """
+        save_arrays(path, KIND, *pack(self), overwrite=overwrite)
+
+    def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
+        """Return the accuracy of :meth:`predict`.
+
+        The accuracy is computed without noise and is not covered by the guarantee. An owner can
+        use it on held-out rows before publishing the release; it must not leave the owner's hands.
+        :func:`~skdp.evaluate_privately` computes figures that may be shared.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Rows that were not trained on.
+
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        accuracy : float
+
+        Raises
+        ------
+        ValueError
+            When labels are missing, or −1 without being a class of the release.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.score(heart.data, heart.target) > 0.7
+        True
+        """
+        known = list(map(canonical, self.classes.tolist()))
+        y = spelled_as(scorable_labels(y, "Release.score", "auto", known), self.classes)
+        return float(accuracy_score(y, self.predict(X)))
+
+    def scores(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
+        """Return the score of each class by the source's models alone; larger is more likely.
 
         Minus the squared reconstruction error where there is a classifier, otherwise the
         log-posterior up to a constant for each row: of ``linear``, or of ``mixtures``.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the source's own features; as :meth:`encode` takes them.
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Rows in the source's own columns, see :meth:`encode`.
 
         Returns
         -------
@@ -373,11 +465,21 @@ class Release:
         ------
         ValueError
             When the release has no part that scores, or X lacks features of the source.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.scores(heart.data[:3]).shape
+        (3, 2)
         """
         return self.score_encoded(self.encode(X))
 
-    def score_encoded(self, rows):
-        """Return :meth:`scores` of rows that are encoded already, in columns of this release.
+    def score_encoded(self, rows: np.ndarray) -> np.ndarray:
+        """Return :meth:`scores` of rows that are already encoded in the columns of this release.
 
         Parameters
         ----------
@@ -386,6 +488,11 @@ class Release:
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            When the release has no part that scores.
         """
         if self.linear is not None:
             scores = self.linear.scores(rows)
@@ -396,53 +503,97 @@ class Release:
             return self.mixtures.log_posteriors(self._codes(rows), self.moments.frequencies)
         raise ValueError(
             "This release has no classifier of its own. Learn from it with DPTransferClassifier, "
-            "or ask its owner for one that has."
+            "or ask its owner for a release with one."
         )
 
     def _codes(self, rows):
         return rows if self.subspace is None else self.subspace.encode(rows)
 
-    def predict(self, X):
-        """Return the class with the best score: what the source alone says.
+    def encode(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
+        """Return rows as numbers in the columns of the release.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the source's own features.
+        X : DataFrame, or array-like of shape (n_samples, n_columns)
+            The columns of a DataFrame are matched by name, in any order: with an ``encoder``
+            they are those of its schema, or the encoded ones; without, the features. An array has
+            the features in their order, already encoded.
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
+        rows : ndarray of shape (n_samples, n_features)
+            float32 or float64.
+
+        Raises
+        ------
+        ValueError
+            When X lacks columns, or contains anything but finite numbers.
+
+        Warns
+        -----
+        UserWarning
+            When more than half of the values of a column lie outside its public bounds by more
+            than a tenth of their width, as values in other units would; when more than a tenth of
+            the values in a column of a table are no number, or no category, of the
+            schema; and when a DataFrame has more columns than are needed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from skdp import DPStatisticsSource
+        >>> schema = {"age": {"type": "numeric", "low": 0, "high": 100}}
+        >>> table = pd.DataFrame({"age": np.arange(100)})
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=schema, classes=["child", "adult"])
+        >>> release = source.fit(table, np.where(table["age"] < 18, "child", "adult")).release_
+        >>> release.encode(table[:3])
+        array([[0.  ],
+               [0.01],
+               [0.02]])
         """
-        return self.classes[self.scores(X).argmax(axis=1)]
+        names, schema = getattr(X, "columns", None), self.encoder
+        if names is not None and schema is not None and not schema.is_encoded(names):
+            # Finite by construction. scikit-learn's check would first search all installed
+            # packages for table libraries, which takes longer than encoding 1,000 rows.
+            rows = np.asarray(fitted_encoder(schema).transform(X))
+            if not len(rows):
+                raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
+            warn_of_unread(schema, X)
+            warn_of_units(numeric_columns(schema, X))
+            return rows
+        if names is None and schema is not None:
+            refuse_text(schema, X)
+        if names is not None and self.feature_names is not None:
+            X = cast(Any, X)[check_names(list(names), self.feature_names.tolist())]
+        rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but Release is expecting {self.n_features} "
+                "features as input. Use DPTransferClassifier for rows with other features."
+            )
+        if self.bounds is not None:
+            warn_of_units(zip(self._column_names(), rows.T, *self.bounds, strict=True))
+        return rows
 
-    def predict_proba(self, X):
-        """Return class probabilities by the source alone.
+    def _column_names(self):
+        if self.feature_names is not None:
+            return self.feature_names.tolist()
+        return [f"x{i}" for i in range(self.n_features)]
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the source's own features.
+    def sample(
+        self,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        as_frame: bool = False,
+    ) -> tuple[Any, np.ndarray]:
+        """Return synthetic labeled rows, covered by the guarantee of the release.
 
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes``. See :meth:`WideCDMMAClassifier.predict_proba` for those of
-            a classifier.
-        """
-        rows = self.encode(X)
-        if self.linear is None and self.classifier is not None:
-            return self.classifier.predict_proba(self._codes(rows))
-        return softmax(self.score_encoded(rows), axis=1)
-
-    def sample(self, n_samples=1, random_state=None, *, as_frame=False):
-        """Return synthetic labelled rows, as private as the release is.
-
-        Of a table, with noisy sums: numbers in the steps of the schema, categories and missing
-        values as often as in the classes, correlated as within these; labels by the probabilities
-        that the release gives the rows. Of others, classes are drawn by their frequencies, and
-        rows from the normal distributions of their class, clipped to the public bounds.
+        For a release of noisy sums of a table: numbers in the steps of the schema, with
+        categories and missing values as frequent as in the classes and the correlations within
+        these; labels by the probabilities that the release gives to the rows. Otherwise
+        classes are drawn by their frequencies, and rows from the normal distributions of their
+        class, clipped to the public bounds.
 
         Parameters
         ----------
@@ -450,7 +601,7 @@ class Release:
             Number of rows.
 
         random_state : int, RandomState instance or None, default=None
-            Whatever it is, it undoes no noise: that was drawn when the release was made.
+            A seed here weakens no guarantee: the noise was drawn when the release was made.
 
         as_frame : bool, default=False
             Whether rows are returned as a table: with an ``encoder``, decoded to values that its
@@ -467,25 +618,25 @@ class Release:
         Raises
         ------
         ValueError
-            When the release has no moments.
+            When the release has no moments, or ``n_samples`` is no whole number above 0.
 
         Examples
         --------
         >>> from skdp import DPStatisticsSource
-        >>> from skdp.datasets import load_digits_domains
-        >>> domains = load_digits_domains()
-        >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
-        >>> release = source.fit(domains.source, domains.source_target).release_
-        >>> X, y = release.sample(100, random_state=0)
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> X, y = release.sample(100, random_state=0, as_frame=True)
         >>> X.shape, y.shape
-        ((100, 64), (100,))
+        ((100, 13), (100,))
         """
         if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
             raise ValueError(
                 "The 'n_samples' parameter of Release.sample must be a whole number >= 1, got "
                 f"{n_samples!r}."
             )
-        moments = self._needed_moments("from which rows could be drawn")
+        moments = self._needed_moments("from which rows are drawn")
         random_state = check_random_state(random_state)
         if self.statistics is not None and self.encoder is not None:
             rows, labels = self._table_rows(n_samples, random_state)
@@ -533,10 +684,10 @@ class Release:
             return fitted_encoder(self.encoder).inverse_transform(rows)
         return pd.DataFrame(rows, columns=self._column_names())
 
-    def effects(self, positive=None):
+    def effects(self, positive: Any = None) -> pd.DataFrame:
         """Return what each value of each column adds to the log-odds of a class.
 
-        Scores are sums over the columns, so that this is all there is to explain.
+        Scores are sums over the columns, so this table describes the model completely.
 
         Parameters
         ----------
@@ -546,10 +697,11 @@ class Release:
         Returns
         -------
         table : DataFrame
-            A line for each ``column`` and ``value`` (of a number, 33 between its bounds; None: a
-            missing one), with ``effect``, less its mean over these lines, and ``noise``, the
-            standard deviation of the noise in the shape function there, at most; 0 where there is
-            none, as linear scores do not tell theirs.
+            One row for each ``column`` and ``value`` (of a number, 33 between its bounds, or its
+            steps if these are fewer;
+            None: a missing value), with ``effect``, centered over these rows, and ``noise``,
+            an upper bound of the standard deviation of the noise in the shape function; 0 where
+            there is no shape function, as the noise of linear scores is not known by column.
 
         Raises
         ------
@@ -561,20 +713,23 @@ class Release:
         >>> from skdp import DPStatisticsSource
         >>> from skdp.datasets import load_heart_disease
         >>> heart = load_heart_disease()
-        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="additive")
-        >>> table = source.fit(heart.data, heart.target).release_.effects()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> table = release.effects()
         >>> table[table["column"] == "cp"]["value"].tolist()
         ['1', '2', '3', '4', None]
         """
         return column_effects(self, positive)
 
-    def plot_effects(self, columns=None, positive=None):
-        """Draw :meth:`effects`, with bands of two standard deviations of the noise.
+    def plot_effects(
+        self, columns: Sequence[str] | None = None, positive: Any = None
+    ) -> np.ndarray:
+        """Plot :meth:`effects`, with bands of two standard deviations of the noise.
 
         Parameters
         ----------
         columns : list of str or None, default=None
-            None: the twelve of the widest effects.
+            None: the twelve columns with the widest effects.
 
         positive : label or None, default=None
             The class; None: the second of two.
@@ -590,36 +745,50 @@ class Release:
 
         ImportError
             When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.ShapeFunctionsDisplay : Draws it, also on given axes.
+
+        Examples
+        --------
+        >>> from skdp import DPStatisticsSource
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> axes = release.plot_effects(["age", "cp"])  # doctest: +SKIP
         """
-        return plot_effects(self, columns, positive)
+        display = ShapeFunctionsDisplay.from_release(self, columns=columns, positive=positive)
+        return display.plot().axes_
 
-    def describe_columns(self, confidence=0.95):
-        """Return what the release tells of each column by class, in the units of the schema.
+    def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return statistics of each column by class, in the units of the schema.
 
-        The table that a study begins with. It is computed from the release alone, so that it
-        costs nothing further, and whoever has the release can have it.
+        The descriptive table of a study. It is computed from the release alone, so
+        it costs no further privacy, and whoever has the release can compute it.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Of the intervals, for the distribution that the rows come from: they include noise,
-            sampling, and what clipping of rows leaves uncertain. Those of counts are for the rows
-            themselves.
+            Of the intervals for the distribution that the rows come from: they include noise,
+            sampling, and the uncertainty that the clipping of rows leaves. Intervals of counts are
+            for the rows themselves.
 
         Returns
         -------
         table : DataFrame
-            A line for each ``column``, ``statistic`` and ``class`` (None: of all rows), with
-            ``value`` and the ends ``low`` and ``high``, infinite or at the bounds where noise
-            leaves nothing known. Statistics are "rows", of no column; "mean" and "deviation" of
-            numbers, without values that are missing, beyond the bounds those of values brought to
-            the bounds; on a logarithmic scale "geometric mean" and "geometric deviation", a
+            One row for each ``column``, ``statistic`` and ``class`` (None: all rows), with
+            ``value`` and the ends ``low`` and ``high``, which are infinite or at the bounds where
+            noise leaves nothing known. Statistics are "rows", of no column; "mean" and "deviation"
+            of numbers, without missing values, where values beyond the bounds count as the
+            bounds; on a logarithmic scale "geometric mean" and "geometric deviation", a
             factor, which are "shifted", of x plus a hundredth of the upper bound, where the scale
-            begins at zero; "mean rank", from 1, of ordered categories; "share of ..." each
-            category among rows where it is known; and "missing".
+            begins at zero; "mean rank", from 1, of ordered categories; "share of ..." for each
+            category, among rows where it is known; and "missing".
 
-            Where people are protected, every one of them counts once, and deviations are those of
-            rows; intervals of means then err to the wide side.
+            Where people are protected, each of them counts once, and deviations are those of
+            rows; intervals of means are then too wide rather than too narrow.
 
         Raises
         ------
@@ -630,52 +799,52 @@ class Release:
         -----
         Ratios of noisy sums have the intervals of Fieller (1954), shares those of Wilson (1927)
         with noise. Deviations by class follow from the means of basis functions, as those of
-        distributions of maximum entropy.
+        maximum-entropy distributions.
 
         Examples
         --------
         >>> from skdp import DPStatisticsSource
         >>> from skdp.datasets import load_heart_disease
         >>> heart = load_heart_disease()
-        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema)
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
         >>> release = source.fit(heart.data, heart.target).release_
         >>> table = release.describe_columns()
         >>> table[table["column"] == "age"]["statistic"].unique().tolist()
         ['mean', 'deviation']
         """
         if self.statistics is None:
-            self._needed_moments("from which columns could be described")
+            self._needed_moments("from which columns are described")
         return describe_columns(self, confidence)
 
     def _needed_moments(self, what):
         if self.moments is None:
             raise ValueError(
-                f"This release has no moments, {what}. Ask its owner for one of "
-                "DPStatisticsSource, or of DPSource(parts='noise_aware')."
+                f"This release has no moments, {what}. Ask its owner for one from "
+                "DPStatisticsSource, or from DPSource(parts='noise_aware')."
             )
         return self.moments
 
-    def restrict(self, names):
-        """Return the release of some of the columns: the marginal of what it knows of all.
+    def restrict(self, names: Iterable[str]) -> Self:
+        """Return the release of some of the columns: its marginal.
 
-        For rows that lack the others. It is computed from this release alone, so that nothing
-        is spent; the guarantee stays that of this release, about all its columns, since noisy
-        values of those that are left out had a say in it. Linear scores put what the remaining
-        columns let expect in place of the others, mixtures become marginal ones. A
+        For rows that lack the other columns. The marginal is computed from this release alone, so
+        it costs no privacy; its guarantee is that of this release, about all columns, because
+        the noisy values of the omitted ones influenced it. Linear scores replace the omitted
+        columns by their expectation given the others, and mixtures become marginal ones. A
         classifier of all columns has no marginal: mixtures score in its place, or the normal
-        distributions of the moments where there are none. Neither has the alignment, so that the
-        papers' strategies cannot use a release of fewer columns.
+        distributions of the moments where there are none. The alignment has no marginal either, so
+        the papers' strategies cannot use a restricted release.
 
         Parameters
         ----------
         names : iterable of str
-            Names of the columns that remain, each once; they are in this order then. With
+            Names of the columns that remain, each once, in their new order. With
             an ``encoder`` those of the table, otherwise some of ``feature_names``.
 
         Returns
         -------
         release : Release
-            This one where all columns remain in their order.
+            This one if all columns remain in their order.
 
         Raises
         ------
@@ -685,27 +854,25 @@ class Release:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import pandas as pd
         >>> from skdp import DPStatisticsSource
-        >>> schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
-        >>> rng = np.random.RandomState(0)
-        >>> table = pd.DataFrame(rng.rand(1000, 3), columns=list("abc"))
-        >>> source = DPStatisticsSource(encoder=schema, classes=[0, 1])
-        >>> release = source.fit(table, (table["a"] + table["b"] > 1).astype(int)).release_
-        >>> release.restrict(["b", "a"])
-        Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
+        >>> from skdp.datasets import load_heart_disease
+        >>> heart = load_heart_disease()
+        >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
+        >>> release = source.fit(heart.data, heart.target).release_
+        >>> release.restrict(["cp", "age"])
+        Release(2 classes, 6 features, (8, 1e-05)-DP per labelled record, add/remove)
         """
         columns, feature_names, encoder = self._chosen(names)
         if np.array_equal(columns, np.arange(self.n_features)):
             return self
         if self.statistics is None:
-            self._needed_moments("without which nothing is known of some columns alone")
+            self._needed_moments("which a release of some columns is computed from")
         parts: dict[str, Any] = dict.fromkeys(self.part_kinds())
         for name, (kind, part) in self.parts().items():
             parts[name] = kind.restrict(part, columns, self)
         scorers = ("linear", "classifier", "mixtures")
-        if self.classifier is not None and all(parts[name] is None for name in scorers):
+        alone = all(parts[name] is None for name in scorers)
+        if self.classifier is not None and self.moments is not None and alone:
             subspace = Subspace.of_columns(self.moments, columns, len(columns))
             parts["subspace"] = subspace
             parts["mixtures"] = Mixtures.of_moments(parts["moments"], subspace)
@@ -719,7 +886,7 @@ class Release:
         )
 
     def _chosen(self, names):
-        """Return the numbers and names of the columns that remain, and the schema of these."""
+        """Return the numbers and names of the remaining columns, and their schema."""
         if self.feature_names is None:
             raise ValueError(
                 f"The {self.n_features} columns of this release have no names to restrict it by. "
@@ -737,14 +904,15 @@ class Release:
         return columns, self.feature_names[columns], encoder
 
     @classmethod
-    def merge(cls, releases, *, disjoint):
-        r"""Return the release of the rows of several sources together.
+    def merge(cls, releases: Iterable[Self], *, disjoint: bool) -> Self:
+        """Return the release of the rows of several sources together.
 
-        Noisy sums add, and so do the variances of their noise; everything is then estimated once.
-        Classes are told apart *within* sources, as far as noise leaves their differences in
-        frequencies and means; of two classes, the intercept at a new site is uncertain by what
-        those of the sources spread, which :attr:`LinearScores.intercept_sd` says. Merged releases
-        are releases like others, and may be merged further.
+        Noisy sums are added, and so are the variances of their noise; everything else is then
+        estimated once. Classes are separated *within* sources, as far as noise leaves the
+        differences of their frequencies and means. With two classes, the intercept at a new
+        site is uncertain by the spread of those of the sources, see
+        :attr:`LinearScores.intercept_sd`. A merged release is a release like any other and may be
+        merged again.
 
         Parameters
         ----------
@@ -753,9 +921,9 @@ class Release:
             order, bounds, categories and classes.
 
         disjoint : bool
-            Whether nobody has rows in two of the sources, as you know and they cannot. Then each
-            person is guaranteed what the source has guaranteed that has their rows, and the
-            guarantee is the weakest of these; otherwise it is their sum.
+            Whether you know that no person has rows in two of the sources; the releases cannot
+            tell. If so, each person has the guarantee of the one source with their rows, and the
+            guarantee of the result is the weakest of these; otherwise it is their sum.
 
         Returns
         -------
@@ -764,13 +932,13 @@ class Release:
         Raises
         ------
         ValueError
-            When one of them has no sums, is there twice, or differs in classes, columns or the
-            unit of its guarantee; it names which, and how.
+            When one of them has no sums, occurs twice, or differs in classes, columns or the
+            unit of its guarantee; the message names which, and how.
 
         Warns
         -----
         UserWarning
-            When one has so much noise that the others tell more without it.
+            When one has so much noise that the result would be better without it.
 
         Examples
         --------
@@ -788,7 +956,8 @@ class Release:
         first, *others = releases
         if first.feature_names is not None:
             others = [each.restrict(column_names(first)) for each in others]
-        parts = [each.statistics for each in (first, *others)]
+        mergeable = (first, *others)
+        parts = [each.statistics for each in mergeable if each.statistics is not None]
         warn_of_noisiest(parts)
         guarantees = [each.guarantee for each in releases]
         statistics = Statistics.merge(parts)
@@ -802,60 +971,91 @@ class Release:
             shapes=merged_shapes([first, *others], statistics.linear),
         )
 
-    def score(self, X, y):
-        """Return the accuracy of :meth:`predict`.
+    @property
+    def record_guarantee(self) -> PrivacyGuarantee | None:
+        """PrivacyGuarantee or None: the guarantee for a whole record with its label.
 
-        Ask for it, with held-out rows, before the release is handed out; they are queries,
-        and stay where they are.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows that were not trained on.
-
-        y : array-like of shape (n_samples,)
-            Their classes.
-
-        Returns
-        -------
-        accuracy : float
-
-        Raises
-        ------
-        ValueError
-            When labels are missing, or −1 and no class of the release.
+        None where labels were used as they are, see :func:`~skdp.privacy.record_guarantee`. A
+        changed record of an encoded table changes at most two of the indicators of a category.
         """
-        known = list(map(canonical, self.classes.tolist()))
-        y = spelled_as(scorable_labels(y, "Release.score", "auto", known), self.classes)
-        return float(accuracy_score(y, self.predict(X)))
+        if self.guarantee.unit in WHOLE_UNITS:
+            return self.guarantee
+        n_elements = elements_per_record(self.encoder, self.guarantee.n_features)
+        return record_guarantee(self.guarantee, self.label_guarantee, n_elements)
 
     @property
-    def classes_(self):
-        """ndarray: ``classes``, by the name under which scikit-learn's tools look for them."""
+    def classes_(self) -> np.ndarray:
+        """ndarray: ``classes``, under the name that scikit-learn's tools look for."""
         return self.classes
 
-    def fit(self, X, y=None):
-        """Raise TypeError: a release is what was learned, and learns nothing more.
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
+        """Raise TypeError: a release is already trained.
 
-        It is here because scikit-learn's tools take nothing for a classifier that lacks it.
+        The method exists because scikit-learn's tools recognize a classifier by it.
 
         Parameters
         ----------
         X, y : object
-            Not looked at.
+            Ignored.
 
         Raises
         ------
         TypeError
-            Always, naming what to use instead.
+            Always; the message says what to use instead.
         """
         raise TypeError(
-            "A Release is not fitted again. Learn from it and rows of your own with "
-            "DPTransferClassifier(release).fit(X, y); where a tool of scikit-learn fits what it "
-            "is given, pass FrozenEstimator(release)."
+            "A Release cannot be fitted again. Learn from it and from rows of your own with "
+            "DPTransferClassifier(release).fit(X, y); for a tool of scikit-learn that fits its "
+            "estimator, pass FrozenEstimator(release)."
         )
 
-    def __sklearn_tags__(self):
+    @classmethod
+    def part_kinds(cls) -> dict[str, Any]:
+        """Return the class that checks, stores, restricts and describes each part, by name."""
+        return {f.name: f.metadata["part"] for f in fields(cls) if "part" in f.metadata}
+
+    def parts(self) -> dict[str, tuple[Any, Any]]:
+        """Return the class and the part of each that is stored, by name."""
+        found = {name: (kind, vars(self)[name]) for name, kind in self.part_kinds().items()}
+        return {name: (kind, part) for name, (kind, part) in found.items() if part is not None}
+
+    def _forget_estimates(self):
+        """Raise ValueError where estimates are given that are not those of the sums."""
+        for name in ("moments", "linear"):
+            given = vars(self)[name]
+            own = given is None or given is getattr(self.statistics, name)
+            require(own, name, "must be left out where there are statistics")
+            vars(self)[name] = None
+
+    def _check(self):
+        """Raise ValueError, naming the part, unless all parts fit together and can be used."""
+        _check_frame(self)
+        units = FEATURE_UNITS | WHOLE_UNITS
+        # The other columns still tell about those that were left out.
+        check_guarantee(self.guarantee, "guarantee", units, self.n_features, at_least=True)
+        if self.label_guarantee is not None:
+            own = self.guarantee.unit in FEATURE_UNITS
+            require(own, "label_guarantee", "must be None where the guarantee is about labels too")
+            check_guarantee(self.label_guarantee, "label_guarantee", {"label"}, 1)
+        for name, (kind, part) in self.parts().items():
+            kind.validate(part, name, self)
+        some = any(name in self.parts() for name in ("statistics", "moments", "classifier"))
+        require(some, "release", "has neither statistics, moments nor a classifier")
+
+    def _freeze(self, copy=True):
+        """Make all arrays read-only, after copying those that somebody else could write to."""
+        one = self.row_classifier is self.classifier
+        for name, value in vars(self).copy().items():
+            kind = self.part_kinds().get(name)
+            if kind is None:
+                value = read_only(value, copy)
+            elif value is not None:
+                value = (
+                    self.classifier if one and kind is RowClassifier else kind.freeze(value, copy)
+                )
+            object.__setattr__(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
@@ -864,74 +1064,7 @@ class Release:
             requires_fit=False,
         )
 
-    def save(self, path, *, overwrite=True):
-        """Write the release to a file that holds arrays and text, and no code.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write; used as given, whatever its ending.
-
-        overwrite : bool, default=True
-            Whether a file that is there may be replaced, and hands down its permissions.
-
-        Raises
-        ------
-        FileExistsError
-            When there is one, and ``overwrite`` is False.
-        """
-        save_arrays(path, KIND, *pack(self), overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path, *, mmap_mode=None):
-        """Read a release that :meth:`save` wrote; no code in the file can run.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        mmap_mode : {"r", None}, default=None
-            With "r" arrays stay in the file, which processes then share: for large releases.
-            The file must not be truncated meanwhile; :meth:`save` never does that.
-
-        Returns
-        -------
-        release : Release
-
-        Raises
-        ------
-        ValueError
-            When the file is truncated, altered, of a newer version or not a release.
-        """
-        if mmap_mode not in (None, "r"):
-            raise ValueError(
-                "The 'mmap_mode' parameter of Release.load must be 'r' or None, got "
-                f"{mmap_mode!r}. A release cannot be written to."
-            )
-        header, arrays = load_arrays(path, KIND, mmap_mode)
-        with well_formed(path, KIND):
-            return cls(**unpack(header, arrays, cls.part_kinds()))
-
-    def summary(self):
-        """Return a text for humans: what the release is, and what it guarantees.
-
-        Returns
-        -------
-        text : str
-            What is in it, what is protected and how well, also for a whole record and for
-            labels, its columns, and what came out; ``skdp describe`` prints the same.
-        """
-        sections = [repr(self)]
-        for title, text in statements(self).items():
-            lines, wrapped = text.split("\n"), [title]
-            for line in lines:
-                hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
-                wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
-            sections.append("\n  ".join(wrapped))
-        return "\n\n".join(sections)
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
         return (
             f"Release({len(self.classes)} classes, {self.n_features} features, "
@@ -940,24 +1073,24 @@ class Release:
         )
 
     def _repr_html_(self):
-        """Return what :meth:`summary` says, behind a heading that a notebook can unfold."""
+        """Return the text of :meth:`summary`, below a heading that folds in a notebook."""
         return (
             f"<details open><summary><b>{as_html(repr(self))}</b></summary>"
             f"{definitions(statements(self).items())}</details>"
         )
 
-    def __setstate__(self, state):
-        # Arrays that come from a pickle can be written to, but are nobody else's.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays from a pickle are writable, but nobody else holds them.
         self.__dict__.update(state)
         self._freeze(copy=False)
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
 
@@ -975,7 +1108,7 @@ def _float_dtype(dtype):
 
 
 def _check_frame(release):
-    """Check what is not private: classes, names, bounds and schema."""
+    """Check what is public: classes, names, bounds and schema."""
     classes, p = release.classes, release.n_features
     labels = isinstance(classes, np.ndarray) and classes.ndim == 1
     labels = labels and all(type(c) in _LABELS for c in classes.tolist())

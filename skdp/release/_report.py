@@ -1,13 +1,15 @@
-"""The page that a data-protection officer reads and files: all that is known of a release."""
+"""The report on a release, for a data-protection officer: one page of HTML."""
 
 import importlib
 import os
+from collections.abc import Sequence
 from datetime import date as calendar
 from hashlib import sha256
 from html import escape
 from itertools import islice
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from skdp.privacy import PrivacyLedger
 from skdp.release._guarantees import elements_per_record, value_guarantee
@@ -18,11 +20,11 @@ from skdp.utils._files import write_whole
 from skdp.utils._html import as_html, definitions, grid
 from skdp.utils._validation import inline
 
-# Columns of a table without a schema, such as pixels, that are listed before the rest is counted.
+# Largest number of columns without a schema, such as pixels, that are listed; more are counted.
 _MOST_COLUMNS = 200
 # Categories of a column that are listed.
 _MOST_CATEGORIES = 50
-# What a page has sections of its own for.
+# Statements that have their own section on the page.
 _ELSEWHERE = ("How well", "Columns", "For experts")
 # Colors are those of the reader's browser, light or dark; paper is light.
 _STYLE = """
@@ -53,7 +55,7 @@ tr, pre { break-inside: avoid; }
   .note { opacity: 1; }
 }
 """
-# Nothing runs and nothing is fetched, whatever a file has in its texts.
+# Nothing runs and nothing is fetched, whatever the texts of a file contain.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _TRUST = (
     "The owner, who held the rows, computed the numbers and added the noise before anything left, "
@@ -66,7 +68,7 @@ _TRUST = (
 
 
 class ReportPage:
-    """One page of HTML on a release, without scripts, that needs nothing from elsewhere.
+    """A self-contained HTML page about a release, without scripts.
 
     Parameters
     ----------
@@ -84,10 +86,10 @@ class ReportPage:
     ReportPage(39 characters; save(path) writes it)
     """
 
-    def __init__(self, html):
+    def __init__(self, html: str) -> None:
         self.html = html
 
-    def save(self, path, *, overwrite=True):
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the page to a file.
 
         Parameters
@@ -96,21 +98,26 @@ class ReportPage:
             Where to write.
 
         overwrite : bool, default=True
-            Whether a file that is there may be replaced, and hands down its permissions.
+            Whether an existing file may be replaced; the new file keeps its permissions.
 
         Raises
         ------
         FileExistsError
-            When there is one, and ``overwrite`` is False.
+            When the file exists and ``overwrite`` is False.
+
+        Examples
+        --------
+        >>> from skdp.release import ReportPage
+        >>> ReportPage("<!doctype html><title>a release</title>").save("report.html")
         """
         with write_whole(path, overwrite=overwrite) as file:
             file.write(self.html.encode())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ReportPage({len(self.html)} characters; save(path) writes it)"
 
     def _repr_html_(self):
-        # In a frame of its own: neither does its style touch the notebook, nor the other way.
+        # In its own frame, so that page and notebook do not change each other's style.
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox title="report on a release" '
             'style="width: 100%; height: 36em; border: 1px solid rgba(128, 128, 128, 0.4)">'
@@ -118,28 +125,35 @@ class ReportPage:
         )
 
 
-def report_page(release, *, owner=None, ledger=None, audits=(), date=None):
-    """Return a page that says all that is known of a release, for whoever answers for it.
+def report_page(
+    release: Release | str | os.PathLike[str],
+    *,
+    owner: str | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    audits: Sequence[Any] = (),
+    date: Any = None,
+) -> ReportPage:
+    """Return a page with everything that is known about a release, for those responsible for it.
 
-    What it is, whose, which columns and bounds; the guarantee in the words of
-    :meth:`Release.summary` and exactly; what is not protected and who was trusted; the ledger and
-    audits, where given. It holds nothing that is computed from rows other than what the release
-    has, and is the owner's all the same with a ``ledger``, which tells of other releases.
+    The page states what the release is, whose rows it is about, the columns and bounds; the
+    guarantee, in the words of :meth:`Release.summary` and exactly; what is not protected and who
+    was trusted; the ledger and audits, where given. It contains nothing computed from rows beyond
+    the contents of the release. With a ``ledger`` it is for the owner only, because the ledger
+    also lists other releases.
 
     Parameters
     ----------
     release : Release, str or path-like
-        The release, or its file, of which the page then has name, size and SHA-256 digest.
+        The release, or its file, whose name, size and SHA-256 digest the page then states.
 
     owner : str, default=None
-        Whose rows they are, as the page is to say it.
+        The owner of the rows, as the page should name them.
 
     ledger : PrivacyLedger, str or path-like, default=None
-        The account of the same rows, or its file.
+        The privacy ledger of the same rows, or its file.
 
     audits : sequence of audit reports or str, default=()
-        What :func:`~skdp.privacy.audit.audit_release` and others returned, or the text that
-        printing it gave.
+        Results of :func:`~skdp.privacy.audit.audit_release` and others, or their printed text.
 
     date : datetime.date, default=None
         Of the page. By default today.
@@ -155,7 +169,7 @@ def report_page(release, *, owner=None, ledger=None, audits=(), date=None):
         When there is no such file.
 
     ValueError
-        When one of the files is damaged, or a parameter is none of these.
+        When one of the files is damaged, or a parameter is invalid.
 
     Examples
     --------
@@ -174,7 +188,7 @@ def report_page(release, *, owner=None, ledger=None, audits=(), date=None):
         release = Release.load(file)
     if owner is not None and not isinstance(owner, str):
         raise ValueError(
-            f"The 'owner' parameter must be a text or None, got {owner!r}. Name whom."
+            f"The 'owner' parameter must be text or None, got {owner!r}. Name the owner."
         )
     if ledger is not None and not isinstance(ledger, PrivacyLedger):
         ledger = PrivacyLedger.open(_path("ledger", ledger))
@@ -337,7 +351,7 @@ def _audits(audits):
         if not isinstance(each, str) and not hasattr(each, "verdict"):
             raise ValueError(
                 "The 'audits' parameter must hold reports of skdp.privacy.audit, or their texts, "
-                f"got a {type(each).__name__}. Pass what audit_release returned."
+                f"got a {type(each).__name__}. Pass the result of audit_release."
             )
     if not audits:
         return "<p>No audit was given.</p>"

@@ -1,24 +1,25 @@
-"""Shape functions: what each column adds to the scores, by public bins of its values."""
+"""Shape functions: contributions of columns to the scores, by public bins of their values."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.release._parts import LARGEST, Part, check_below, check_shape, require
+from skdp.tabular import Schema
 
 # Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
-# 16, 32 and 64 of them are alike, as neighbours are tied (rule of thumb).
+# 16, 32 and 64 of them are alike, as neighbors are tied (rule of thumb).
 _N_BINS = 33
-# Bins over which the shape of a column of numbers is alike (adult at ε = 1, with 2, 4 and 8: AUC
-# .910, .910 and .908).
+# Bins over which the shape of a column of numbers is smoothed (adult at ε = 1, with 2, 4 and 8:
+# AUC .910, .910 and .908).
 _SMOOTH = 3.0
 # Of a score in a release: exp of it is a number.
 _LARGEST_VALUE = 700.0
-# Bins of columns in which a file may describe rows.
+# Largest number of bins in a file.
 _MOST_BINS = 200_000
-# Weight of the squared values with which what is left out is put upon the other columns, in rows
-# (rule of thumb).
+# Ridge penalty, in rows, when the other columns replace those that are left out (rule of thumb).
 _RIDGE = 20.0
 # Synthetic rows by which columns that are left out are replaced (rule of thumb).
 _N_ROWS = 4000
@@ -28,10 +29,10 @@ _N_ROWS = 4000
 class ShapeFunctions(Part):
     """Scores that are sums of functions of single columns, constant within public bins.
 
-    Each table column touches one bin for each row: a category that of its indicator, with one more
-    bin for rows of no category; a number on a scale the nearest of equally spaced places
-    between its bounds, with one more for missing values where an indicator tells of these. They
-    are added to the linear scores of a release.
+    Each column of the table has one bin for each row: a category that of its indicator, with one
+    more bin for rows of no category; a number the nearest of equally spaced places
+    between its bounds, with one more bin for missing values where there is an indicator for them.
+    The functions are added to the linear scores of a release.
 
     Attributes
     ----------
@@ -42,8 +43,8 @@ class ShapeFunctions(Part):
         Number of its encoded columns.
 
     one_hot : ndarray of shape (n_shapes,)
-        1 where these are indicators of categories, 0 where they are a value, and what may
-        follow tells whether it is missing.
+        1 where these are indicators of categories, 0 where they are a value, which may be
+        followed by an indicator of missing values.
 
     n_bins : ndarray of shape (n_shapes,)
 
@@ -57,7 +58,7 @@ class ShapeFunctions(Part):
         Standard deviation of the noise in each score, at most.
 
     intercepts : ndarray of shape (n_classes,)
-        What columns that were left out let expect.
+        Expectations of the columns that were left out.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class ShapeFunctions(Part):
     [[0, 32], [16, 0]]
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "start": "start",
         "width": "width",
         "one_hot": "one_hot",
@@ -91,7 +92,9 @@ class ShapeFunctions(Part):
     intercepts: np.ndarray
 
     @classmethod
-    def of_columns(cls, n_classes, group_sizes, low, high):
+    def of_columns(
+        cls, n_classes: int, group_sizes: ArrayLike, low: ArrayLike, high: ArrayLike
+    ) -> Self:
         """Return functions that are zero, of the columns of an array.
 
         Parameters
@@ -111,7 +114,7 @@ class ShapeFunctions(Part):
         return cls._zero(n_classes, np.arange(p), ones, zeros, n_bins, *ends)
 
     @classmethod
-    def of_schema(cls, n_classes, schema):
+    def of_schema(cls, n_classes: int, schema: Schema) -> Self:
         """Return functions that are zero, of the columns that a schema encodes.
 
         Of an ordered category with m ranks there are 2m − 1 bins: a missing value without an
@@ -136,11 +139,11 @@ class ShapeFunctions(Part):
         return cls(start, width, one_hot, n_bins, low, high, *zeros)
 
     @property
-    def offsets(self):
+    def offsets(self) -> np.ndarray:
         """Return the number of the first bin of each column, and of all bins at the end."""
         return np.concatenate([[0], np.cumsum(self.n_bins)])
 
-    def codes(self, X):
+    def codes(self, X: np.ndarray) -> np.ndarray:
         """Return the bin of each column, counted from zero, of each row by itself.
 
         Parameters
@@ -167,7 +170,7 @@ class ShapeFunctions(Part):
                 codes[block[:, 1] > 0.5, j] = last + 1
         return codes
 
-    def added(self, codes, values):
+    def added(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the sum over the columns of values by bin, (n_samples, n_classes).
 
         Column by column, so that nothing but a row itself decides how its sum is rounded.
@@ -177,12 +180,12 @@ class ShapeFunctions(Part):
             total += values.T[first + codes[:, j].astype(np.int64)]
         return total
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return what the columns of each row add to the scores, (n_samples, n_classes)."""
         return self.intercepts + self.added(self.codes(X), self.values)
 
-    def smoothed(self, values):
-        """Return sums by bin as shapes: of a scale, with those of neighbouring bins.
+    def smoothed(self, values: np.ndarray) -> np.ndarray:
+        """Return sums by bin as shapes: of a scale, with those of neighboring bins.
 
         Parameters
         ----------
@@ -200,7 +203,7 @@ class ShapeFunctions(Part):
             return 0
         return int(self.n_bins[j] - (self.width[j] - 1))
 
-    def smoothed_deviations(self):
+    def smoothed_deviations(self) -> np.ndarray:
         """Return the root of the sum of squares of what :meth:`smoothed` weighs each bin with."""
         found = np.ones(self.offsets[-1])
         for j, first in enumerate(self.offsets[:-1]):
@@ -208,7 +211,7 @@ class ShapeFunctions(Part):
             found[first : first + n] = np.sqrt((_kernel(n) ** 2).sum(axis=0))
         return found
 
-    def effects(self, j):
+    def effects(self, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of one column and their deviations, by bin.
 
         Parameters
@@ -219,7 +222,7 @@ class ShapeFunctions(Part):
         here = slice(self.offsets[j], self.offsets[j + 1])
         return self.values[:, here], self.deviations[here]
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
         self.check_arrays(name)
         p = len(self.start)
@@ -229,7 +232,7 @@ class ShapeFunctions(Part):
             check_shape(array, (p,), f"{name}.{key}")
         # Sums always have linear scores, which take longer to estimate than a file to read.
         scored = release.statistics is not None or release.linear is not None
-        require(p > 0 and scored, name, "must stand beside linear scores")
+        require(p > 0 and scored, name, "need linear scores")
         inside = self.start.min() >= 0 and self.width.min() > 0
         inside = inside and (self.start + self.width).max() <= release.n_features
         require(inside, f"{name}.start", "must be columns of the release")
@@ -253,7 +256,7 @@ class ShapeFunctions(Part):
         require(wide, f"{name}.low", f"must be below {name}.high")
         require(self.deviations.min() >= 0, f"{name}.deviations", "must not be negative")
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
         """Return the functions of some of the columns.
 
         What the others add is put upon these as far as it goes with them in synthetic rows of the
@@ -292,11 +295,11 @@ class ShapeFunctions(Part):
         more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return that what is said of the linear scores is not said of these."""
         return ["shape functions are added to the linear scores; the expected AUC is without them"]
 
-    def representatives(self, n_features):
+    def representatives(self, n_features: int) -> np.ndarray:
         """Return a row of each bin of each column, whose other columns are zero; and such a one.
 
         Parameters
@@ -320,7 +323,7 @@ class ShapeFunctions(Part):
                 here[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
         return rows
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
 
@@ -372,6 +375,6 @@ def _linear_by_bin(linear, rows):
 
 
 def _kernel(n):
-    """Return how alike the shapes of two of n neighbouring bins are, of shape (n, n)."""
+    """Return how alike the shapes of two of n neighboring bins are, of shape (n, n)."""
     places = np.arange(n)
     return np.exp(-np.abs(places[:, np.newaxis] - places) / _SMOOTH)

@@ -1,12 +1,16 @@
 """The noisy sums that a release carries, and all that is estimated from them when it is asked."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._linear_discriminant import known_clipping, linear_scores
+from skdp.release._linear_scores import LinearScores
+from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics, measure_moments
 from skdp.release._parts import (
     LARGEST_MEAN,
@@ -34,8 +38,8 @@ _LARGEST_VALUE = 1e3
 class Statistics(Part):
     """Noisy sums over the rows of one source or of several, and their public basis functions.
 
-    Moments and linear scores are estimates of these sums, the same wherever they are made but for
-    rounding; they are made when they are first asked for.
+    Moments and linear scores are estimated from these sums when they are first accessed, with the
+    same result everywhere except for rounding.
 
     Attributes
     ----------
@@ -61,16 +65,16 @@ class Statistics(Part):
     basis: BasisFunctions
 
     @property
-    def n_sources(self):
+    def n_sources(self) -> int:
         """Number of sources whose rows were summed."""
         return len(self.sums.counts)
 
     @property
-    def effective_rows(self):
-        """Rows whose sums would tell as much of class means if there were no noise, about.
+    def effective_rows(self) -> float:
+        """Number of rows whose sums would be as informative without noise, approximately.
 
-        Noise in the mean of N rows of p columns has p v/N times the variance of their sampling,
-        v being the variance of the noise in the contrasts in units of the squared radius.
+        The noise in the mean of N rows of p columns has p v/N times the variance of sampling,
+        where v is the variance of the noise in the contrasts in units of the squared radius.
         """
         n_rows = self.sums.row_counts.sum()
         n_columns = np.count_nonzero(self.basis.order == 1)
@@ -78,7 +82,7 @@ class Statistics(Part):
         return float(n_rows / (1 + noise / n_rows))
 
     @cached_property
-    def moments(self):
+    def moments(self) -> Moments:
         """Moments of the columns, see :func:`measure_moments`."""
         with np.errstate(all="ignore"):  # what overflows is bounded
             shrinkage, _ = known_clipping(self.sums, self.basis)
@@ -86,33 +90,33 @@ class Statistics(Part):
         return moments.freeze(copy=False)
 
     @cached_property
-    def linear(self):
+    def linear(self) -> LinearScores:
         """Linear scores of the classes, see :func:`linear_scores`."""
         with np.errstate(all="ignore"):
             return linear_scores(self.sums, self.basis).freeze(copy=False)
 
     @classmethod
-    def merge(cls, parts):
+    def merge(cls, parts: Sequence[Self]) -> Self:
         """Return the sums over the rows of all of them, which have the same basis functions."""
         return cls(NoisyStatistics.added([part.sums for part in parts]), parts[0].basis)
 
-    def gains_by(self, other):
+    def gains_by(self, other: Self) -> bool:
         """Return whether these tell more with the others, whatever the order of the columns."""
         return self.merge([self, other]).effective_rows > self.effective_rows
 
-    def is_like(self, other):
+    def is_like(self, other: Self) -> bool:
         """Return whether sums of the other may be added: basis functions and radius are these."""
         alike = self.sums.radius == other.sums.radius
         alike = alike and (self.sums.of_all_columns is None) == (other.sums.of_all_columns is None)
         mine, others = vars(self.basis), vars(other.basis)
         return alike and all(np.array_equal(mine[key], others[key]) for key in mine)
 
-    def shares_noise(self, other):
+    def shares_noise(self, other: Self) -> bool:
         """Return whether some source is in both, with the same noise."""
         mine, others = (np.sort(part.sums.total)[:, np.newaxis] for part in (self, other))
         return bool((mine == others.swapaxes(0, 1)).all(axis=2).any())
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are sums of the classes and columns of a release."""
         sums, basis = self.sums, self.basis
         require(isinstance(sums, NoisyStatistics), f"{name}.sums", "must be NoisyStatistics")
@@ -156,7 +160,7 @@ class Statistics(Part):
             known = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
             require(known, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
 
-    def pack(self, name, release):
+    def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
         """Return no header, and the arrays: of what is symmetric, the upper triangle."""
         sums = self.sums
         arrays = {f"{name}/{key}": getattr(sums, key) for key in _ARRAYS}
@@ -167,11 +171,11 @@ class Statistics(Part):
         return None, arrays | self.basis.pack(f"{name}/basis", release)[1]
 
     @classmethod
-    def unpack(cls, name, header, arrays):
+    def unpack(cls, name: str, header: Any, arrays: Mapping[str, np.ndarray]) -> Self | None:
         """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
         if header is not None or f"{name}/counts" not in arrays:
             return super().unpack(name, header, arrays)
-        fields = {key: arrays[f"{name}/{key}"] for key in _ARRAYS}
+        fields: dict[str, Any] = {key: arrays[f"{name}/{key}"] for key in _ARRAYS}
         for key in _NUMBERS:
             [number] = arrays[f"{name}/{key}"].tolist()
             fields[key] = float(number)
@@ -181,10 +185,10 @@ class Statistics(Part):
         fields["second"][np.triu_indices(t)] = arrays[f"{name}/second"]
         fields["second"] += np.triu(fields["second"], 1).T
         fields["of_all_columns"] = arrays.get(f"{name}/of_all_columns")
-        basis = BasisFunctions.unpack(f"{name}/basis", None, arrays)
+        basis: Any = BasisFunctions.unpack(f"{name}/basis", None, arrays)
         return cls(NoisyStatistics(**fields), basis)
 
-    def freeze(self, copy):
+    def freeze(self, copy: bool) -> Self:
         """Return this with arrays that cannot be written to; itself where none can."""
         parts = [*vars(self.sums).values(), *vars(self.basis).values()]
         if not any(isinstance(array, np.ndarray) and array.flags.writeable for array in parts):
@@ -192,18 +196,18 @@ class Statistics(Part):
         sums = {key: read_only(value, copy) for key, value in vars(self.sums).items()}
         return type(self)(NoisyStatistics(**sums), self.basis.freeze(copy))
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> Self:
         """Return the sums of functions of some of the columns, exactly as they are."""
         basis, places = self.basis.select(columns)
         fewer = len(columns) < release.n_features
         clipping = known_clipping(self.sums, self.basis) if fewer else None
         return type(self)(self.sums.select(places, clipping), basis)
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what these are, in a few words."""
         of = f" of {self.n_sources} sources" if self.n_sources > 1 else ""
         return f"noisy counts, sums and second moments{of}; means, covariances, scores follow"
 
-    def result_lines(self, release):
+    def result_lines(self, release: Any) -> list[str]:
         """Return what the moments and the linear scores say."""
         return self.moments.result_lines(release) + self.linear.result_lines(release)

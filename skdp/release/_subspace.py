@@ -1,10 +1,11 @@
 """Principal directions of a source: a subspace of what differs, and an alignment of classes."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from skdp.release._moments import Moments
 from skdp.release._parts import (
     LARGEST_MEAN,
     LARGEST_VARIANCE,
@@ -16,7 +17,7 @@ from skdp.release._parts import (
 )
 from skdp.utils._linalg import principal_directions, row_blocks
 
-# Floor of the variances behind noise, in units of what noise leaves uncertain; rule of thumb.
+# Floor of the variances, in units of the uncertainty due to noise; rule of thumb.
 _FLOOR = 0.5
 # Ratio of the least to the largest variance of a subspace: its floor is float32's precision.
 _SMALLEST_RATIO = 1e-9
@@ -37,17 +38,29 @@ class Subspace(Part):
         Orthonormal rows.
 
     variances : ndarray of shape (n_directions,)
-        Of the rows of the domain, without noise; positive, largest first.
+        Of the rows of the domain, without noise; positive, in descending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Subspace
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> np.abs(Subspace.of_rows(X, 1).components).round(3)
+    array([[0.6, 0.8]])
     """
 
-    file_keys: ClassVar = {"mean": "mean", "components": "components", "variances": "variances"}
+    file_keys: ClassVar[dict[str, str]] = {
+        "mean": "mean",
+        "components": "components",
+        "variances": "variances",
+    }
 
     mean: np.ndarray
     components: np.ndarray
     variances: np.ndarray
 
     @classmethod
-    def of_rows(cls, X, n_directions):
+    def of_rows(cls, X: np.ndarray, n_directions: int) -> Self:
         """Return the leading principal directions of rows as they are."""
         X = X.astype(np.float64, copy=False)
         mean = X.mean(axis=0)
@@ -56,7 +69,7 @@ class Subspace(Part):
         return cls(mean, components, np.maximum(variances, np.finfo(np.float64).tiny))
 
     @classmethod
-    def of_moments(cls, moments, n_directions):
+    def of_moments(cls, moments: Moments, n_directions: int) -> Self:
         """Return the leading principal directions of the rows behind a noisy copy.
 
         Those of the noise-corrected covariance. Half of what noise leaves uncertain, see
@@ -72,37 +85,37 @@ class Subspace(Part):
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 
     @classmethod
-    def of_columns(cls, moments, columns, n_directions):
-        """Return the leading principal directions of some columns, which may all be constant."""
+    def of_columns(cls, moments: Moments, columns: np.ndarray, n_directions: int) -> Self:
+        """Return the leading principal directions of some columns; all of them may be constant."""
         new = cls.of_moments(moments.restrict(columns), n_directions)
         least = _FLOAT32.eps * max(moments.total_covariance().diagonal().max(), 0)
         return replace(new, variances=np.maximum(new.variances, max(least, _FLOAT32.tiny)))
 
     @property
-    def scale(self):
-        """Return the factor that makes the average variance of a direction 1.
+    def scale(self) -> float:
+        """float: the factor that makes the average variance of a direction 1.
 
-        Rows that are all the same have no unit; it is 1.
+        1 for rows that are all the same.
         """
         average = self.variances.mean()
         return 1 / np.sqrt(average) if average > np.finfo(np.float64).tiny else 1.0
 
-    def project(self, X):
-        """Return centred coordinates, of shape (n_samples, n_directions)."""
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """Return centered coordinates, of shape (n_samples, n_directions)."""
         return (X - self.mean) @ self.components.T
 
-    def encode(self, X):
+    def encode(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates in units of their average variance, in the dtype of X."""
         codes = np.empty((len(X), len(self.components)), dtype=X.dtype)
         for rows in row_blocks(len(X)):
             codes[rows] = self.project(X[rows]) * self.scale
         return codes
 
-    def noise(self, variances):
+    def noise(self, variances: np.ndarray) -> np.ndarray:
         """Return the variances in codes of independent noise with these in the features."""
         return self.components**2 @ variances * self.scale**2
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless this is a subspace of the features of a release."""
         self.check_arrays(name)
         p, variances = release.n_features, self.variances
@@ -116,9 +129,9 @@ class Subspace(Part):
         spread = variances.max() > _SMALLEST_SPREAD
         spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
         require(spread, f"{name}.variances", "must not vanish compared with each other")
-        require(release.moments is not None, name, "needs moments, which there are none")
+        require(release.moments is not None, name, "needs moments, but there are none")
 
-    def restrict(self, columns, release):
+    def restrict(self, columns: np.ndarray, release: Any) -> "Subspace":
         """Return the principal directions of some of the columns, as many as there were.
 
         Where all columns remain, in another order, nothing but that order changes.
@@ -128,14 +141,14 @@ class Subspace(Part):
         n_directions = min(len(self.components), len(columns))
         return Subspace.of_columns(release.moments, columns, n_directions)
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what this is, in a few words."""
         return f"{len(self.variances)} principal directions"
 
 
 @dataclass(frozen=True)
 class Alignment(Part):
-    """What carries rows of another space into that of the source.
+    """Directions and class medians by which rows of another feature space are aligned.
 
     Kumar and Moser, equation (118).
 
@@ -149,9 +162,21 @@ class Alignment(Part):
 
     mean : ndarray of shape (n_features,)
         Of the noisy rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.release import Alignment
+    >>> rows = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> alignment = Alignment.measure(rows, np.array([0, 0, 1]), n_classes=2)
+    >>> alignment.mean
+    array([3., 4.])
+    >>> np.abs(alignment.class_medians).round(6)
+    array([[ 2.5],
+           [10. ]])
     """
 
-    file_keys: ClassVar = {
+    file_keys: ClassVar[dict[str, str]] = {
         "components": "components",
         "class_medians": "class_medians",
         "mean": "mean",
@@ -162,8 +187,8 @@ class Alignment(Part):
     mean: np.ndarray
 
     @classmethod
-    def measure(cls, rows, labels, n_classes):
-        """Return directions, medians and mean of labelled rows, in the dtype of the rows."""
+    def measure(cls, rows: np.ndarray, labels: np.ndarray, n_classes: int) -> Self:
+        """Return directions, medians and mean of labeled rows, in the dtype of the rows."""
         n_directions = -(-rows.shape[1] // 2)
         components = principal_directions(rows, n_directions)
         medians = np.empty((n_classes, len(components)))
@@ -180,7 +205,7 @@ class Alignment(Part):
             rows.mean(axis=0, dtype=np.float64),
         )
 
-    def check(self, name, release):
+    def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless this aligns the classes and features of a release."""
         self.check_arrays(name)
         K, p, directions = len(release.classes), release.n_features, self.components
@@ -192,13 +217,13 @@ class Alignment(Part):
         check_below(self.class_medians, LARGEST_MEAN, f"{name}.class_medians")
         check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
 
-    def restrict(self, columns, release):
-        """Return this of all columns in another order; medians of fewer are not known."""
+    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
+        """Return this for all columns in another order; None for fewer, of unknown medians."""
         if len(columns) < len(self.mean):
             return None
         return replace(self, components=self.components[:, columns], mean=self.mean[columns])
 
-    def contents(self, name, release):
+    def contents(self, name: str, release: Any) -> str:
         """Return what this is, in a few words."""
         return f"medians of the classes in {len(self.components)} principal directions"
 

@@ -34,8 +34,8 @@ RARE = 0.01
 # What to do about a release that may not tell its classes apart.
 OWNER_ADVICE = (
     "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
-    "they are, there are too few rows for this epsilon. A release that tells nothing apart helps "
-    "nobody: do not hand it out."
+    "they are, there are too few rows for this epsilon. Alone, a release that tells nothing apart "
+    "helps nobody; merged with others it may add a little."
 )
 TARGET_ADVICE = (
     "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "

@@ -1,8 +1,14 @@
 """Sums over private rows that arrive in parts, kept by their owner until they are released."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from threading import Lock
+from typing import Any, NoReturn
+
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.source._dask_rows import sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
@@ -12,7 +18,7 @@ from skdp.source._private_rows import SummationPlan
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnprotectedSums:
-    """Sums **without any noise**, and what they are sums of; for other processes of the owner.
+    """Sums **without any noise**, and the plan of the summation; for other processes of the owner.
 
     Attributes
     ----------
@@ -24,7 +30,7 @@ class UnprotectedSums:
     plan: SummationPlan
     sums: ExactSums
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         parts = [getattr(self.sums, field.name) for field in fields(ExactSums)]
         return _unprotected, (self.plan, *parts)
 
@@ -34,87 +40,115 @@ def _unprotected(plan, *parts):
 
 
 class StatisticsAccumulator:
-    """Exact sums over private rows, **without any noise**: never to leave their owner's hands.
+    """Exact sums over private rows, **without any noise**: they must stay with their owner.
 
     Made by :meth:`DPStatisticsSource.accumulator`. Rows are added in chunks, here or in other
-    processes, and forgotten; the order and the chunks make no difference, bit for bit. Memory
-    does not grow with the number of rows, but with that of persons where these are protected.
+    processes, and forgotten; neither order nor chunks change a bit of the result. Memory
+    grows only with the number of people, where people are protected, and not with that of rows.
     Several threads may add chunks at the same time. :meth:`DPStatisticsSource.fit_accumulated`
-    makes a release of it, and spends ε and δ; rows may be added afterwards, and each further
+    makes a release of the sums, and spends ε and δ; rows may be added afterwards, and each further
     release spends again.
 
-    It refuses to be pickled or copied, because a pickle of it is the private sums themselves.
+    It refuses to be pickled or copied, because a pickle would contain the private sums themselves.
     Processes that work for the owner exchange them by :meth:`unprotected_sums` and
-    :meth:`add_unprotected_sums`, which say what they are.
+    :meth:`add_unprotected_sums`, whose names say what they are.
 
     Parameters
     ----------
     plan : SummationPlan
         What is public about the rows.
 
+    See Also
+    --------
+    DPStatisticsSource : Makes accumulators, and releases of them.
+
     Examples
     --------
     >>> import numpy as np
     >>> from skdp import DPStatisticsSource
-    >>> rng = np.random.RandomState(0)
-    >>> source = DPStatisticsSource(epsilon=2.0, classes=["ill", "well"])
-    >>> accumulator = source.accumulator(n_features=3)
-    >>> for _ in range(4):
-    ...     X = rng.rand(250, 3)
-    ...     accumulator.add(X, np.where(X[:, 0] > 0.5, "ill", "well"))
+    >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+    >>> X = np.random.RandomState(0).rand(400, 2)
+    >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+    >>> accumulator = source.accumulator(n_features=2)
+    >>> for start in range(0, 400, 100):
+    ...     chunk = slice(start, start + 100)
+    ...     accumulator.add(X[chunk], y[chunk])
     >>> source.fit_accumulated(accumulator).release_
-    Release(2 classes, 3 features, (2, 1e-05)-DP per labelled record, add/remove)
+    Release(2 classes, 2 features, (8, 1e-05)-DP per labelled record, add/remove)
     """
 
-    def __init__(self, plan):
+    def __init__(self, plan: SummationPlan) -> None:
         self.plan = plan
         self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
-        # Apart from the sums, as these are replaced with every chunk, and persons may be many.
-        self._persons = set()
-        # Chunks may be added by several threads: none may be lost, and no person come twice.
+        # Apart from the sums, which are replaced with every chunk: there may be many people.
+        self._persons: set[Any] = set()
+        # Whether anything was added, with rows or without: this says nothing about the rows.
+        self._was_added_to = False
+        # Several threads may add chunks: none may get lost, and no person may come twice.
         self._lock = Lock()
 
-    def add(self, X, y, groups=None):
+    def add(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> None:
         """Add a chunk of rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Private rows; there may be none. Besides arrays and DataFrames of pandas, tables in
-            Arrow's format, of pyarrow, polars and others, are read where they are.
+            Arrow's format, of pyarrow, polars and others, are read without a copy.
 
         y : array-like of shape (n_samples,)
-            Their classes; a column of Arrow's format too.
+            Their classes; may be a column in Arrow's format too.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is: whole numbers in all chunks, or text in all. All rows of a
-            person must come in one chunk.
+            The person whom each row belongs to: whole numbers in all chunks, or text in all. All
+            rows of a person must be in one chunk.
 
         Raises
         ------
         ValueError
-            When rows are such as :meth:`DPStatisticsSource.fit` refuses, or a person has rows in
+            When :meth:`DPStatisticsSource.fit` would refuse the rows, or a person has rows in
             an earlier chunk. Nothing is added then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource
+        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+        >>> X = np.random.RandomState(0).rand(400, 2)
+        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+        >>> accumulator = source.accumulator(n_features=2)
+        >>> accumulator.add(X, y)
+        >>> accumulator
+        StatisticsAccumulator(2 classes, private sums)
         """
         self._take(self.plan.sums(X, y, groups))
 
-    def add_parquet(self, path, label, group=None, *, batch_size=65_536):
+    def add_parquet(
+        self,
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        label: str,
+        group: str | None = None,
+        *,
+        batch_size: int = 65_536,
+    ) -> None:
         """Add the rows of Parquet files, batch by batch in bounded memory; all of them or none.
 
-        Each file is read with its own types, and only the columns that were announced are.
+        Each file is read with its own types, and only the announced columns are read.
 
         Parameters
         ----------
         path : str, path-like or list of these
-            A file, a folder of them, or several files. Folders named as ``year=2020`` are a
+            A file, a folder of them, or several files. Folders named as ``year=2020`` become a
             column too.
 
         label : str
             Name of the column of classes.
 
         group : str or None, default=None
-            Name of the column that says whose each row is, as ``groups`` in :meth:`add`. All
-            rows of a person must stand together; batches end where a person does.
+            Name of the column of people's IDs, as ``groups`` in :meth:`add`. All
+            rows of a person must be adjacent; batches never split them.
 
         batch_size : int, default=65536
             Rows at a time.
@@ -123,7 +157,7 @@ class StatisticsAccumulator:
         ------
         ValueError
             As for :meth:`add`, or when files lack columns or cannot be read. Nothing is added
-            then, so that no row counts twice when it is tried again.
+            then, so that no row counts twice when you try again.
 
         Examples
         --------
@@ -143,16 +177,16 @@ class StatisticsAccumulator:
             apart.add(*batch)
         self.add_unprotected_sums(apart.unprotected_sums())
 
-    def add_dask(self, X, y, groups=None):
+    def add_dask(self, X: Any, y: Any, groups: Any = None) -> None:
         """Add the rows of Dask collections, which are summed chunk by chunk where they are.
 
-        The chunks' sums are added up as a tree by the scheduler that Dask is set to use, and
-        nothing is released. The chunks of a worker that dies are summed again by another one, and
-        each counts once: sums are added here when those of all chunks are there. What passes
-        between workers is **not protected**: sums without noise, the list of persons where these
+        The scheduler that Dask is set to use adds up the chunks' sums as a tree; nothing is
+        released. The chunks of a worker that dies are summed again by another one, and
+        each counts once: sums are added here when those of all chunks have arrived. What passes
+        between workers is **not protected**: sums without noise, the IDs of people where these
         are protected, and rows that Dask itself moves.
-        Scheduler and workers must be the owner's own, and their connections encrypted where
-        others could listen.
+        Scheduler and workers must belong to the owner, and their connections must be encrypted
+        where others could listen.
 
         Parameters
         ----------
@@ -160,44 +194,57 @@ class StatisticsAccumulator:
             Private rows.
 
         y, groups : Dask array or Series
-            Of the same chunks; ``groups`` may be None, as in :meth:`add`.
+            With the same chunks; ``groups`` may be None, as in :meth:`add`.
 
         Raises
         ------
         ValueError
-            As for :meth:`add`, or when these are no Dask collections, or chunks at the same
-            place hold other rows. Nothing is added then.
+            As for :meth:`add`, or when these are no Dask collections, or their chunks do not
+            correspond. Nothing is added then.
 
         RuntimeError
-            When a chunk's workers died time and again. Nothing is added then.
+            When the workers of a chunk died repeatedly. Nothing is added then.
         """
         self._take(sum_dask(self.plan, X, y, groups))
 
-    def unprotected_sums(self):
+    def unprotected_sums(self) -> UnprotectedSums:
         """Return the sums **without any noise**, for other processes of the same owner.
 
         Returns
         -------
         sums : UnprotectedSums
             For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource
+        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+        >>> X = np.random.RandomState(0).rand(400, 2)
+        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+        >>> accumulator = source.accumulator(n_features=2)
+        >>> elsewhere = source.accumulator(n_features=2)
+        >>> elsewhere.add(X, y)
+        >>> accumulator.add_unprotected_sums(elsewhere.unprotected_sums())
         """
         with self._lock:
             sums = replace(self._sums, persons=frozenset(self._persons))
         return UnprotectedSums(self.plan, sums)
 
-    def add_unprotected_sums(self, sums):
-        """Add what another accumulator of the same source has summed, of other rows.
+    def add_unprotected_sums(self, sums: UnprotectedSums) -> None:
+        """Add the sums of another accumulator of the same source, of other rows.
 
         Parameters
         ----------
         sums : UnprotectedSums
-            From :meth:`unprotected_sums`. That they are not added twice is up to the caller,
-            unless persons are protected.
+            From :meth:`unprotected_sums`. The caller must not add them twice; only where people
+            are protected is this noticed.
 
         Raises
         ------
         ValueError
-            When they are sums of other columns or classes, or of persons who had rows here.
+            When they are sums of other columns or classes, or of people who already have rows
+            here.
         """
         if not self.plan.is_same(sums.plan):
             raise ValueError(
@@ -211,16 +258,26 @@ class StatisticsAccumulator:
             refuse_shared_persons(self._persons, sums.persons)
             self._sums = self._sums + replace(sums, persons=frozenset())
             self._persons |= sums.persons
+            self._was_added_to = True
 
-    def __getstate__(self):
+    def _refuse_untouched(self):
+        """Raise ValueError where nothing was added, as after a call that failed."""
+        if not self._was_added_to:
+            raise ValueError(
+                "Nothing was added to the 'accumulator' parameter, and a release of it would be "
+                "noise alone. Add rows by its add, add_parquet or add_dask, and see that they "
+                "do not fail."
+            )
+
+    def __getstate__(self) -> NoReturn:
         self.__reduce__()
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             "A StatisticsAccumulator holds sums of private rows without noise and cannot be "
             "pickled or copied. Release it by DPStatisticsSource.fit_accumulated, or exchange "
             "unprotected_sums() between processes of the rows' owner."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"StatisticsAccumulator({len(self.plan.classes)} classes, private sums)"

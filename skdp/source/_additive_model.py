@@ -10,25 +10,25 @@ from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, RowGrid, integer_wei
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._regression_model import row_probabilities
 
-# Rounds of boosting. What a round learns is noisier the more there are, and as much in all: more
-# of them make each step smaller. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to
-# 2, and .914 with 200 of up to 1.
+# Rounds of boosting. More rounds mean more noise in each and smaller steps, with the same
+# information in total. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to 2, and
+# .914 with 200 of up to 1.
 N_ROUNDS = 200
-# Of the budget, for the sums that the linear scores are made of, which boosting begins with; the
-# rest is for the rounds. With .3 and .5 the AUC on adult is .9060 and .9053 at ε = .5, .910 and
+# Share of the budget for the sums behind the linear scores, from which boosting starts; the rest
+# is for the rounds. With .3 and .5 the AUC on adult is .9060 and .9053 at ε = .5, .910 and
 # .909 at 1, .913 and .913 at 4; that of tables of 1,000 rows is larger with .5.
 _LINEAR = 0.5
-# How long boosting goes on, in steps of rate 1: until what noise adds to a score in one bin of all
-# rows would be this, and no longer than that (measured on six tables and four hospitals; .2 is
-# better for adult, .1 for the others).
+# Length of boosting, in steps of rate 1: until the noise in the score of a bin that holds all rows
+# would be the first number, and at most the second (measured on six tables and four hospitals;
+# .2 is better for adult, .1 for the others).
 _NOISE, _MOST_STEPS = 0.1, 200.0
-# Rows for each row of noise in one bin of all rounds together, from which "auto" is additive. At 8
-# to 40 AUCs of tables of 300 to 700 rows are lower by .02 to .14, or higher by .01; from 60 they
+# Number of rows, relative to the noise in one bin of all rounds, from which "auto" is additive. At
+# 8 to 40 AUCs of tables of 300 to 700 rows are lower by .02 to .14, or higher by .01; from 60 they
 # are up to .01 higher, and once .007 lower (six tables and four hospitals, ε = .5 to 4).
 _LEAST_SIGNAL = 50.0
-# Norm of a row's residuals, in multiples of 2^-20, on the safe side of roundings.
+# Norm of a row's residuals, in multiples of 2^-20, with a margin for rounding.
 _LONGEST = WEIGHT_GRID * (1 - 2.0**-50)
-# Rows that are computed with at a time (measured: 2^12 to 2^15 are alike).
+# Rows at a time (measured: 2^12 to 2^15 take equally long).
 _CHUNK = 2**14
 
 
@@ -48,7 +48,7 @@ class BinnedGrid(RowGrid):
 
 
 class AdditiveModel(StatisticsModel):
-    """Sums of functions of single columns, which need not be lines: bends and steps count."""
+    """Sums of nonlinear functions of single columns."""
 
     _linear = LinearModel()
 
@@ -79,7 +79,7 @@ class AdditiveModel(StatisticsModel):
         return self._learn_more(rows, sums, grid, statistics, queries)
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
-        """Return parts of a release, by linear statistics and the rest of the budget."""
+        """Return parts of a release, from linear statistics and the rest of the budget."""
         return {
             "statistics": statistics,
             "shapes": boosted_shapes(rows, grid, statistics, queries),
@@ -87,9 +87,9 @@ class AdditiveModel(StatisticsModel):
 
 
 class ChosenModel(AdditiveModel):
-    """The additive model where noisy counts of rows say that it pays, otherwise the linear one.
+    """The additive model where noisy counts show enough rows for it, otherwise the linear one.
 
-    The linear one is that of the whole budget: sums are perturbed twice, with half of it each.
+    The linear model uses the whole budget: its sums are perturbed twice, with half of it each.
     """
 
     def shares(self, n_classes, grid):
@@ -117,11 +117,11 @@ def boosted_shapes(rows, grid, statistics, queries):
     r"""Return shape functions that improve linear scores; spends the share "residuals".
 
     In each round the residuals :math:`w(p)(e_y - p)` of all rows are summed by the bin of each
-    column, with noise, and each shape makes a step along the sums, smoothed over neighbours.
-    The weight :math:`w(p) = 1/\max_c \|e_c - p\|` gives every row as much of a say as the
-    largest residual that it may have: 1. For two classes that is :math:`1/\max(p, 1 - p)`, twice
+    column, with noise, and each shape makes a step along the sums, smoothed over neighbors.
+    The weight :math:`w(p) = 1/\max_c \|e_c - p\|` gives every row the same largest
+    possible residual: 1. For two classes that is :math:`1/\max(p, 1 - p)`, twice
     the weight of logistic regression where p is 1/2, with the same noise and the same
-    minimiser: for every p, :math:`E[w(p)(e_y - p)] = 0` where p is the probability of y.
+    minimizer: for every p, :math:`E[w(p)(e_y - p)] = 0` where p is the probability of y.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def boosted_shapes(rows, grid, statistics, queries):
         step = rate * bins.smoothed(sums - sums.mean(axis=0))
         values += step
         binned.add(bins, step)
-    # As if no round had corrected what noise did in those before it.
+    # An upper bound, as if no round corrected the noise of earlier rounds.
     noise = rate * np.sqrt(N_ROUNDS) * deviation / n_rows * np.sqrt(1 - 1 / K)
     return ShapeFunctions(
         **{key: getattr(bins, key) for key in _PUBLIC},
@@ -193,7 +193,7 @@ class BinnedRows:
     class_indices : list of ndarray of shape (n_chunk,)
 
     weights : list of ndarray of shape (n_chunk,), dtype int64
-        In multiples of 2⁻²⁰: of a person, rows add up to one at most.
+        In multiples of 2⁻²⁰: the weights of a person's rows add up to one at most.
     """
 
     codes: list
@@ -203,7 +203,7 @@ class BinnedRows:
 
     @classmethod
     def of(cls, rows, grid, linear):
-        """Return rows with their linear scores, each of its row alone to the last bit."""
+        """Return rows with their linear scores, each of which depends on its row alone."""
         codes, scores, class_indices, weights = [], [], [], []
         for X, classes, sizes in rows.blocks(_CHUNK):
             Z = grid.basis.encode(X)
@@ -231,7 +231,7 @@ class BinnedRows:
         return sums
 
     def add(self, bins, values):
-        """Add to the scores of each row what values by bin say."""
+        """Add values by bin to the scores of each row."""
         for codes, scores in zip(self.codes, self.scores, strict=True):
             scores += bins.added(codes, values)
 

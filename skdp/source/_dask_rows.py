@@ -13,7 +13,7 @@ from skdp.source._integers import ExactSums
 
 def is_dask(X):
     """Return whether X is a Dask array or DataFrame, or a column of one."""
-    dask = sys.modules.get("dask")  # whoever has such a collection has imported it
+    dask = sys.modules.get("dask")  # it has been imported where such a collection exists
     return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
 
 
@@ -51,7 +51,7 @@ def sum_dask(plan, X, y, groups):
         Private rows.
 
     y, groups : Dask array or Series of the same chunks
-        Their classes and, or None, their persons. All rows of a person are in one chunk.
+        Their classes and, or None, their people. All rows of a person are in one chunk.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def sum_dask(plan, X, y, groups):
             raise ValueError(
                 f"The {name!r} parameter must be a Dask array, DataFrame or Series (they need "
                 "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
-                f"{type(collection).__name__}. Rows in memory are for fit or add."
+                f"{type(collection).__name__}. Pass rows in memory to fit or add."
             )
     import dask
 
@@ -115,11 +115,11 @@ def _computed(dask, node):
     try:
         return dask.compute(node)[0]
     except Exception as error:
-        distributed = sys.modules.get("distributed")  # whoever has workers has imported it
+        distributed = sys.modules.get("distributed")  # it has been imported where workers exist
         if distributed is None or not isinstance(error, distributed.KilledWorker):
             raise
     raise RuntimeError(
-        "Workers of Dask died while they summed a chunk of 'X', time and again; nothing was added "
+        "Workers of Dask died while they summed a chunk of 'X', repeatedly; nothing was added "
         "and no budget was spent. Mostly they ran out of memory: make chunks smaller, or give "
         "workers more memory. The workers' logs say more."
     )
@@ -130,8 +130,8 @@ def _blocks(collection):
     is_array = hasattr(collection, "rechunk")
     if is_array and collection.ndim == 2:
         collection = collection.rechunk({1: -1})
-    # Frames are optimized, each to read only its own columns of files; arrays are not, or what X
-    # and y are both made of would become part of both, and be computed twice.
+    # Frames are optimized, each to read only its own columns of files; arrays are not, because
+    # the common input of X and y would become part of both and be computed twice.
     return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
 
 
@@ -141,7 +141,7 @@ def _chunk_sums(plan, X, y, groups=None):
     same = all(index.equals(indices[0]) for index in indices)
     if len({len(rows) for rows in given}) > 1 or not same:
         raise ValueError(
-            "The Dask collections X, y and groups have chunks of other rows at the same place. "
+            "The Dask collections X, y and groups have different rows in corresponding chunks. "
             "Take all of them from one DataFrame, or repartition or rechunk them alike."
         )
     return _parts(plan.sums(*given))

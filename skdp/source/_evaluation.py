@@ -1,12 +1,16 @@
 """Evaluating a model on private rows: exact histograms of scores, and their noise."""
 
+import os
 from math import inf
 from numbers import Real
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release import N_BINS, PrivateEvaluation, bin_of
 from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
@@ -20,66 +24,66 @@ _COVERED = {
 
 
 class _Named:
-    """What warnings about seeds and about missing noise name."""
+    """The name that warnings about seeds and about missing noise show."""
 
 
 _Named.__name__ = "evaluate_privately"
 
 
 def evaluate_privately(
-    model,
-    X,
-    y,
-    epsilon=1.0,
-    delta=1e-5,
+    model: Any,
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
     *,
-    groups=None,
-    ledger=None,
-    name="evaluation",
-    random_state=None,
-):
-    r"""Evaluate a classifier on private rows: what it reaches, behind noise.
+    groups: ArrayLike | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    name: str = "evaluation",
+    random_state: int | np.random.RandomState | None = None,
+) -> PrivateEvaluation:
+    r"""Evaluate a classifier on private rows with differential privacy.
 
-    An owner can so say what a release is worth without showing rows, and a target whose labels
-    are private whether it is any good there. Rows are counted by class and by public bins of
+    An owner can thus state how accurate a release is without showing rows, and a target with
+    private labels how accurate it is there. Rows are counted by class and by public bins of
     the model's log-odds, and Gaussian noise is added to the counts: one row adds 1 to one count,
-    or, of K ≥ 3 classes, to one for each class, which is a sensitivity of :math:`\sqrt{K}`.
+    or, with K ≥ 3 classes, to one for each class, which is a sensitivity of :math:`\sqrt{K}`.
     Everything else is computed from the noisy counts.
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
-    people, whose rows count 1/k each if there are k. Not the model: one that was trained on
-    these rows without protection tells of them by itself, and is judged too well here. The
-    score of a row must depend on this row alone, as that of a fitted classifier does but for
-    the last digits, which some libraries round by what else is computed at once.
+    people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
+    these rows without protection reveals them by itself, and its evaluation on them is
+    optimistic. The score of a row must depend on this row alone, as that of a fitted classifier
+    does except for the last digits, which in some libraries depend on the other rows of a call.
 
     Parameters
     ----------
     model : Release, or fitted classifier with ``predict_proba``
-        Best one that has not seen these rows.
+        Preferably one that was not trained on these rows.
 
     X : array-like of shape (n_samples, n_features) or DataFrame
         Private rows, as the model takes them.
 
     y : array-like of shape (n_samples,)
-        Private labels. Rows of no class of the model are left out silently.
+        Private labels. Rows whose class the model does not know are left out silently.
 
     epsilon : float, default=1.0
-        Privacy loss. Infinite adds no noise, which warns.
+        Privacy loss. ``inf`` adds no noise, and warns.
 
     delta : float, default=1e-5
-        Its slack.
+        Slack δ.
 
     groups : array-like of shape (n_samples,) or None, default=None
-        Whose row each one is: whole people are protected.
+        The person whom each row belongs to: whole people are protected.
 
-    ledger : PrivacyLedger, path-like or None, default=None
+    ledger : PrivacyLedger, str, path-like or None, default=None
         Charged before noise is drawn.
 
     name : str, default="evaluation"
-        Of the entry in the ledger.
+        Of the ledger's entry.
 
     random_state : int, RandomState instance or None, default=None
-        A seed, which warns: whoever knows it can take the noise away.
+        A seed warns: whoever knows it can remove the noise.
 
     Returns
     -------
@@ -97,14 +101,21 @@ def evaluate_privately(
     RuntimeError
         When the model fails on these rows. Its message is withheld, as it may quote them.
 
+    Warns
+    -----
+    PrivacyLeakWarning
+        When ``random_state`` is a seed, or ``epsilon`` is infinite.
+
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.datasets import load_breast_cancer
     >>> from skdp import evaluate_privately
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=5000).fit(X[:300], y[:300])
-    >>> evaluation = evaluate_privately(model, X[300:], y[300:], epsilon=2.0)
+    >>> rng = np.random.RandomState(0)
+    >>> y = rng.randint(2, size=1000)
+    >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
+    >>> model = LogisticRegression().fit(X[:200], y[:200])
+    >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=2.0)
     >>> evaluation.auc().value > 0.8
     True
     """
@@ -175,9 +186,7 @@ def row_weights(groups, n_rows):
         return np.full(n_rows, ROW, dtype=np.int64)
     persons = np.asarray(groups)
     if persons.shape != (n_rows,):
-        raise ValueError(
-            "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
-        )
+        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
     sizes, _ = group_sizes(person_ids(persons))
     return ROW // sizes
 

@@ -1,8 +1,8 @@
 """Arithmetic on integer rows whose result for a row depends on that row alone, bit for bit.
 
 Sums of floats depend on their order, and may change by more than a row's own norm when it is
-added (Casacuberta et al., 2022); a library of linear algebra chooses another order where other
-rows stand beside. Sums of integers below 2⁵³ are exact in float64 in any order. So rows, maps and
+added (Casacuberta et al., 2022); a linear algebra library may choose another order when other
+rows are present. Sums of integers below 2⁵³ are exact in float64 in any order. So rows, maps and
 weights are integers here, rounded toward zero, so that rounding makes no norm larger; and what
 follows a sum is done element by element: products with powers of two, truncation, and single
 operations that IEEE 754 rounds correctly.
@@ -10,6 +10,7 @@ operations that IEEE 754 rounds correctly.
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from skdp.release import BasisFunctions
 # that, far below the noise of any sum that is released (rule of thumb).
 GRID_BITS = 16
 GRID = 2**GRID_BITS
-# Weights are multiples of 2^-20: a person may have as many rows before they count for nothing
-# (rule of thumb).
+# Weights are multiples of 2^-20: rows of people with more rows than that have weight zero (rule
+# of thumb).
 WEIGHT_BITS = 20
 WEIGHT_GRID = 2**WEIGHT_BITS
 # Sums of integers below this magnitude are exact in float64, with one bit to spare.
@@ -46,13 +47,13 @@ _CHUNK_ROWS_PER_TERM = 2
 # squares are summed, so that their sum stays below 2^53, hence exact in any order.
 _MOST_FINE_BITS = 22
 _FLOAT_BITS = 53
-# Keeps a clipped norm on the safe side of a rounding.
+# Keeps a clipped norm below its bound in spite of rounding.
 _SAFETY = 1 - 2.0**-40
 
 
 @dataclass(frozen=True)
 class IntegerMap:
-    """An affine map of integer rows to integer rows, exact but for one truncation.
+    """An affine map of integer rows to integer rows, exact except for one truncation.
 
     Row q becomes ``trunc(2^-bits · (q @ matrix + offset))``, clipped element by element.
 
@@ -147,7 +148,7 @@ def weighted_roots(rows, weights):
 
     The outer product of such a row with itself has at most weight · norm² as its norm.
     """
-    # Row by row: what is done to one must not depend on the others in its block.
+    # Row by row: the result for a row must not depend on the others in its block.
     roots = np.sqrt(weights * 2.0**-WEIGHT_BITS) * np.where(weights == WEIGHT_GRID, 1.0, _SLACK)
     return np.trunc(rows * roots[:, np.newaxis])
 
@@ -162,7 +163,7 @@ class RowGrid:
         Public functions of single columns, which give z.
 
     centre : ndarray of shape (n_basis,)
-        Public, or noisy: what z are counted from.
+        Public, or noisy: the origin of z.
 
     radius : float
         R: rows farther from the centre are brought to this distance.
@@ -173,16 +174,16 @@ class RowGrid:
     radius: float
 
     @property
-    def step(self):
+    def step(self) -> float:
         """Return the step of the grid, in units of z."""
         return self.radius / GRID
 
     @cached_property
-    def n_basis(self):
+    def n_basis(self) -> int:
         """Return the number of elements of a row."""
         return len(self.basis.column)
 
-    def quantise(self, X):
+    def quantise(self, X: np.ndarray) -> np.ndarray:
         """Return q = trunc(2^16 z/R) of each row, with Σq² ≤ 4^16.
 
         Parameters
@@ -203,7 +204,7 @@ class RowGrid:
             np.trunc(fine, out=Q[rows])
         return Q
 
-    def is_same(self, other):
+    def is_same(self, other: Self) -> bool:
         """Return whether another grid has the same basis functions, centre and radius."""
         names = [field.name for field in fields(BasisFunctions)]
         same = all(
@@ -211,11 +212,11 @@ class RowGrid:
         )
         return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
 
-    def to_features(self, Z):
+    def to_features(self, Z: np.ndarray) -> np.ndarray:
         """Return rows z around the centre as features, of which each function is linear."""
         return self.basis.centre + (Z + self.centre) / self.basis.scale
 
-    def at(self, centre, radius):
+    def at(self, centre: np.ndarray, radius: float) -> Self:
         """Return the grid around another centre."""
         return replace(self, centre=centre, radius=float(radius))
 
@@ -237,7 +238,7 @@ class RowGrid:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactSums:
-    """Sums without noise: **private**, never to leave the hands of the rows' owner.
+    """Sums without noise: **private**, they must stay with the owner of the rows.
 
     One row adds at most ``ROW`` to the counts, a vector of norm 2^16 to the sums of its class and
     a matrix of norm 4^16 to the second moment; so do all rows of one person together, where rows
@@ -255,17 +256,17 @@ class ExactSums:
         Of all classes, in steps (R/2^16)².
 
     persons : frozenset, default=frozenset()
-        Whose rows were summed, where they were weighted so that all rows of one person together
-        count as one. Empty where each row is a record of its own.
+        The people whose rows were summed, where all rows of one person together
+        count as one. Empty where each row is a separate record.
     """
 
     counts: np.ndarray
     sums: np.ndarray
     second: np.ndarray
-    persons: frozenset = frozenset()
+    persons: frozenset[Any] = frozenset()
 
     @classmethod
-    def zero(cls, n_classes, n_basis):
+    def zero(cls, n_classes: int, n_basis: int) -> Self:
         """Return the sums of no rows."""
         return cls(
             np.zeros(n_classes, dtype=np.int64),
@@ -274,7 +275,13 @@ class ExactSums:
         )
 
     @classmethod
-    def of_rows(cls, Q, class_indices, n_classes, sizes=None):
+    def of_rows(
+        cls,
+        Q: np.ndarray,
+        class_indices: np.ndarray,
+        n_classes: int,
+        sizes: np.ndarray | None = None,
+    ) -> Self:
         """Return the sums of rows.
 
         Parameters
@@ -287,7 +294,7 @@ class ExactSums:
         n_classes : int
 
         sizes : ndarray of shape (n_samples,) or None, default=None
-            Rows of the person whose row this is; each counts by one over it.
+            Number of rows of the person of each row; each row counts one over it.
         """
         firsts, rows = divided(Q, sizes)
         seconds = _divided_by_root(Q, sizes)
@@ -299,14 +306,14 @@ class ExactSums:
             _whole(seconds.T @ seconds),
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
             "Exchange StatisticsAccumulator.unprotected_sums() between processes of the rows' "
             "owner."
         )
 
-    def __add__(self, other):
+    def __add__(self, other: "ExactSums") -> "ExactSums":
         """Return the sums of both sets of rows.
 
         Raises
@@ -329,7 +336,7 @@ def refuse_shared_persons(some, others):
     """Raise ValueError where a person is in both sets."""
     if not some.isdisjoint(others):
         raise ValueError(
-            "The 'groups' parameter names persons who have rows in several chunks, so that what "
+            "The 'groups' parameter names people who have rows in several chunks, so that what "
             "one person adds is not bounded. Sort the rows by person, and never divide those of "
             "one person between chunks."
         )
@@ -346,7 +353,7 @@ def divided(Q, sizes):
         From :meth:`RowGrid.quantise`.
 
     sizes : ndarray of shape (n_samples,) or None
-        Rows of the person whose row this is.
+        Number of rows of the person of each row.
     """
     if sizes is None:
         return Q, np.full(len(Q), float(ROW))

@@ -1,7 +1,8 @@
-"""What a model is, the noisy sums that all of them begin with, and the linear one."""
+"""The interface of models, the noisy sums that they start from, and the linear model."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,18 @@ from skdp.source._integers import GRID, ROW, RowGrid
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
 _MAX_LINEAR = 100
-# How many times what is expected of norms a radius may be, or the other way round (rule of thumb).
+# Largest ratio of a radius and the expected norm, either way (rule of thumb).
 _MOST_RADII = 1e6
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
-# Of the names of queries that are asked a second time.
+# Suffix of the names of queries that are repeated.
 AGAIN = " again"
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
 
 class StatisticsModel(ABC):
-    """What a source learns of rows, by queries that share one budget.
+    """What a source learns from rows, by queries that share one budget.
 
     Attributes
     ----------
@@ -36,10 +37,10 @@ class StatisticsModel(ABC):
         Whether sums of the rows are all that is needed of them.
     """
 
-    one_pass = False
+    one_pass: bool = False
 
     @abstractmethod
-    def grid(self, columns, radius):
+    def grid(self, columns: Any, radius: float | None) -> RowGrid:
         """Return the public grid of the rows.
 
         Parameters
@@ -47,11 +48,11 @@ class StatisticsModel(ABC):
         columns : PublicColumns
 
         radius : float or None
-            By the owner; None for one that follows from the columns.
+            Given by the owner; None for one that follows from the columns.
         """
 
     @abstractmethod
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes: int, grid: RowGrid) -> dict[str, Any]:
         """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query.
 
         Parameters
@@ -63,7 +64,7 @@ class StatisticsModel(ABC):
         """
 
     @abstractmethod
-    def learn(self, rows, grid, queries):
+    def learn(self, rows: Any, grid: RowGrid, queries: Any) -> dict[str, Any]:
         """Return the parts of a release.
 
         Parameters
@@ -91,20 +92,20 @@ class LinearModel(StatisticsModel):
 
     def grid(self, columns, radius):
         basis = columns.basis(COSINE_ORDERS if is_narrow(columns) else ())
-        # Variances guessed from public bounds and categories; measured ones would tell of rows.
+        # Variances guessed from public bounds and categories; measured ones would reveal rows.
         expected = np.sqrt(basis.variances.sum())
         if radius is None:
             radius = self._RADIUS * expected
         elif not expected / _MOST_RADII < radius < expected * _MOST_RADII:
             raise ValueError(
                 f"The 'radius' parameter of DPStatisticsSource is {radius!r}, for encoded rows of "
-                f"norms about {expected:.3g}. Leave it out, or bring it nearer to that."
+                f"norms about {expected:.3g}. Leave it out, or choose it nearer to that."
             )
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 
     def shares(self, n_classes, grid):
-        # Most of it for how classes differ: on six tables the AUC at ε = 0.5 is .739, and .737
-        # with .04, .06, .60 and .30.
+        # Most of it for the differences of the classes: on six tables the AUC at ε = 0.5 is .739,
+        # and .737 with .04, .06, .60 and .30.
         fractions = {"counts": 0.05, "total": 0.05, "contrast": 0.70, "second": 0.20}
         return shares_of_sums(fractions, n_classes, grid.n_basis)
 
@@ -115,14 +116,14 @@ class LinearModel(StatisticsModel):
 def shares_of_sums(fractions, n_classes, n_basis):
     r"""Return the shares of :func:`perturb_sums`, by the fractions of the budget that they are.
 
-    Between neighbours, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
+    Between neighbors, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
     differ by no more than
 
     - 1 in the counts of the classes,
     - R in the total Σz,
     - :math:`R\,\max_c \|e_c - π\|` in the contrast :math:`\sum (e_y - π) z^T`, with π the noisy
       frequencies of the classes, known by then, so that each class may have its own sums at the
-      price of one; √2 at most,
+      cost of one; √2 at most,
     - R² in the second moment Σzzᵀ, off the diagonal weighted by √2: :math:`\|zz^T\| = \|z\|^2`.
     """
     largest = GRID * _FREQUENCY_STEPS * np.sqrt(2) * _ROUNDING

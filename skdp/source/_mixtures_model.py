@@ -10,32 +10,33 @@ from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
 from skdp.source._principal_model import PrincipalModel
 from skdp.utils._linalg import positive_definite_floor
 
-# Mixture components of a class, at most: with 3 and 6 mixtures get 96.9 and 97.6 % of the test
-# digits of MNIST right without noise (pixels, 40 directions).
+# Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
+# of the test digits of MNIST correctly without noise (pixels, 40 directions).
 _MAX_COMPONENTS = 6
-# Squared relative noise of a component's covariance, for each direction, that still is worth it:
-# about 3 components of a digit of MNIST at ε = 8, which get 96.8 % of the test digits right (one
+# Largest squared relative noise of a component's covariance, for each direction: about 3
+# components of a digit of MNIST at ε = 8, which classify 96.8 % of the test digits correctly (one
 # 96.5 %), and one component at ε = 1.
 _BEARABLE = 0.05
-# Noisy steps of Lloyd's algorithm on the private rows: more cost more budget than they bring
-# (rule of thumb).
+# Noisy steps of Lloyd's algorithm on the private rows: more steps cost more budget than they are
+# worth (rule of thumb).
 N_STEPS = 2
-# Steps of Lloyd's algorithm on rows that are drawn from a normal distribution, to begin with
-# (rule of thumb).
+# Steps of Lloyd's algorithm on rows drawn from a normal distribution, for the start (rule of
+# thumb).
 _FIRST_STEPS = 5
-# Rows that are drawn for them, of each component (rule of thumb).
+# Number of these rows for each component (rule of thumb).
 _DRAWS = 200
 
-# Least variance in a mixture, beside the largest and the average of all rows; without noise a
-# direction may have none, for which there is no density (rule of thumb).
+# Smallest variance in a mixture, relative to the largest and the average of all rows; without
+# noise a direction may have none, which has no density (rule of thumb).
 _LEAST = 1e-9
-# Least variance of what is shrunk, beside that of what it is shrunk to. With 0.3, 0.5 and 0.7
-# mixtures get 96.5, 96.7 and 96.8 % of the test digits of MNIST right at ε = 8 (one seed).
+# Smallest variance of a shrunken covariance, relative to that of its target. With 0.3, 0.5 and
+# 0.7 mixtures classify 96.5, 96.7 and 96.8 % of the test digits of MNIST correctly at ε = 8 (one
+# seed).
 _LEAST_RATIO = 0.5
 # Floor of the pooled variances in units of the largest eigenvalue of their noise. With 1, 2 and
-# 4 normal distributions get 92.0, 93.7 and 94.8 % of the test digits of MNIST right at ε = 1.
+# 4 normal distributions classify 92.0, 93.7 and 94.8 % of the test digits of MNIST at ε = 1.
 _FLOOR = 4.0
-# Least pooled variance beside the largest (rule of thumb).
+# Smallest pooled variance, relative to the largest (rule of thumb).
 _PRECISION = 1e-6
 
 
@@ -122,7 +123,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
     final = queries.deviation("component second moments", 1.0)
     n_components = _numbers_of_components(covariances, classes.counts, final)
     indices = np.repeat(np.arange(n_classes), n_components)
-    # They start anywhere, and always the same: no secret, and no luck.
+    # The start is arbitrary, public and always the same.
     anywhere = np.random.RandomState(0)
     starts = [_starts(*c, anywhere) for c in zip(means, covariances, n_components, strict=True)]
     mixtures = Mixtures(
@@ -153,7 +154,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
 def assignments(whitened, mixtures):
     """Return the most likely component of each row among those of its class.
 
-    Known from that row alone, bit for bit: see :class:`IntegerMap`.
+    It depends on that row alone, bit for bit: see :class:`IntegerMap`.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def assignments(whitened, mixtures):
 
 
 def _numbers_of_components(covariances, counts, deviation):
-    """Return how many components the noise of second moments leaves room for, of each class."""
+    """Return the number of components of each class that the noise of second moments allows."""
     d = covariances.shape[1]
     noises = [relative_noise(S, deviation / n) for S, n in zip(covariances, counts, strict=True)]
     room = np.sqrt(_BEARABLE * d / np.maximum(noises, np.finfo(np.float64).tiny))
@@ -196,7 +197,7 @@ def _numbers_of_components(covariances, counts, deviation):
 
 
 def _starts(mean, covariance, n_components, random_state):
-    """Return centres of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
+    """Return centers of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
     if n_components == 1:
         return mean[np.newaxis]
     draws = random_state.standard_normal((_DRAWS * n_components, len(mean)))
@@ -216,7 +217,7 @@ def _outer(means):
 def _within(classes, components, indices, last):
     """Return covariances within the components of each class, shrunk towards their average.
 
-    At last, second moments of the class come from both releases, weighted by their precisions.
+    The final second moments of a class average both releases, weighted by their precisions.
     """
     K, numbers = len(classes.counts), np.bincount(indices)
     variances = np.full(K, classes.deviation**2)
@@ -285,7 +286,7 @@ class GroupStatistics:
 def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_moments=True):
     """Return noisy statistics of groups of rows; each row is in one group.
 
-    Spends "... counts", "... sums" and, if second moments are asked for, "... second moments".
+    Spends "... counts", "... sums" and, with second moments, "... second moments".
 
     Parameters
     ----------
@@ -302,7 +303,7 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_m
         The first word of the queries.
 
     with_second_moments : bool, default=True
-        Whether second moments are asked for.
+        Whether second moments are computed.
 
     Returns
     -------
@@ -326,7 +327,7 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_m
 
 
 def pooled_covariances(covariances, counts, deviation):
-    """Return covariances shrunk towards their average, as far as noise explains how they differ.
+    """Return covariances shrunk towards their average, as far as noise explains their differences.
 
     Parameters
     ----------

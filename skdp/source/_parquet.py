@@ -8,20 +8,20 @@ from skdp.tabular import person_ids
 from skdp.utils._private_data import as_elements
 from skdp.utils._validation import listed
 
-# Bytes read ahead of each column. Without, Arrow would hold all of a row group, which is often a
-# million rows.
+# Bytes read ahead of each column. Otherwise Arrow would load a whole row group, often a million
+# rows.
 _BUFFER_BYTES = 2**16
 
 
 def parquet_batches(columns, path, label, group, batch_size):
-    """Yield tables of private rows, their labels and their persons, and whole persons only.
+    """Yield tables of private rows, their labels and IDs, without splitting people.
 
-    Each file is read with its own types: what a cell means depends on no other file.
+    Each file is read with its own types: the meaning of a cell depends on no other file.
 
     Parameters
     ----------
     columns : PublicColumns
-        Of which other columns of the files are told apart, and never read.
+        The only columns of the files that are read.
 
     path : str, path-like or list of these
         A file, a folder, or files. Folders such as ``year=2020`` are columns too.
@@ -30,7 +30,7 @@ def parquet_batches(columns, path, label, group, batch_size):
         Name of the column of classes.
 
     group : str or None
-        Name of the column that says whose each row is. Rows of a person stand together.
+        Name of the column with IDs of people. Rows of a person are adjacent.
 
     batch_size : int
         Rows at a time.
@@ -129,12 +129,12 @@ def _whole_persons(tables, group):
 
 @contextmanager
 def _files_that_can_be_read(path):
-    """Raise ValueError in place of any error but that there is no such file."""
+    """Raise ValueError in place of any error except a missing file."""
     try:
         yield
     except FileNotFoundError:
         raise
-    except Exception as error:  # of any kind, by a parser that may quote what it parses
+    except Exception as error:  # of any kind: the parser may quote what it parses
         raise ValueError(
             f"{str(path)!r:.200} cannot be read as Parquet ({type(error).__name__}). Write it "
             "again, and keep other files out of the folder."

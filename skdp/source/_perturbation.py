@@ -1,4 +1,4 @@
-"""The one step that sees private rows: perturb them, once."""
+"""The perturbation of private rows: the only step that sees them."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -30,11 +30,11 @@ NOISES = {
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
 BUDGET = ("epsilon", "delta", "sensitivity")
-# Sensitivity of a noise of which nobody said one.
+# Sensitivity of a noise when none is given.
 _DEFAULT_SENSITIVITY = 1.0
 # No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
 _FARTHEST = 50
-# What a label of a column of objects may be.
+# Types of labels in a column of objects.
 _LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
 # Public bounds of every column that an encoder makes.
 _ENCODED = (0, 1)
@@ -42,17 +42,17 @@ _ENCODED = (0, 1)
 
 @dataclass(frozen=True)
 class NoisyRows:
-    """A noisy copy of private rows, and what is known of its noise.
+    """A noisy copy of private rows, and the variance of its noise.
 
     Attributes
     ----------
     rows : ndarray of shape (n_samples, n_features)
 
     variance : ndarray of shape (n_features,) or None
-        Of the noise of each feature; None where it need not be known.
+        Of the noise of each feature; None where it is not needed.
 
     guarantee : PrivacyGuarantee
-        What is guaranteed about the rows.
+        Guarantee for the rows.
     """
 
     rows: np.ndarray
@@ -62,7 +62,7 @@ class NoisyRows:
 
 @dataclass(frozen=True)
 class NoisyLabels:
-    """Labels as they may be learned from.
+    """Labels after their perturbation, if any.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class NoisyLabels:
         Class index of each row.
 
     weights : ndarray of shape (n_samples, n_classes)
-        Weight of each row in each class: 0 or 1 where labels are as they were; otherwise on
+        Weight of each row in each class: 0 or 1 where labels are unperturbed; otherwise on
         average 1 for the true class and 0 for every other one.
 
     guarantee : PrivacyGuarantee or None
-        What is guaranteed about the labels; None where they are as they were.
+        Guarantee for the labels; None where they are unperturbed.
     """
 
     classes: np.ndarray
@@ -91,8 +91,8 @@ def make_noise(estimator):
     Parameters
     ----------
     estimator : DPSource
-        Has ``noise``, and the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
-        where the noise, or its default, is to say it; and ``bounds`` and ``encoder``.
+        With ``noise``, the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
+        for that of the noise or its default, and ``bounds`` and ``encoder``.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def _bounded(noise, theirs, bounds):
 
 
 def warn_of_unstated_range(estimator):
-    """Warn where nobody said how far a value can move; parameters alone decide, never rows.
+    """Warn where the range of a value is not given; depends on parameters alone, not on rows.
 
     Parameters
     ----------
@@ -172,11 +172,11 @@ def warn_of_unstated_range(estimator):
         if own or theirs.get("bounds") is not None:
             return
     warn(
-        "DPSource without 'bounds', 'encoder' or 'sensitivity' hides changes of one value by at "
-        "most 1, whatever the units of the columns: of a column from 0 to 2,000 it hides next to "
-        "nothing. Pass what is publicly known of the columns, as bounds=(low, high), one number "
-        "or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is the largest "
-        "change to be hidden.",
+        "DPSource without 'bounds', 'encoder' or 'sensitivity' protects changes of one value by "
+        "at most 1, whatever the units of the columns: of a column from 0 to 2,000 it protects "
+        "next to nothing. Pass what is publicly known of the columns, as bounds=(low, high), "
+        "one number or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is "
+        "the largest change to protect.",
         PrivacyLeakWarning,
     )
 
@@ -193,7 +193,7 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         Private rows.
 
     needs_variance : bool
-        Whether something is to be learned that allows for the noise.
+        Whether the variance of the noise is needed.
 
     schema : Schema or None, default=None
         By which X was encoded.
@@ -208,7 +208,7 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         When the noise changes the shape of the rows, leaves most of them as they are, or
         states no guarantee or no variance.
     """
-    # What skdp's own noises refuse they refused before, and say nothing of a value.
+    # skdp's own noises have refused invalid input before, without quoting a value.
     own = type(noise) in NOISES.values()
     with nullcontext() if own else sealed("The 'noise' of DPSource"):
         noisy, fitted = perturb_training_rows(noise, X)
@@ -228,10 +228,10 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         )
     if problem:
         raise ValueError(
-            "The 'noise' parameter of DPSource must be a noise transformer that keeps the "
-            f"shape of the rows and states a guarantee_, got {noise!r}, which {problem}. "
-            "Use noise='optimal', or skdp.OptimalDPNoise with parameters of your own; "
-            "scale the data, by public bounds, before they get here."
+            "The 'noise' parameter of DPSource must be a noise transformer that keeps the shape "
+            f"of the rows and states a guarantee_, got {noise!r}, which {problem}. Use "
+            "noise='optimal', or skdp.OptimalDPNoise with your own parameters; scale the data by "
+            "public bounds first."
         )
     if needs_variance:
         variance = np.array(np.broadcast_to(variance, X.shape[1]), dtype=np.float64)
@@ -240,7 +240,7 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
 
 
 def _same(noisy, X):
-    """Return which share of the elements is as it was."""
+    """Return the share of the elements that the noise did not change."""
     blocks = row_blocks(len(X))
     return sum(np.count_nonzero(noisy[rows] == X[rows]) for rows in blocks) / X.size
 
@@ -282,7 +282,7 @@ def _is_variance(value, n_features):
 
 
 def make_response(label_noise, schema):
-    """Return how labels are randomised: among the classes of a schema, if nothing else is said.
+    """Return the randomized response for labels, by default among the classes of a schema.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def class_labels(labels):
     Raises
     ------
     ValueError
-        When there are none, or not all have one. No label is told.
+        When there are no rows, or some have no label. The message quotes no label.
     """
     if not len(labels):
         raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
@@ -344,9 +344,9 @@ def class_labels(labels):
 
 
 def check_scale(noise, X):
-    """Raise ValueError where noisy rows would be too large or too small; tell no value of any.
+    """Raise ValueError where noisy rows would be too large or too small, without quoting values.
 
-    Before the noise is drawn, hence before it is paid for.
+    Before the noise is drawn, hence before the budget is spent.
 
     Parameters
     ----------
@@ -369,7 +369,8 @@ def check_scale(noise, X):
             f"magnitude between {SMALLEST:g} and {LARGEST:g}. Scale it to about unit range, by a "
             "rule that does not depend on the data."
         )
-    # Half of the noise of scale s, such as Laplace's, is below 0.7 s, and rounded away here.
+    # Half of the values of noise of scale s, such as Laplace's, are below 0.7 s and lost to
+    # rounding here.
     coarse = (
         np.count_nonzero(np.spacing(np.abs(X[rows])) > 1.4 * scale) for rows in row_blocks(len(X))
     )
@@ -381,12 +382,12 @@ def check_scale(noise, X):
 
 
 def perturb_labels(label_noise, y):
-    """Return labels as they may be learned from.
+    """Return labels after their perturbation, if any.
 
     Parameters
     ----------
     label_noise : RandomizedResponse or None
-        How labels are randomised, from :func:`make_response`.
+        How labels are randomized, from :func:`make_response`.
 
     y : ndarray of shape (n_samples,)
         Labels.

@@ -1,34 +1,37 @@
-"""What a release will be worth, before there is one: simulated tables of a public schema."""
+"""The expected accuracy of a release before it is made, from simulated tables of a schema."""
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from skdp.displays import PrivacyUtilityDisplay
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
-from skdp.tabular import NumericColumn, TabularEncoder, as_schema
+from skdp.tabular import NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
-from skdp.utils._validation import new_axes
 
-# Areas under the ROC curve of what many rows would let learn without noise, by name.
+# Areas under the ROC curve that are reached with many rows and without noise, by name.
 EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
-# Rows that are simulated at most; of more, noise is made smaller (rule of thumb: sampling of so
-# many moves an AUC by less than .01).
+# Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
+# the sampling error of an AUC of so many is below .01).
 _MOST_ROWS = 20_000
 _TEST_ROWS = 10_000
 _SCALING_ROWS = 5_000
-# What tables look like, chosen on four hospitals (benchmarks/bench_planning.py): where numbers
-# lie between their bounds, how far they spread, how much columns have in common, how unequal
-# their effects are, and how unequal categories.
+# Properties of tables, chosen on four hospitals (benchmarks/bench_planning.py): positions of
+# numbers between their bounds, their spread, the correlation of columns, and how unequal their
+# effects and their categories are.
 _CENTRES = (0.2, 0.6)
 _SPREADS = (0.08, 0.22)
 _LARGEST_LOADING = 0.6
@@ -42,30 +45,41 @@ _LARGEST_SCALE = 20.0
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What releases of a table are expected to be worth, by simulation.
+    """The expected accuracy of releases of a table, by simulation.
 
     Attributes
     ----------
     table : DataFrame
-        A line for each ``effects``, ``n_rows`` and ``epsilon`` with ``auc``, the mean area under
+        One row for each ``effects``, ``n_rows`` and ``epsilon`` with ``auc``, the mean area under
         the ROC curve of releases on other rows of the same kind, its standard deviation
         ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``mean_error`` and
         ``share_error``, medians of the half widths of 95 % intervals of means (in units of the
         range between the bounds) and of shares, by class.
 
     draws : DataFrame
-        The same of each simulated release.
+        The same for each simulated release.
 
     See Also
     --------
     plan_release : Makes one.
+
+    Examples
+    --------
+    >>> from skdp import plan_release
+    >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
+    ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
+    >>> plan = plan_release(
+    ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+    ... )
+    >>> plan.table[["n_rows", "epsilon"]].values.tolist()
+    [[200.0, 0.1], [200.0, 10.0]]
     """
 
     table: pd.DataFrame
     draws: pd.DataFrame
 
-    def epsilon_needed(self, auc):
-        """Return the least ε whose releases are expected to reach an AUC.
+    def epsilon_needed(self, auc: float) -> pd.Series:
+        """Return the smallest ε whose releases are expected to reach an AUC.
 
         Parameters
         ----------
@@ -74,13 +88,24 @@ class ReleasePlan:
         Returns
         -------
         epsilon : Series
-            By effects and number of rows, interpolated between the planned ones on a logarithmic
-            scale; infinite where none of them reaches it.
+            By effects and number of rows, interpolated between the planned values on a logarithmic
+            scale; infinite where none of them reaches the AUC.
+
+        Examples
+        --------
+        >>> from skdp import plan_release
+        >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
+        ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
+        >>> plan = plan_release(
+        ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+        ... )
+        >>> plan.epsilon_needed(0.99).tolist()
+        [inf]
         """
         return self._needed("epsilon", "n_rows", auc)
 
-    def rows_needed(self, auc):
-        """Return the least number of rows whose releases are expected to reach an AUC.
+    def rows_needed(self, auc: float) -> pd.Series:
+        """Return the smallest number of rows whose releases are expected to reach an AUC.
 
         Parameters
         ----------
@@ -89,7 +114,7 @@ class ReleasePlan:
         Returns
         -------
         n_rows : Series
-            By effects and ε, interpolated likewise.
+            By effects and ε, interpolated as by :meth:`epsilon_needed`.
         """
         return self._needed("n_rows", "epsilon", auc)
 
@@ -101,8 +126,13 @@ class ReleasePlan:
         names = pd.MultiIndex.from_tuples(found, names=["effects", given])
         return pd.Series(list(found.values()), index=names, name=wanted)
 
-    def summary(self):
-        """Return the plan as text, a line for each number of rows and ε."""
+    def summary(self) -> str:
+        """Return the plan as text, a line for each number of rows and ε.
+
+        Returns
+        -------
+        text : str
+        """
         lines = []
         for (effects, n_rows), part in self.table.groupby(["effects", "n_rows"], sort=False):
             lines.append(
@@ -110,15 +140,19 @@ class ReleasePlan:
                 f"{n_rows:,} rows"
             )
             lines += [
-                f"  epsilon {line.epsilon:<6g} AUC {line.auc:.2f} +- {line.auc_sd:.2f}; means to "
-                f"{100 * line.mean_error:.1f} % of the range, shares to "
+                f"  epsilon {line.epsilon:<6g} AUC {line.auc:.2f} +- {line.auc_sd:.2f}; means +- "
+                f"{100 * line.mean_error:.1f} % of the range, shares +- "
                 f"{100 * line.share_error:.1f} %"
                 for line in part.itertuples()
             ]
+        lines += [
+            "AUC +- its standard deviation over simulated tables and noise; means and shares by",
+            "class +- half of a 95 % interval (50 %: the release says nothing of them)",
+        ]
         return "\n".join(lines)
 
-    def plot(self, ax=None):
-        """Draw the expected AUC against ε, with a band of a standard deviation.
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the expected AUC against ε, with a band of one standard deviation.
 
         Parameters
         ----------
@@ -132,26 +166,14 @@ class ReleasePlan:
         ------
         ImportError
             When matplotlib is not installed (extra ``plot``).
-        """
-        if ax is None:
-            ax = new_axes("ReleasePlan.plot", "its table")
-        for number, (key, part) in enumerate(
-            self.table.groupby(["effects", "n_rows"], sort=False)
-        ):
-            colour = f"C{number % 10}"
-            ax.plot(part["epsilon"], part["auc"], "o-", color=colour, label=_legend(*key))
-            ends = part["auc"] - part["auc_sd"], part["auc"] + part["auc_sd"]
-            ax.fill_between(part["epsilon"], *ends, color=colour, alpha=0.15, lw=0)
-            ax.axhline(part["auc_without_noise"].iloc[0], color=colour, ls=":", lw=1)
-        ax.set(
-            xscale="log",
-            xlabel="ε of the release (larger is less private)",
-            ylabel="expected AUC (dotted: without noise)",
-        )
-        ax.legend(frameon=False)
-        return ax
 
-    def __str__(self):
+        See Also
+        --------
+        skdp.displays.PrivacyUtilityDisplay : Draws it.
+        """
+        return PrivacyUtilityDisplay.from_plan(self).plot(ax).ax_
+
+    def __str__(self) -> str:
         return self.summary()
 
     def _repr_html_(self):
@@ -159,12 +181,8 @@ class ReleasePlan:
         return grid(list(rounded.columns), rounded.astype(object).to_numpy().tolist())
 
 
-def _legend(effects, n_rows):
-    return f"{effects}, {n_rows:,} rows"
-
-
 def _crossing(amounts, areas, wanted):
-    """Return where areas first reach what is wanted, between amounts in ascending order."""
+    """Return where areas first reach the wanted one, between amounts in ascending order."""
     order = np.argsort(amounts)
     amounts, areas = np.log(amounts[order]), np.maximum.accumulate(areas[order])
     if areas[-1] < wanted:
@@ -177,21 +195,21 @@ def _crossing(amounts, areas, wanted):
 
 
 def plan_release(
-    schema,
-    n_rows,
-    class_frequencies=None,
-    epsilon=(0.1, 0.3, 1.0, 3.0, 10.0),
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    n_rows: int | Sequence[int] | np.ndarray,
+    class_frequencies: ArrayLike | None = None,
+    epsilon: float | Sequence[float] | np.ndarray = (0.1, 0.3, 1.0, 3.0, 10.0),
     *,
-    delta=1e-5,
-    effects=("weak", "moderate", "strong"),
-    n_draws=5,
-    random_state=None,
-    verbose=0,
-):
-    """Return what releases of a table are expected to be worth, before any budget is spent.
+    delta: float = 1e-5,
+    effects: str | float | Mapping[str, float] | Sequence[Any] = ("weak", "moderate", "strong"),
+    n_draws: int = 5,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> ReleasePlan:
+    r"""Estimate how accurate releases of a table will be, before any budget is spent.
 
-    No private row is read: tables are simulated by the public schema, released as
-    :class:`DPStatisticsSource` releases them, and the releases judged on further rows.
+    No private row is read: tables are simulated from the public schema, released as
+    :class:`DPStatisticsSource` releases them, and the releases evaluated on further rows.
 
     Parameters
     ----------
@@ -199,28 +217,30 @@ def plan_release(
         Of the table, with its classes.
 
     n_rows : int or sequence of int
-        How many records, or people, there are, about; a public guess.
+        The approximate number of records, or of people; a public guess.
 
-    class_frequencies : sequence of float or None, default=None
-        Of the classes in the order of the schema, a public guess; None: all alike.
+    class_frequencies : array-like of shape (n_classes,) or None, default=None
+        In the order of the schema, a public guess; None: all equal.
 
     epsilon : float or sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
         Of the releases to be compared.
 
     delta : float, default=1e-5
+        Of the same releases.
 
     effects : str, float, mapping, or sequence of these, \
             default=("weak", "moderate", "strong")
-        How well the columns tell the classes apart: the AUC that a linear model would reach
+        How well the columns separate the classes: the AUC that a linear model would reach
         without privacy and with many rows, such as that of published models of the same
         outcome; "weak" is .65, "moderate" .75 and "strong" .85. Or, by names of columns, the
-        difference of the last class from the first in standard deviations (Cohen's d), of
+        difference of the last class from the first in standard deviations (Cohen's d), for
         categories that of the normal variable behind them; columns that are not named have none.
 
     n_draws : int, default=5
-        Tables that are simulated, each with one release for each ε.
+        Number of simulated tables, each with one release for each ε.
 
     random_state : int, RandomState instance or None, default=None
+        Seed of the simulation.
 
     verbose : int, default=0
         1 prints a line for each simulated table.
@@ -236,17 +256,18 @@ def plan_release(
 
     Notes
     -----
-    What tables look like beyond the schema was chosen on four hospitals. On six tables that had
-    no say, planned areas differ from those of releases by .02 on average, and are more often too
-    low than too high; see the guide.
+    Properties of tables that the schema does not state were chosen on four hospitals. On six other
+    tables the planned areas differ from those of releases by .02 on average, and are too low
+    more often than too high; see :doc:`/howto/planning`.
 
     Examples
     --------
     >>> from skdp import plan_release
     >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
-    ...     "age": {"type": "numeric", "low": 18, "high": 100},
-    ...     "sex": {"type": "category", "categories": ["F", "M"]}}}
-    >>> plan = plan_release(schema, 500, epsilon=[0.1, 2.0], effects="strong", random_state=0)
+    ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
+    >>> plan = plan_release(
+    ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+    ... )
     >>> areas = plan.table["auc"]
     >>> bool(areas[0] < areas[1])
     True
@@ -291,9 +312,9 @@ def plan_release(
 class _World:
     """Tables of one kind: a public schema, and effects of classes on its columns.
 
-    Behind every column is a normal variable, of which those of different columns have a factor in
-    common. Its place moves with the class; a number is a linear function of it, brought to the
-    bounds, and a category is that of the interval that it falls into.
+    Behind every column is a normal variable; those of different columns share a common factor.
+    Its mean depends on the class; a number is a linear function of it, clipped to the bounds, and
+    a category is that of the interval that it falls into.
     """
 
     def __init__(self, schema, frequencies, effect, random_state):
@@ -488,7 +509,7 @@ def _checked_numbers(name, given, kind, least, what):
 
 
 def _checked_effects(schema, given):
-    """Return what effects are to be, by name: an AUC, or standardised differences by column."""
+    """Return what effects are to be, by name: an AUC, or standardized differences by column."""
     several = isinstance(given, list | tuple)
     found: dict = {}
     for effect in given if several else [given]:

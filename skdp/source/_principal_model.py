@@ -1,4 +1,4 @@
-"""What models share that take several passes: location, principal directions, rows in these."""
+"""The base of models of several passes: location, principal directions, and rows in these."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ from skdp.source._integers import (
 )
 from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_sums
 
-# Fraction of the rows within the radius; the others are brought to it. Rule of thumb.
+# Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
 _QUANTILE = 0.95
 # Bins of distances span this fraction of the largest possible one, and it (rule of thumb).
 _NEAREST = 1 / 64
-# Bins for each factor of two: the radius is at most 19 % too large, for which the noise of
-# few bins is the better bargain (rule of thumb).
+# Bins for each factor of two: the radius is at most 19 % too large, which costs less than the
+# noise of more bins (rule of thumb).
 _BINS_PER_OCTAVE = 4
 # Bins of norms span these multiples of √n_directions, the norm of a row of unit variances
 # (rule of thumb).
@@ -36,9 +36,9 @@ _SHORTEST, _LONGEST = 0.25, 8.0
 
 
 class PrincipalModel(StatisticsModel):
-    """Moments about a noisy mean, and the principal directions that they tell.
+    """Moments about a noisy mean, and the principal directions that follow from them.
 
-    A subclass says what is learned there.
+    A subclass defines what is learned there.
     """
 
     n_directions: int
@@ -72,7 +72,7 @@ class PrincipalModel(StatisticsModel):
         statistics = perturb_sums(rows.sums(grid), grid, queries)
         moments = measure_moments(statistics, grid.basis, grid.centre)
         subspace = Subspace.of_moments(moments, self.n_directions)
-        # Rows that are all the same have no spread, but one step of the grid cannot be told.
+        # Identical rows have no spread; it is at least one step of the grid.
         step = (grid.step / grid.basis.scale).max()
         subspace = replace(subspace, variances=np.maximum(subspace.variances, step**2))
         whitened = WhitenedRows.of(rows, grid, subspace, self.quantile, queries)
@@ -81,7 +81,7 @@ class PrincipalModel(StatisticsModel):
 
     @abstractmethod
     def _shares_in_directions(self, n_classes, n_directions):
-        """Return the shares of what :meth:`_learn` asks."""
+        """Return the shares of the queries of :meth:`_learn`."""
 
     @abstractmethod
     def _learn(self, whitened, subspace, moments, queries):
@@ -89,7 +89,7 @@ class PrincipalModel(StatisticsModel):
 
 
 def widest_grid(basis):
-    """Return a grid about the middle of the bounds, from which no row is too far.
+    """Return a grid about the middle of the bounds, whose radius covers all rows.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class WhitenedRows:
             Of the features, made of noisy statistics.
 
         quantile : float
-            Fraction of the rows that stay as they are; longer ones are clipped.
+            Fraction of the rows that are not clipped.
 
         queries : GaussianQueries
         """

@@ -1,17 +1,20 @@
-"""Bounds and categories of private columns where none are public: noisy histograms."""
+"""Bounds and categories of private columns from noisy histograms, where none are public."""
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
-from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
 from skdp.source._evaluation import row_weights
 from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
@@ -26,27 +29,27 @@ from skdp.tabular import (
     rounded_bounds,
 )
 
-# Sizes are told apart by powers of two between 2^-30 and 2^60; smaller is zero.
+# Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
 _SMALLEST, _LARGEST = -30, 60
 # Bins: a missing value, powers of two with either sign, and zero between them.
 _POWERS = _LARGEST - _SMALLEST + 1
 _N_COARSE = 2 * _POWERS + 2
 # Bins of equal width between the powers of two that are occupied.
 _N_FINE = 64
-# Noisy counts are believed to be of rows from so many standard deviations (of 183 empty bins one
-# is taken for occupied in 1 of 19,000 columns), and sums of them from so many.
+# A bin counts as occupied from so many standard deviations of the noise (of 183 empty bins one
+# does in 1 of 19,000 columns), and a sum of bins from so many.
 _OCCUPIED, _SUMMED = 5.0, 3.0
-# Quantiles are looked for up to this share, and go on from there by this factor at most, towards
-# this share at least (rules of thumb).
+# Quantiles are searched up to this share, and extrapolated from there by this factor at most,
+# towards this share at least (rules of thumb).
 _MOST_LEVEL, _MOST_BEYOND, _LEAST_SHARE = 0.4, 4.0, 1e-3
-# Share of the rows in bins that are occupied by themselves, beyond which these are all of them.
+# Share of the rows in isolated occupied bins beyond which these bins hold all rows.
 _FEW = 0.8
-# Most different values of a column of categories.
+# Largest number of different values in a column of categories.
 _MOST_CATEGORIES = 1000
 
 
 class _Named:
-    """What warnings about seeds and about missing noise name."""
+    """The name that warnings about seeds and about missing noise show."""
 
 
 _Named.__name__ = "quantile_bounds"
@@ -62,13 +65,13 @@ class PrivateBounds:
         Its columns from private rows are marked ``noisy``.
 
     guarantee : PrivacyGuarantee
-        What finding them has cost.
+        The privacy cost of finding them.
 
     deviation : float
         Standard deviation of the noise of a count, in rows.
 
     left_out : tuple of str
-        Columns of which noise has hidden everything; they are not in the schema.
+        Columns whose values noise hides completely; they are not in the schema.
 
     See Also
     --------
@@ -91,14 +94,19 @@ class PrivateBounds:
     schema: Schema
     guarantee: PrivacyGuarantee
     deviation: float
-    left_out: tuple
+    left_out: tuple[str, ...]
 
-    def summary(self):
-        """Return the columns, and what finding them has cost, as text."""
+    def summary(self) -> str:
+        """Return the columns, and the privacy cost of finding them, as text.
+
+        Returns
+        -------
+        text : str
+        """
         lines = [self.schema.summary()]
         if self.left_out:
             names = ", ".join(f"{name!r:.100}" for name in self.left_out)
-            lines.append(f"Left out, as noise hides what they hold: {names}.")
+            lines.append(f"Left out, because noise hides their values: {names}.")
         noise = f"{self.deviation:.3g} rows" if self.deviation else "nothing at all"
         lines.append(
             f"Counts had noise of standard deviation {noise}; ({self.guarantee.epsilon:g}, "
@@ -108,40 +116,40 @@ class PrivateBounds:
 
 
 def quantile_bounds(
-    X,
-    numeric=(),
-    categories=(),
+    X: pd.DataFrame,
+    numeric: Iterable[str] = (),
+    categories: Iterable[str] = (),
     *,
-    epsilon=0.1,
-    delta=1e-5,
-    schema=None,
-    classes=None,
-    quantiles=(0.01, 0.99),
-    groups=None,
-    ledger=None,
-    name="bounds",
-    random_state=None,
-):
-    r"""Find bounds of numeric columns, and categories, behind noise.
+    epsilon: float = 0.1,
+    delta: float = 1e-5,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    classes: Iterable[Any] | None = None,
+    quantiles: tuple[float, float] = (0.01, 0.99),
+    groups: ArrayLike | None = None,
+    ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+    name: str = "bounds",
+    random_state: int | np.random.RandomState | None = None,
+) -> PrivateBounds:
+    r"""Find bounds of numeric columns, and lists of categories, with differential privacy.
 
-    A schema must not tell of private rows. Where units, instruments and code books say nothing of
-    a column, part of the budget buys what is needed: rows are counted by powers of two with
-    Gaussian noise, then in 64 bins between those that are occupied; the bounds are the quantiles
-    that the noisy counts tell, rounded outwards to 1, 2 or 5 times a power of ten. A value is
+    A schema must not reveal private rows. Where units, instruments and code books do not bound
+    a column, part of the budget can: rows are counted by powers of two with
+    Gaussian noise, then in 64 bins between those that are occupied; the bounds are quantiles
+    of the noisy counts, rounded outwards to 1, 2 or 5 times a power of ten. A value is
     listed as a category when its noisy count exceeds a threshold that the value of a single
     person exceeds with a probability below half of δ over the number of such columns (Korolova
     et al., 2009).
 
-    **What is guaranteed**: whole records (add/remove), or with ``groups`` whole people, whose
-    rows count 1/k each if there are k; of their categories, that of the first row counts. One row
+    **What is guaranteed**: whole records (add/remove), or with ``groups`` whole people, each of
+    whose k rows counts 1/k; of their categories, that of the first row counts. One row
     changes one bin of each of p columns: each count gets noise of standard deviation
     :math:`\sqrt{p}/μ` for categories and :math:`\sqrt{2p}/μ` for the two histograms of
-    numbers, where μ is the distance that (ε, δ) allows, all queries together.
+    numbers, where μ is the Gaussian distance that (ε, δ) allows for all queries together.
 
     Parameters
     ----------
     X : DataFrame of shape (n_samples, n_columns)
-        **Private**.
+        **Private** rows.
 
     numeric : iterable of str, default=()
         Columns of numbers; other cells are missing values.
@@ -152,24 +160,24 @@ def quantile_bounds(
     epsilon, delta : float, default=0.1 and 1e-5
         Privacy loss of all columns together; it adds to that of the release.
 
-    schema : Schema, mapping, path or None, default=None
-        Public, of other columns, which come first. Bounds that are public cost nothing: a column
-        that it has is refused.
+    schema : Schema, mapping, str, path-like or None, default=None
+        Public schema of other columns, which come first. Public bounds cost nothing, so a column
+        that it contains is refused.
 
-    classes : list or None, default=None
-        Public classes of labels for the schema; by default those of ``schema``.
+    classes : iterable of labels or None, default=None
+        Public classes for the schema; by default those of ``schema``.
 
     quantiles : (float, float), default=(0.01, 0.99)
-        Between which values lie that are not clipped.
+        Values between these quantiles are not clipped.
 
     groups : array-like of shape (n_samples,) or None, default=None
-        Whose each row is.
+        The person whom each row belongs to.
 
     ledger : PrivacyLedger, str, path-like or None, default=None
-        Is charged before noise is drawn.
+        Charged before noise is drawn.
 
     name : str, default="bounds"
-        Of the entry.
+        Of the ledger's entry.
 
     random_state : int, RandomState instance or None, default=None
         A seed is for tests: whoever knows it can remove the noise.
@@ -183,7 +191,8 @@ def quantile_bounds(
     ------
     ValueError
         When a parameter is wrong, or a column is unknown, named twice or in the public schema, or
-        has more than 1,000 different values as categories (such a refusal tells this of the rows).
+        has more than 1,000 different values as categories (such a refusal reveals this of the
+        rows); when noise hides all columns.
 
     BudgetExceededError
         When the ledger has too little left. Nothing was charged.
@@ -191,15 +200,20 @@ def quantile_bounds(
     Warns
     -----
     UserWarning
-        When noise hides all of a column, which is left out then.
+        When noise hides a column completely, which is left out then.
+
+    PrivacyLeakWarning
+        When ``random_state`` is a seed, or ``epsilon`` is infinite.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from skdp import quantile_bounds
-    >>> from skdp.datasets import load_adult
-    >>> adult = load_adult(random_state=0)
-    >>> rows = adult.data.iloc[adult.source]
-    >>> found = quantile_bounds(rows, ["age"], ["sex"], epsilon=0.5)
+    >>> rng = np.random.RandomState(0)
+    >>> age, sex = rng.uniform(20, 80, 2000), rng.choice(["F", "M"], 2000)
+    >>> rows = pd.DataFrame({"age": age, "sex": sex})
+    >>> found = quantile_bounds(rows, ["age"], ["sex"], epsilon=1.0)
     >>> [column.name for column in found.schema.columns]
     ['age', 'sex']
     >>> found.schema.columns[0].noisy
@@ -215,7 +229,7 @@ def quantile_bounds(
         counted = {each: _category_counts(X[each], persons) for each in categories}
     _check_categories(counted)
     warn_of_no_noise(_Named(), epsilon)
-    noise = _Noise(epsilon, delta, len(numeric), len(categories), random_state)
+    noise = _Noise(epsilon, delta, len(values), len(counted), random_state)
     guarantee = noise.guarantee("labelled record" if groups is None else "group")
     account = opened_ledger(ledger)
     if account is not None:
@@ -226,8 +240,8 @@ def quantile_bounds(
     left_out = tuple(each for each in (*numeric, *categories) if columns[each] is None)
     if left_out:
         warnings.warn(
-            f"Noise hides what the columns {list(left_out)!r:.500} hold; they are left out of the "
-            "schema. Use a larger epsilon or fewer columns, or write what is publicly known.",
+            f"Noise hides the values of the columns {list(left_out)!r:.500}; they are left out of "
+            "the schema. Use a larger epsilon or fewer columns, or write what is publicly known.",
             stacklevel=2,
         )
     known = [column for column in columns.values() if column is not None]
@@ -236,7 +250,7 @@ def quantile_bounds(
         classes = public.classes
     if not known and not before:
         raise ValueError(
-            "quantile_bounds found no column: noise hides what all of them hold. What was spent "
+            "quantile_bounds found no column: noise hides the values of all of them. The budget "
             "is spent. Use a larger epsilon or fewer columns, or write what is publicly known."
         )
     found = Schema((*before, *known), None if classes is None else tuple(classes))
@@ -304,7 +318,7 @@ def _check_categories(counted):
             raise ValueError(
                 f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
                 f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
-                "names or ids, or name it in 'numeric' if they are numbers."
+                "names or IDs, or name it in 'numeric' if they are numbers."
             )
 
 

@@ -1,7 +1,7 @@
-"""What surrounds the arithmetic of a fit to private rows: settings, the ledger, and errors.
+"""The context of a fit to private rows: settings, the ledger, and errors.
 
-Whatever can be refused is refused before the ledger is charged. What follows depends on no global
-setting, and shows nothing of the rows should it fail all the same.
+Everything that can be refused is refused before the ledger is charged. The computation after that
+depends on no global setting, and an unexpected error in it reveals nothing about the rows.
 """
 
 import traceback
@@ -13,8 +13,8 @@ from sklearn import config_context
 
 from skdp.privacy import PrivacyLedger
 
-# Settings of scikit-learn under which private rows are computed with, whatever a process has set:
-# its defaults, but for the memory to work with and how estimators are displayed.
+# Settings of scikit-learn for computations with private rows, independent of those of the process:
+# its defaults, except for the working memory and the display of estimators.
 _SETTINGS = {
     "assume_finite": False,
     "enable_cython_pairwise_dist": True,
@@ -27,7 +27,7 @@ _SETTINGS = {
 
 @contextmanager
 def default_settings():
-    """Compute under default settings of scikit-learn, and no floating-point error of NumPy.
+    """Compute under default settings of scikit-learn, without floating-point errors of NumPy.
 
     A frame where an array is expected, or an underflow that raises, would stop a fit halfway.
     """
@@ -37,7 +37,7 @@ def default_settings():
 
 @contextmanager
 def warnings_at_the_end():
-    """Show warnings after the block, where they are to be errors: none may stop it halfway."""
+    """Show warnings after the block, so that a filter that raises does not stop it halfway."""
     if not any(action == "error" for action, *_ in warnings.filters):
         yield
         return
@@ -50,12 +50,12 @@ def warnings_at_the_end():
 
 @contextmanager
 def sealed(what):
-    """Raise RuntimeError in place of any error of the block, whose text may quote private rows.
+    """Replace any error of the block, whose text may quote private rows, by a RuntimeError.
 
     Parameters
     ----------
     what : str
-        Is computed, such as ``"DPSource.fit"``.
+        The name of the computation, such as ``"DPSource.fit"``.
     """
     try:
         yield
@@ -63,13 +63,12 @@ def sealed(what):
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise RuntimeError(
             f"{what} failed with {type(error).__name__} at {last.filename}:{last.lineno}. Its "
-            "message is withheld, as it may quote private rows. What was entered in a ledger "
-            "stays spent."
+            "message is withheld, as it may quote private rows. An entry in a ledger stays spent."
         ) from None
 
 
 def opened_ledger(ledger):
-    """Return the ledger of a source, in which each fit enters what it will guarantee.
+    """Return the ledger of a source, in which each fit enters its guarantee.
 
     Parameters
     ----------
@@ -91,8 +90,8 @@ def opened_ledger(ledger):
 
 
 def kept_ledger(ledger):
-    """Return what a pickle of a fitted source has in place of a ledger, the account of its owner.
+    """Return what replaces the owner's ledger in a pickle of a fitted source.
 
-    Not None, with which a copy would be fitted and nothing charged: no value that a source takes.
+    Not None, with which a copy could be fitted without charge, but an invalid value.
     """
     return None if ledger is None else False

@@ -1,12 +1,15 @@
-"""Private rows: what is public about them, and how they are read, labelled and summed."""
+"""Private rows: what is public about them, and how they are read, labeled and summed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
@@ -41,14 +44,14 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "regression": RegressionModel(),
 }
-# What "auto" is for tables in memory.
+# The model that "auto" means for tables in memory.
 _CHOSEN = ChosenModel()
-# Least width of a column and largest magnitude, whose squares float32 can tell from 0 and hold
-# (rule of thumb).
+# Smallest width and largest magnitude of a column, whose squares float32 can represent (rule of
+# thumb).
 _SMALLEST, _LARGEST = 1e-12, 1e12
 # Of the widest numbers that a release can hold.
 _BYTES = 8
-# What labels of a dtype are, where it cannot be text.
+# Names of the kinds of labels that are no text.
 _KINDS = {
     "b": "booleans",
     "i": "numbers",
@@ -57,13 +60,13 @@ _KINDS = {
     "M": "dates",
     "m": "durations",
 }
-# What is no person in a column of objects, besides NaN.
+# Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
 @dataclass(frozen=True)
 class PublicColumns:
-    """Columns of rows as they are summed, known without a look at any row.
+    """Public description of the columns that are summed.
 
     Attributes
     ----------
@@ -89,8 +92,13 @@ class PublicColumns:
 
     @classmethod
     def of_array(
-        cls, n_features, bounds, names=None, dtype=np.float64, owner="DPStatisticsSource"
-    ):
+        cls,
+        n_features: int,
+        bounds: Any,
+        names: np.ndarray | None = None,
+        dtype: DTypeLike = np.float64,
+        owner: str = "DPStatisticsSource",
+    ) -> Self:
         """Return numeric columns between public bounds; errors name the owner of the parameter.
 
         Raises
@@ -128,33 +136,33 @@ class PublicColumns:
         return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
 
     @classmethod
-    def of_encoder(cls, encoder):
+    def of_encoder(cls, encoder: TabularEncoder) -> Self:
         """Return the columns that a fitted :class:`TabularEncoder` makes."""
         names = encoder.get_feature_names_out()
         bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
         return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
 
     @classmethod
-    def of_schema(cls, schema):
+    def of_schema(cls, schema: Schema) -> Self:
         """Return the columns that an encoder of this schema will make."""
         return cls.of_encoder(fitted_encoder(schema))
 
     @property
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         """Return the number of columns before they are encoded."""
         return self.n_features if self.schema is None else len(self.schema.columns)
 
     @property
-    def input_names(self):
+    def input_names(self) -> np.ndarray | None:
         """Return the names of these, or None."""
         return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
 
     @property
-    def n_features(self):
+    def n_features(self) -> int:
         """Return the number of columns."""
         return len(self.sizes)
 
-    def basis(self, orders):
+    def basis(self, orders: Sequence[int]) -> BasisFunctions:
         """Return public basis functions of the columns, with cosines of these orders."""
         low, high = self.bounds
         return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
@@ -169,7 +177,7 @@ def encoded_columns(encoder, X=None):
         The ``encoder`` parameter of a source.
 
     X : DataFrame or array-like of shape (n_samples, n_features) or None, default=None
-        Says how many columns there are, where the encoder has no schema.
+        Gives the number of columns where the encoder has no schema.
 
     Returns
     -------
@@ -245,7 +253,7 @@ def _listed(given):
     if not _alike(labels) or len(set(labels)) != len(labels):
         raise ValueError(
             f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
-            f"numbers or all text, got {labels!r:.200}. None and NaN are none."
+            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
         )
     if len(labels) < 2:
         raise ValueError(
@@ -264,7 +272,7 @@ def _listed(given):
 def _alike(labels):
     """Return whether labels are all text, or all real numbers that a release can hold.
 
-    An array of both would turn all into text, which no number in y equals.
+    An array of both would convert all to text, which equals no number in y.
     """
     if all(isinstance(label, str) for label in labels):
         return True
@@ -277,7 +285,7 @@ def _alike(labels):
 
 @dataclass(frozen=True, eq=False)
 class SummationPlan:
-    """A public way from rows, as they come, to exact sums.
+    """A public plan for computing exact sums from rows.
 
     Attributes
     ----------
@@ -288,10 +296,10 @@ class SummationPlan:
     grid : RowGrid
 
     by_group : bool
-        Whether persons are protected, not rows.
+        Whether people are protected, not rows.
 
     model : StatisticsModel
-        What is learned of the sums.
+        What is learned from the sums.
     """
 
     columns: PublicColumns
@@ -300,7 +308,7 @@ class SummationPlan:
     by_group: bool
     model: StatisticsModel
 
-    def sums(self, X, y, groups=None):
+    def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**.
 
         Parameters
@@ -329,12 +337,12 @@ class SummationPlan:
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
-    def label(self, X, y, groups):
+    def label(self, X: np.ndarray, y: np.ndarray, groups: ArrayLike | None) -> Any:
         """Return :class:`PrivateRows` of numbers and labels that were checked already."""
         persons = check_groups(groups, len(y), self.by_group)
         return PrivateRows.of_labels(X, y, self.classes, persons)
 
-    def is_same(self, other):
+    def is_same(self, other: Self) -> bool:
         """Return whether sums by another plan may be added to sums by this one."""
         same = all(map(np.array_equal, self._facts(), other._facts()))
         return same and self.grid.is_same(other.grid)
@@ -361,10 +369,10 @@ class PrivateRows:
     n_classes : int
 
     sizes : ndarray of shape (n_samples,) or None, default=None
-        Rows of the person whose row this is; None where each row is a record of its own.
+        Number of rows of the person of each row; None where each row is a separate record.
 
     persons : frozenset, default=frozenset()
-        Whose rows these are.
+        The people whose rows these are.
     """
 
     X: np.ndarray
@@ -402,12 +410,12 @@ class PrivateRows:
         return cls(X, class_indices, len(classes), sizes, frozenset(persons.tolist()))
 
     def chunks(self, grid):
-        """Yield rows on a grid, their class indices, and their persons' numbers of rows."""
+        """Yield rows on a grid, their class indices, and their people's numbers of rows."""
         for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis)):
             yield grid.quantise(X), class_indices, sizes
 
     def blocks(self, n):
-        """Yield some of n rows each, their class indices, and their persons' numbers of rows."""
+        """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
             here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
             here = as_slice(here)
@@ -423,7 +431,7 @@ class PrivateRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SummedRows:
-    """Rows of which nothing is left but their exact sums, for models that need one pass.
+    """The exact sums of rows that were discarded, for models that need one pass.
 
     Attributes
     ----------
@@ -439,7 +447,7 @@ class SummedRows:
 
 
 def read_private_rows(source, X, y, groups):
-    """Return what is public about private rows, and these as numbers with their classes.
+    """Return the public plan for private rows, and the rows as numbers with their classes.
 
     Parameters
     ----------
@@ -458,7 +466,7 @@ def read_private_rows(source, X, y, groups):
     Raises
     ------
     ValueError
-        When they do not fit together, or are none that sums can be computed of.
+        When they do not fit together, or cannot be summed.
     """
     if is_dask(X):
         plan = one_pass_plan(source, *announced_columns(X))
@@ -477,20 +485,20 @@ def read_private_rows(source, X, y, groups):
 
 
 def one_pass_plan(source, n_features, names, dtype):
-    """Return what is public about rows of which none has been seen, and none is kept."""
+    """Return the public plan for rows that are summed in one pass."""
     columns = _announced_columns(source, n_features, names, dtype)
     plan = _plan(source, columns, None, in_parts=True)
     if not plan.model.one_pass:
         raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is one that needs several passes "
-            "over the rows, which an accumulator forgets. Use model='linear', or fit to rows "
-            "in memory or in a numpy.memmap."
+            "The 'model' parameter of DPStatisticsSource needs several passes over the rows, "
+            "which an accumulator does not keep. Use model='linear', or fit to rows in memory or "
+            "in a numpy.memmap."
         )
     return plan
 
 
 def _plan(source, columns, y, *, in_parts=False):
-    """Return what is public about rows of these columns, which may come in parts."""
+    """Return the public plan for rows of these columns, which may arrive in parts."""
     classes = class_list(source.classes, columns.schema, y)
     if source.model != "auto":
         model = MODELS[source.model]
@@ -514,7 +522,7 @@ def _encoded_columns(source, X):
 
 
 def _announced_columns(source, n_features, names, dtype):
-    """Return what is public about columns of which no row has been seen."""
+    """Return the public description of columns before any row is seen."""
     if source.encoder is not None:
         return _encoded_columns(source, None)
     if names is None and n_features is None:
@@ -551,7 +559,7 @@ def group_sizes(groups):
     codes, persons = pd.factorize(np.asarray(groups))
     if codes.size and codes.min() < 0:
         raise ValueError(
-            "The 'groups' parameter lacks the group of some rows. Say of each row whose it is, "
+            "The 'groups' parameter lacks the group of some rows. Name the person of each row, "
             "or leave such rows out."
         )
     return np.bincount(codes)[codes], persons
@@ -605,7 +613,7 @@ def read_numbers(estimator, X, **settings):
 
 
 def check_labels(y, X):
-    """Return labels, any, one for each row and each by itself; raise ValueError otherwise."""
+    """Return labels of any type, one for each row; raise ValueError otherwise."""
     labels = _column(y)
     if labels is None or labels.ndim != 1:
         raise ValueError("y should be a 1d array: one label for each row.")
@@ -620,7 +628,7 @@ def check_labels(y, X):
 
 
 def _column(y):
-    """Return labels as an array, that of a single column too; None where they are no column."""
+    """Return labels, or a single column of them, as an array; None where they are no column."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
@@ -630,14 +638,14 @@ def _column(y):
         y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
     try:
         return as_elements(y.tolist() if isinstance(y, np.ma.MaskedArray) else y)
-    except Exception:  # whatever y raises, its message is not for others
+    except Exception:  # an error of y may quote private values
         return None
 
 
 def check_kind(y, classes):
-    """Raise ValueError where labels cannot equal classes, by their type and not their values.
+    """Raise ValueError where the type of labels differs from that of all classes.
 
-    Text of any type can: what is a number among numbers is text among text.
+    Text always passes: labels that are numbers may be stored as text.
     """
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if kind not in _KINDS or not len(y):
@@ -647,13 +655,13 @@ def check_kind(y, classes):
     if not any(isinstance(form, float) for form in forms & possible):
         raise ValueError(
             f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
-            "schema is one of these, so that no label is one of the classes. Write both alike, "
-            "as in classes=[0, 1] for y = [0, 1, 0]."
+            "schema is one of these, so that no label is one of the classes. Write them in one "
+            "way, as in classes=[0, 1] for y = [0, 1, 0]."
         )
 
 
 def check_groups(groups, n_samples, by_group):
-    """Return ids of persons; raise ValueError where they are lacking, or would have no effect."""
+    """Return IDs of people; raise ValueError where they are missing, or would have no effect."""
     if by_group != (groups is not None):
         unit, but, remedy = (
             ("group", "no 'groups' were given", "Say there whose each row is")
@@ -668,21 +676,19 @@ def check_groups(groups, n_samples, by_group):
         return None
     persons = _column(groups)
     if persons is None or persons.shape != (n_samples,):
-        raise ValueError(
-            "The 'groups' parameter must hold one entry for each row, whose it is, and no more."
-        )
+        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
     _check_persons(persons)
     return person_ids(persons)
 
 
 def _check_persons(persons):
-    """Raise ValueError where persons could be written in two ways that are not equal.
+    """Raise ValueError for IDs of types that can represent one person in several ways.
 
-    As dates in other units, or floats of other widths: one who comes back in a later chunk would
-    pass for another one.
+    Such as dates in other units, or floats of other widths: a person who returns in a later chunk
+    would count as another one.
     """
     if persons.dtype.kind == "O":
-        # NaN is a float, and missing; what is missing is refused elsewhere.
+        # NaN is a float, and missing; missing IDs are refused elsewhere.
         types = {type(p) for p in persons.tolist() if not (isinstance(p, float) and p != p)}
         types -= _MISSING
         text = all(issubclass(t, str) for t in types)
@@ -691,7 +697,7 @@ def _check_persons(persons):
         text, whole = persons.dtype.kind == "U", persons.dtype.kind in "iu"
     if not (text or whole):
         raise ValueError(
-            "The 'groups' parameter must hold whole numbers only, or text only. Convert ids to "
+            "The 'groups' parameter must hold whole numbers only, or text only. Convert IDs to "
             "text or whole numbers, the same way in all chunks."
         )
 
@@ -711,8 +717,8 @@ def read_table(columns, X, y, *, keep_all):
         Labels.
 
     keep_all : bool
-        Whether rows stay whose label is none of the classes of the schema. Where labels are
-        private they have to, for the number of rows is public.
+        Whether rows whose label is no class of the schema are kept. They must be where labels are
+        private, because the number of rows is public.
 
     Returns
     -------

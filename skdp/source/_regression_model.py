@@ -17,54 +17,54 @@ from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
 # training rows, in 300 directions.
-# Steps of descent: 160 get as many digits right as 80 at ε = 8 and at ε = 1, in twice the time.
+# Steps of descent: 160 are as accurate as 80 at ε = 8 and at ε = 1, in twice the time.
 N_STEPS = 80
-# Learning rate for rows of unit variances, at most. With 1, 2 and 4 98.6, 98.8 and 98.8 % of the
-# digits are right at ε = 8; 97.9, 98.0 and 97.8 % at ε = 1.
+# Largest learning rate for rows of unit variances. With 1, 2 and 4 the accuracy is 98.6, 98.8 and
+# 98.8 % at ε = 8; 97.9, 98.0 and 97.8 % at ε = 1.
 _RATE = 2.0
 # Noise of a gradient, for rows of unit variances and each of them, above which the rate falls
 # with its root. From 1,400 digits of 8 × 8 pixels, with rates .06, .25, .5 and 2, 84, 83, 81 and
 # 75 % of others are right at ε = 1, where noise is 100 times as large; from 5,000 of MNIST 64, 84,
 # 89 and 88 %, where it is 20 times as large.
 _BEARABLE_NOISE = 0.001
-# Fraction of the last step that is taken again (rule of thumb).
+# Momentum: the fraction of the last step that is repeated (rule of thumb).
 _MOMENTUM = 0.9
 # Fraction of the steps whose average is the result (rule of thumb).
 _TAIL = 0.5
 # exp(−i/2^10) and exp(−i/2^20): the exponent of a probability is a multiple of 2^-20.
 _TABLE_BITS = 10
-# Logits this far below the largest have probability zero: e^-32 of 2^40 is nothing.
+# Logits this far below the largest have probability zero: e^-32 of 2^40 rounds to zero.
 _RANGE = 32
 _COARSE = np.exp(-np.arange(_RANGE << _TABLE_BITS) / 2.0**_TABLE_BITS)
 _FINE = np.exp(-np.arange(1 << _TABLE_BITS) / 4.0**_TABLE_BITS)
 # Exponentials are multiples of 2^-40, so that their sums over the classes are exact.
 _EXP_GRID = 2.0**40
-# The constant beside a row of norm 1. A constant of 1 would double the squared sensitivity
+# The constant appended to a row of norm 1. A constant of 1 would double the squared sensitivity
 # (rule of thumb).
 _CONSTANT = 2**14
 # Norm at which the residuals of a row are clipped, of at most √2. With 0.25, 0.5 and √2 98.6, 98.8
 # and 98.6 % of the digits are right at ε = 8; 97.9, 98.0 and 97.1 % at ε = 1.
 _LARGEST_RESIDUAL = 0.5
-# The same in multiples of 2^-20, on the safe side of roundings.
+# The same in multiples of 2^-20, with a margin for rounding.
 _LONGEST = _LARGEST_RESIDUAL * WEIGHT_GRID * (1 - 2.0**-50)
-# Of the gradient of a record: a row with its constant has norm √(1 + 1/16).
+# Norm of the gradient of a record: a row with its constant has norm √(1 + 1/16).
 _SENSITIVITY = int(np.ceil(_LARGEST_RESIDUAL * np.sqrt(GRID**2 + _CONSTANT**2) * WEIGHT_GRID))
-# What a linear discriminant counts for to begin a descent: with .35, .5 and .7 98.7, 98.7 and
-# 98.6 % of 10,000 digits of MNIST that were kept back are right at ε = 8, 98.0, 98.0 and 98.1 % at
+# Weight of the linear discriminant from which the descent starts: with .35, .5 and .7 98.7, 98.7
+# and 98.6 % of 10,000 held-out digits of MNIST are right at ε = 8, 98.0, 98.0 and 98.1 % at
 # ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
 _TRUST = 0.5
-# Of the average variance, added to each for that discriminant: nothing to ten times as much get as
-# many digits right.
+# Share of the average variance that is added to each for that discriminant: zero to ten times as
+# much are equally accurate.
 _RIDGE = 0.05
-# Least variance beside the largest, as far as float32 tells (rule of thumb).
+# Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
 _PRECISION = 1e-6
 
 
 class RegressionModel(PrincipalModel):
-    """A softmax regression by noisy gradient descent on all rows, from a discriminant on."""
+    """A softmax regression by noisy gradient descent on all rows, starting at a discriminant."""
 
     # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75 % of 10,000
-    # digits of MNIST that were kept back from 60,000 are right at ε = 8, 98.0 % of them at ε = 1.
+    # held-out digits of MNIST from 60,000 are right at ε = 8, 98.0 % of them at ε = 1.
     n_directions = 400
     # With .5, .7 and .9 98.67, 98.66 and 98.68 % of these digits are right at ε = 8; 98.05, 98.04
     # and 97.94 % at ε = 1.
@@ -95,7 +95,7 @@ class RegressionModel(PrincipalModel):
         own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
         coefficients = own @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
-        # Gradients know more of the classes than the moments, which would promise too little.
+        # Gradients contain more about the classes than the moments, whose expectation is too low.
         return {"linear": LinearScores(coefficients, intercepts)}
 
 
@@ -111,7 +111,7 @@ def softmax_regression(whitened, start, count, queries):
     whitened : WhitenedRows
 
     start : pair of ndarrays of shapes (n_classes, n_directions) and (n_classes,)
-        Coefficients and intercepts to begin with, made of noisy statistics.
+        Initial coefficients and intercepts, from noisy statistics.
 
     count : float
         Noisy number of rows, at least 1.
@@ -203,7 +203,7 @@ def integer_residuals(scores, class_indices, weights):
 
 
 def row_probabilities(scores):
-    """Return the softmax of each row of scores; of its row alone, to the last bit.
+    """Return the softmax of each row of scores; it depends on its row alone, to the last bit.
 
     Examples
     --------
@@ -228,6 +228,6 @@ def _discriminant(means, covariance, frequencies):
 
 
 def _without_noise(moments):
-    """Return the covariance within classes; no variance is less than noise alone may make it."""
+    """Return the covariance within classes, with variances of at least those of the noise."""
     least = max(moments.eigenvalue_noise, np.finfo(np.float32).tiny)
     return positive_definite_floor(moments.covariance(0), least, _PRECISION)

@@ -1,16 +1,19 @@
-"""The source's owner makes a release from perturbed rows."""
+"""Make a release from perturbed rows: the estimator of the source's owner."""
 
 import os
 from collections.abc import Mapping
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skdp.membership import WideCDMMAClassifier, frozen_classifier
 from skdp.noise import RandomizedResponse
-from skdp.privacy import PrivacyLedger, record_guarantee
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger, record_guarantee
 from skdp.release import (
     Alignment,
     ClassModel,
@@ -65,54 +68,55 @@ _FOLDS = 10
 class DPSource(PrivateParametersMixin, BaseEstimator):
     r"""Make a release of a private source from a noisy copy of its rows.
 
-    The owner of private labelled rows calls :meth:`fit` and hands out ``release_``, saved by
+    The owner of private labeled rows calls :meth:`fit` and publishes ``release_``, saved by
     :meth:`Release.save`; the target's owner passes it to :class:`DPTransferClassifier`. Fitting
     perturbs the rows once, forgets them, and computes everything from the noisy copy
     :math:`y^+`: counts, means and noise-corrected covariances
     :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes, a mixture of normal
-    distributions for each behind the noise, a :class:`~skdp.WideCDMMAClassifier` of denoised
-    rows, the leading principal directions :math:`V_{sr}` of all rows, and class medians
+    distributions for each class, corrected for the noise, a :class:`~skdp.WideCDMMAClassifier`
+    of denoised rows, the leading principal directions :math:`V_{sr}` of all rows, and class
+    medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 
-    Of a table, whose classes overlap, the moments give the log-odds of a linear discriminant in
-    place of mixtures and autoencoders, again with the noise allowed for.
+    For a table, whose classes overlap, the moments give the log-odds of a linear discriminant
+    instead of mixtures and autoencoders, also corrected for the noise.
 
-    **What is guaranteed.** What the noise guarantees for the *features* of the training
-    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighbours
-    have as many rows (replace-one). An element may move anywhere within public ``bounds``, or by
-    ``sensitivity`` where nothing bounds it. In a table that an ``encoder`` turns into numbers,
-    ε and δ are for an element of the encoded rows; another category, or a value that goes missing,
-    moves two of these, and :attr:`guarantee_` says what that comes to for a value of the table
-    (2ε, but less under Gaussian noise). Anything computed from the noisy copy and the public
-    distribution of its noise, by anybody, keeps it, so ``parts`` costs no privacy.
+    **What is guaranteed.** The guarantee of the noise for the *features* of the training
+    rows, per element; :attr:`guarantee_` states it, and for a whole record too. Neighboring
+    data sets have equal numbers of rows (replace-one). An element may move anywhere within public
+    ``bounds``, or by ``sensitivity`` where it has no bounds. In a table that an ``encoder`` turns
+    into numbers, ε and δ are for an element of the encoded rows; another category, or a value
+    that goes missing, changes two of these, and :attr:`guarantee_` states the result for a value
+    of the table (2ε, but less under Gaussian noise). It also covers anything that anybody computes
+    from the noisy copy and the public distribution of its noise, so ``parts`` costs no privacy.
     **What is treated as public**: the labels (hence the classes and their numbers of rows),
     the number and names of the columns, their dtype, and their bounds or encoder. With
-    ``label_noise`` each label is protected too, as :attr:`label_guarantee_` says; classes and
+    ``label_noise`` each label is protected too, see :attr:`label_guarantee_`; classes and
     number of rows stay public.
 
     Parameters
     ----------
     epsilon : float or None, default=None
         Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
-        ``encoder``; smaller is more private. ``inf`` releases a model of the data as they are,
-        and warns. None: that of ``noise`` where this is a transformer, otherwise 1.
+        ``encoder``; smaller is more private. ``inf`` releases a model of the unperturbed data,
+        and warns. None: that of ``noise`` if this is a transformer, otherwise 1.
 
     delta : float or None, default=None
         Slack δ in [0, 1) for one element. None: that of ``noise``, or its default, which is
         0, and 1e-5 for "gaussian".
 
     sensitivity : float or None, default=None
-        Largest change of one element that must be hidden, in the units of the data. Nothing is
-        clipped to it: a value that moves further is protected less. Prefer ``bounds``, beside
-        which it has to be left out. None: that of ``noise``, otherwise 1, whatever units the
+        Largest change of one element that is protected, in the units of the data. Nothing is
+        clipped to it: a value that changes by more is protected less. Prefer ``bounds``; the two
+        exclude each other. None: that of ``noise``, otherwise 1, whatever units the
         columns have, and :meth:`fit` warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
         The noise by name, drawn from fresh entropy of the operating system. Or a noise
-        transformer (with ``privacy_unit="record"`` or ``bounds``, say), which must state a
-        ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must be the
-        same as its own. A pickled fitted source leaves it out, and a release never has it.
+        transformer (for example with ``privacy_unit="record"`` or ``bounds``), which must state a
+        ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must equal
+        its own. A pickled fitted source omits it, and a release never contains it.
 
     bounds : pair (low, high) or None, default=None
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
@@ -120,29 +124,29 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         of ``noise``. An ``encoder`` has its own.
 
     encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
-        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
-        the release. A schema, in any form that :class:`TabularEncoder` takes, will do. Where it
-        lists the classes, rows of others are left out, or refused with ``label_noise``, as the
-        number of rows is public; classes without rows are not in the release.
+        Turns a table of mixed columns into bounded numbers by a public schema, which becomes part
+        of the release. A schema in any form that :class:`TabularEncoder` takes is accepted. If it
+        lists the classes, rows of others are left out, or refused with ``label_noise``, because
+        the number of rows is public; classes without rows are not in the release.
 
     ledger : PrivacyLedger, str, path-like or None, default=None
-        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
-        before any noise is drawn, or is refused with
-        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
-        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
-        False, with which it cannot be fitted until it gets a ledger again.
+        The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
+        returns before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share the ledger. Other processes, as
+        with ``n_jobs``, need a ledger with a file. A pickle or copy of a fitted source omits it:
+        its ``ledger`` is False, and the copy can be fitted only after it gets a ledger.
 
     label_noise : RandomizedResponse or None, default=None
-        Randomises the labels before anything is learned from them. By default they are
+        Randomizes the labels before anything is learned from them. By default they are
         used as they are, and count as public.
 
     parts : {"noise_aware", "papers", "all"}, default="noise_aware"
-        What the release carries. ``"noise_aware"``: what the default strategy of
-        :class:`DPTransferClassifier` needs; the noise, whose distribution is public, is
-        allowed for, by class moments (p(p+1)/2 numbers a class), and in the
-        ``3 * n_components`` directions in which rows differ most by a mixture of normal
-        distributions for each class and a classifier of denoised rows; of a table, in place of
-        these two, by linear log-odds. ``"papers"``: a
+        What the release contains. ``"noise_aware"``: what the default strategy of
+        :class:`DPTransferClassifier` needs, corrected for the noise, whose distribution is
+        public: class moments (p(p+1)/2 numbers a class), and, in the
+        ``3 * n_components`` directions in which rows vary most, a mixture of normal
+        distributions for each class and a classifier of denoised rows; for a table,
+        linear log-odds instead of these two. ``"papers"``: a
         classifier of the noisy rows, which the strategies "alignment" and "multitask" need.
         ``"all"``: both, from one noisy copy, so that strategies can be compared on one
         release.
@@ -160,32 +164,32 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         Inference of the mappings, see :class:`~skdp.CDMMA`.
 
     subset_size : int, default=1000
-        Rows for which one autoencoder is meant.
+        Number of rows for each autoencoder, approximately.
 
     n_jobs : int or None, default=None
-        Autoencoders fitted at once. ``None`` means 1 unless in a
+        Number of autoencoders fitted in parallel. ``None`` means 1 unless in a
         :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
         Above 0, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
-        For what is learned of the noisy copy (k-means, held-out rows), **never for the noise**: a
-        seed here undoes no guarantee. The noise has a ``random_state`` of its own; for a
-        reproducible one pass a transformer as ``noise``. In :class:`DPStatisticsSource`, where
+        For what is learned from the noisy copy (k-means, held-out rows), **never for the noise**:
+        a seed here weakens no guarantee. The noise has a ``random_state`` of its own; for
+        reproducible noise pass a transformer as ``noise``. In :class:`DPStatisticsSource`, where
         nothing else is random, ``random_state`` is that of the noise.
 
     Attributes
     ----------
     release_ : Release
-        What may leave: immutable, checked, and all that a target needs.
+        The release, which may be published: all that a target needs.
 
     guarantee_ : PrivacyGuarantee
-        What the release guarantees about features: about each element, or each value of the
-        table where there is an ``encoder``. ``release_.guarantee`` is about encoded elements.
+        The guarantee of the release for features: for each element, or each value of the
+        table if there is an ``encoder``. ``release_.guarantee`` is for encoded elements.
 
     label_guarantee_ : PrivacyGuarantee or None
-        What it guarantees about labels; None where they are used as they are.
+        The guarantee for labels; None where they are used as they are.
 
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -199,13 +203,13 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
     See Also
     --------
-    DPStatisticsSource : A release of noisy sums, which protects whole records or persons.
-    Release : What it makes.
+    DPStatisticsSource : A release of noisy sums, which protects whole records or people.
+    Release : The result.
     DPTransferClassifier : Learns from a release.
 
     Notes
     -----
-    Every :meth:`fit` draws noise anew and spends ε and δ again; so does every candidate of
+    Every :meth:`fit` draws new noise and spends ε and δ again; so does every candidate of
     a parameter search over a source, which a ``ledger`` stops. A clone is not fitted, as
     everywhere in scikit-learn: where a search clones, pass ``release_``, which is shared and
     never copied.
@@ -220,15 +224,16 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     >>> from skdp import DPSource
     >>> from skdp.datasets import load_digits_domains
     >>> domains = load_digits_domains()
+    >>> X, y = domains.source[:300], domains.source_target[:300]
     >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
-    >>> source = source.fit(domains.source, domains.source_target)
+    >>> source = source.fit(X, y)
     >>> source.release_
     Release(10 classes, 64 features, (8, 0)-DP per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
-    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+    >>> source.release_.save("digits.skdp")
 
-    A table, whose schema says what is public about it:
+    A table, whose public properties are in a schema:
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -244,11 +249,8 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     >>> table = pd.DataFrame({"age": age, "ward": np.resize(["A", "B", "C"], 300)})
     >>> source = DPSource(epsilon=4.0, encoder=schema, n_layers=1, random_state=0)
     >>> source = source.fit(table, np.where(age > 50, "dead", "alive"))
-    >>> print(source.guarantee_)
-    (8, 0)-differential privacy per value, by the optimal noise
-      neighbours: two tables that differ in one value, anywhere within the bounds
-      covers:     the values of the table that the source was fitted to
-      excludes:   labels, the number of rows and of rows per class; queries to the release
+    >>> source.guarantee_.epsilon, source.guarantee_.unit
+    (8.0, 'value')
     >>> source.release_.predict(table[:3]).shape
     (3,)
     """
@@ -273,26 +275,38 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    release_: Release
+    guarantee_: PrivacyGuarantee
+    label_guarantee_: PrivacyGuarantee | None
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=None,
-        delta=None,
-        sensitivity=None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        sensitivity: float | None = None,
         *,
-        noise="optimal",
-        bounds=None,
-        encoder=None,
-        ledger=None,
-        label_noise=None,
-        parts="noise_aware",
-        n_components=20,
-        n_inducing=0.5,
-        n_layers=5,
-        inference="gamma",
-        subset_size=1000,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
+        noise: Any = "optimal",
+        bounds: ArrayLike | None = None,
+        encoder: TabularEncoder
+        | Schema
+        | Mapping[str, Any]
+        | str
+        | os.PathLike[str]
+        | None = None,
+        ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+        label_noise: RandomizedResponse | None = None,
+        parts: str = "noise_aware",
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
+        inference: str = "gamma",
+        subset_size: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -313,14 +327,14 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
         """Perturb the rows, and make the release from the noisy copy alone.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Private rows: a DataFrame with an ``encoder``, otherwise numbers. Nothing computed
-            from them is kept.
+            from them without noise is kept.
 
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones; not protected without ``label_noise``.
@@ -333,15 +347,24 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the noise transformer contradicts this object's parameters, changes the
-            shape of the rows or states no guarantee, or the largest magnitude of the
-            noisy rows is not between 1e-12 and 1e12.
+            When parameters, rows or labels are invalid, or the noise transformer contradicts
+            this object's parameters or states no guarantee in advance; nothing is charged. After
+            the ledger is charged, when the noise changes the shape of the rows, or the largest
+            magnitude of the noisy rows is not between 1e-12 and 1e12.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
+
+        Warns
+        -----
+        UserWarning
+            When the release may not separate the classes.
+
+        PrivacyLeakWarning
+            When neither ``bounds`` nor ``sensitivity`` is given, or ``epsilon`` is infinite.
         """
-        forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        self._validate_params()  # whatever scikit-learn is configured to skip
+        forget_fit(self)  # whatever fails below, no old result is taken for a new one
+        self._validate_params()  # even if scikit-learn is configured to skip it
         warn_of_unstated_range(self)
         with default_settings():
             noise = make_noise(self)
@@ -356,15 +379,15 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 labels = perturb_labels(response, y)
                 needed = self.parts != "papers"
                 noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
-                del X, y  # from here on there is only the noisy copy
+                del X, y  # below there is only the noisy copy
                 check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
                 with sealed("DPSource.fit"):
                     self._publish(noisy, labels, columns)
                 warn_of_doubt(self.release_)
         return self
 
-    def guarantee_for(self, X, y):
-        """Return what :meth:`fit` will guarantee; draws no noise and learns nothing.
+    def guarantee_for(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PrivacyGuarantee:
+        """Return the guarantee that :meth:`fit` will give; draws no noise and learns nothing.
 
         A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
 
@@ -380,13 +403,21 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         -------
         guarantee : PrivacyGuarantee
             With ``label_noise``, that of a record with its label, ``release_.record_guarantee``;
-            without, that of the features, ``guarantee_``, beside labels that count as public.
+            without, that of the features, ``guarantee_``, where labels count as public.
 
         Raises
         ------
         ValueError
-            When parameters or data are such as :meth:`fit` refuses, or the noise cannot say what
-            it will guarantee.
+            When :meth:`fit` would refuse the parameters or the data, or the noise cannot state
+            its guarantee in advance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPSource
+        >>> X, y = np.random.RandomState(0).rand(100, 2), np.repeat([0, 1], 50)
+        >>> DPSource(epsilon=2.0, bounds=(0, 1)).guarantee_for(X, y).epsilon
+        2.0
         """
         self._validate_params()
         warn_of_unstated_range(self)
@@ -437,7 +468,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         self.release_ = release
 
     def _noise_aware_parts(self, noisy, labels, columns):
-        """Return what is learned with the noise, whose distribution is public, allowed for."""
+        """Return what is learned with a correction for the noise, whose distribution is public."""
         moments = Moments.measure(noisy.rows, labels.weights, noisy.variance)
         if columns is not None and columns.schema is not None:
             return {"moments": moments, "linear": linear_discriminant(moments)}
@@ -462,7 +493,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     def _papers_parts(self, noisy, labels, parts):
         """Return what the papers' strategies need: an alignment, and a classifier of noisy rows.
 
-        The latter also where no other part could tell classes apart.
+        The latter also where no other part could separate the classes.
         """
         alignment = Alignment.measure(noisy.rows, labels.indices, len(labels.classes))
         if self.parts == "noise_aware" and {"classifier", "linear"} & set(parts):
@@ -481,15 +512,15 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             verbose=self.verbose,
             random_state=self.random_state,
         ).fit(rows, labels.classes[labels.indices])
-        # Without seeds: they may come from the generator that made the noise.
+        # Without seeds, which may come from the generator that made the noise.
         return frozen_classifier(classifier, copy=False)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
 
-    def __getstate__(self):
-        # Whoever gets a pickle of a fitted source must not get what made its noise: no noise,
-        # and no generator, which may have drawn for the noise too; nor the account of the owner.
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle of a fitted source must not contain what made its noise: neither the noise nor
+        # a generator, which may have drawn the noise too; nor the ledger of the owner.
         state = super().__getstate__().copy()
         if "release_" in state:
             state["random_state"], state["ledger"] = None, kept_ledger(self.ledger)
@@ -499,7 +530,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 state["noise"] = None
         return state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.target_tags.required = True
@@ -508,12 +539,12 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
 
 def _guarantee_before(noise, response, X, y, schema):
-    """Return what a fit will guarantee; draws no noise."""
+    """Return the guarantee that a fit will give; draws no noise."""
     noise = clone(noise)
     if not hasattr(noise, "guarantee_for"):
         raise ValueError(
             f"The 'noise' parameter of DPSource, {noise!r}, has no guarantee_for(X): it "
-            "cannot say what it costs before noise is drawn. Use a noise transformer of skdp."
+            "cannot state its privacy cost before noise is drawn. Use a noise transformer of skdp."
         )
     if "perturb" in noise.get_params(deep=False):
         noise.set_params(perturb="fit")  # as when it is fitted
@@ -546,8 +577,8 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels
         Seeds k-means, and chooses held-out rows.
 
     labels_exact : bool
-        Whether labels are as they were. If not, every class is one normal distribution: a
-        mixture would find the rows that are in the class by mistake, and keep them.
+        Whether labels are unperturbed. If not, every class is one normal distribution: a
+        mixture would model the rows that are in the class by mistake.
 
     Returns
     -------

@@ -1,11 +1,14 @@
-"""The source's owner makes a release from perturbed statistics."""
+"""Make a release from perturbed statistics: the estimator of the source's owner."""
 
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
@@ -42,31 +45,32 @@ _LARGEST_DELTA = 1e-3
 
 
 class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
-    r"""Make a release of a private source from noisy statistics: whole records are protected.
+    r"""Make a release of a private source from noisy statistics, which protect whole records.
 
-    The owner of the rows is trusted with them, so it may compute first and perturb what it
-    computed. Where :class:`DPSource` perturbs each row, so that one *element* is protected,
-    here sums over all rows are perturbed, and what is protected is a **whole record with its
-    label**, or all rows of a **person**. The noise in a mean falls with the number of rows.
+    The owner of the rows is trusted with them, so it may compute first and perturb the
+    results. Where :class:`DPSource` perturbs each row, so that one *element* is protected,
+    this class perturbs sums over all rows, and protects a **whole record with its
+    label**, or all rows of a **person**. The noise in a mean decreases with the number of rows.
 
-    Rows are clipped to public bounds, brought to a norm of at most R and rounded to whole numbers;
-    their sums are exact, in any order; and each sum s of sensitivity Δ leaves as
+    Rows are clipped to public bounds, scaled to a norm of at most R and rounded to whole numbers;
+    their sums are exact, in any order; and each sum s of sensitivity Δ is released as
 
     .. math:: s + N(0, σ^2Δ^2), \qquad \sum_i \frac{1}{σ_i^2} = μ^2,
 
-    μ being that of one Gaussian mechanism with ε and δ: all queries compose exactly (Dong, Roth
-    and Su, 2022). How the budget is split is fixed beforehand, and public.
+    where μ is that of one Gaussian mechanism with ε and δ: all queries compose exactly (Dong, Roth
+    and Su, 2022). The split of the budget is fixed in advance, and public.
 
-    **What is guaranteed.** Neighbours are data sets one of which has one record more, with its
-    label (add/remove); with ``privacy_unit="group"``, one person more. The number of rows and
-    the class counts are protected too. :attr:`guarantee_` states it;
-    :meth:`~skdp.PrivacyGuarantee.to_replace_one` says what that means for a record that may be
-    another one. **What is public**: the columns, their bounds and their encoder, the list of
-    classes, all parameters, whether an array's numbers are float32 (which are not summed as
-    float64 ones are), and whether the input is refused: an error is for its owner alone. What
-    a row of a table is encoded to, and which class its label is, depends on that row and on the
-    schema, whatever types a program gave the columns because of other rows.
-    Nothing of these may be chosen by looking at the rows.
+    **What is guaranteed.** Neighboring data sets differ by one record with its
+    label (add/remove); with ``privacy_unit="group"``, by one person. The number of rows and
+    the class counts are protected too. :attr:`guarantee_` states the guarantee;
+    :meth:`~skdp.PrivacyGuarantee.to_replace_one` converts it to the replace-one guarantee, for
+    someone who is known to be in the data. **What is public**: the columns, their bounds and
+    their encoder, the list of
+    classes, all parameters, whether the numbers of an array are float32 (which are summed
+    differently from float64), and whether the input is refused: an error is for its owner alone.
+    The encoding of a row of a table, and the class of its label, depend on that row and on the
+    schema alone, whatever types a program gave the columns because of other rows.
+    Nothing of what is public may be chosen by looking at the rows.
 
     Parameters
     ----------
@@ -78,65 +82,65 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Slack δ in (0, 1); far below 1 over the number of records. Above 1e-3 it warns.
 
     privacy_unit : {"record", "group"}, default="record"
-        Whom ε and δ are for: one row with its label, or one person with all rows that ``groups``
-        says are that person's; each row of k then counts by 1/k.
+        The unit that ε and δ protect: one row with its label, or one person with all rows that
+        ``groups`` assigns to them; each of k rows then counts 1/k.
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
         Values are clipped to them. An ``encoder`` has its own.
 
     encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
-        Turns a table of mixed columns into bounded numbers by a public schema, which travels in
-        the release. A schema, in any form that :class:`TabularEncoder` takes, will do.
+        Turns a table of mixed columns into bounded numbers by a public schema, which becomes part
+        of the release. A schema in any form that :class:`TabularEncoder` takes is accepted.
 
     classes : array-like of shape (n_classes,) or None, default=None
-        The public list of classes. Rows of other classes are left out, classes without rows
-        are released all the same. None: that of the encoder's schema; with neither, the names
-        in y are taken, which tells that each of them occurs, and warns. Labels are compared as
-        categories are: 1, 1.0, "1" and True are one label, but "Dead" and "dead " are others than
-        "dead", and are left out silently. ``set(y) - set(classes)`` says on the owner's
-        screen which these are; correct their spelling, and leave the list as it is.
+        The public list of classes. Rows of other classes are left out, and classes without rows
+        are released all the same. None: that of the encoder's schema; without one, the names
+        in y are used, which reveals that each of them occurs, and warns. Labels are compared as
+        categories are: 1, 1.0, "1" and True are one label, but "Dead" and "dead " differ from
+        "dead", and their rows are left out silently. ``set(y) - set(classes)`` shows the owner
+        which labels these are; correct their spelling, and keep the list as it is.
 
     model : {"auto", "linear", "additive", "mixtures", "regression"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
-        the columns, in one pass; for tables. ``"additive"``: these, and functions of single
-        columns with bends and steps, by noisy boosting from half of the budget on; for tables of
+        the columns, in one pass; for tables. ``"additive"``: these, and nonlinear functions of
+        single columns, by noisy boosting with half of the budget; for tables of
         some thousand rows. ``"mixtures"``: mixtures of normal distributions of
         each class in the principal subspace. ``"regression"``: a softmax regression by noisy
-        gradient descent; for many rows and classes that a linear rule tells apart, such as those
-        of oriented gradients. These two measure distances between rows, so that columns must be
+        gradient descent; for many rows and classes that a linear rule separates, such as those
+        of oriented gradients. The last two measure distances between rows, so columns must be
         comparable, as pixels are: they are not for tables. ``"auto"``: with an
-        ``encoder`` "additive" where noisy counts say that there are rows enough, otherwise
-        "linear", as for rows that come in parts; "linear" for arrays of up to 100 columns, and
-        "mixtures" for more, which want tens of thousands of rows. Of an array of more columns
-        than that, "linear" uses no nonlinear functions.
+        ``encoder`` "additive" where noisy counts show enough rows, otherwise
+        "linear", as for rows that arrive in parts; "linear" for arrays of up to 100 columns, and
+        "mixtures" for more, which needs tens of thousands of rows. For an array of more than 100
+        columns, "linear" uses no nonlinear functions.
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
         and kinds of the columns.
 
     ledger : PrivacyLedger, str, path-like or None, default=None
-        The account of these rows, or its file. Each fit enters what :meth:`guarantee_for` says
-        before any noise is drawn, or is refused with
-        :class:`~skdp.privacy.BudgetExceededError`; clones share it. Other processes, as with
-        ``n_jobs``, need one with a file. A pickle or copy of a fitted source leaves it out, as
-        False, with which it cannot be fitted until it gets a ledger again.
+        The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
+        returns before any noise is drawn, or is refused with
+        :class:`~skdp.privacy.BudgetExceededError`; clones share the ledger. Other processes, as
+        with ``n_jobs``, need a ledger with a file. A pickle or copy of a fitted source omits it:
+        its ``ledger`` is False, and the copy can be fitted only after it gets a ledger.
 
     verbose : int, default=0
         Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
-        **Source of the noise**, as nothing else is random here; that of :class:`DPSource` never is
-        one. ``None`` takes fresh entropy of the operating system for each fit, and is the only
+        **Source of the noise**, as nothing else here is random; in :class:`DPSource` it never
+        is. ``None`` takes fresh entropy of the operating system for each fit, and is the only
         private choice; an integer warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     Attributes
     ----------
     release_ : Release
-        What may leave.
+        The release, which may be published.
 
     guarantee_ : PrivacyGuarantee
-        What it guarantees.
+        The guarantee of the release.
 
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
@@ -151,12 +155,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     See Also
     --------
     DPSource : A release of noisy rows, with a guarantee for one element.
-    Release : What it makes.
+    Release : The result.
     DPTransferClassifier : Learns from a release.
 
     Notes
     -----
-    Every :meth:`fit` draws noise anew and spends ε and δ again; a ``ledger`` keeps the account.
+    Every :meth:`fit` draws new noise and spends ε and δ again; a ``ledger`` keeps the account.
 
     References
     ----------
@@ -169,15 +173,15 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     Examples
     --------
     >>> from skdp import DPStatisticsSource
-    >>> from skdp.datasets import load_digits_domains
-    >>> domains = load_digits_domains()
-    >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10))
-    >>> source = source.fit(domains.source, domains.source_target)
+    >>> from skdp.datasets import load_heart_disease
+    >>> heart = load_heart_disease()  # a table, and its public schema with the classes
+    >>> source = DPStatisticsSource(epsilon=4.0, encoder=heart.schema, model="linear")
+    >>> source = source.fit(heart.data, heart.target)
     >>> source.release_
-    Release(10 classes, 64 features, (4, 1e-05)-DP per labelled record, add/remove)
+    Release(2 classes, 34 features, (4, 1e-05)-DP per labelled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
-    >>> source.release_.save("digits.skdp")  # doctest: +SKIP
+    >>> source.release_.save("hospitals.skdp")
     """
 
     _parameter_constraints: dict = {
@@ -194,20 +198,31 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "random_state": ["random_state"],
     }
 
+    release_: Release
+    guarantee_: PrivacyGuarantee
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
         *,
-        privacy_unit="record",
-        bounds=(0, 1),
-        encoder=None,
-        classes=None,
-        model="auto",
-        radius=None,
-        ledger=None,
-        verbose=0,
-        random_state=None,
+        privacy_unit: str = "record",
+        bounds: ArrayLike = (0, 1),
+        encoder: TabularEncoder
+        | Schema
+        | Mapping[str, Any]
+        | str
+        | os.PathLike[str]
+        | None = None,
+        classes: ArrayLike | None = None,
+        model: str = "auto",
+        radius: float | None = None,
+        ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -222,8 +237,10 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, groups=None):
-        """Sum the rows, perturb the sums, and learn from these alone.
+    def fit(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Self:
+        """Sum the rows, perturb the sums, and learn from the noisy sums alone.
 
         Parameters
         ----------
@@ -233,11 +250,11 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             or DataFrame are summed where they are, see :meth:`StatisticsAccumulator.add_dask`.
 
         y : array-like of shape (n_samples,)
-            Class labels; of Dask, with the same chunks, where X is.
+            Class labels; a Dask collection with the same chunks if X is one.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is, likewise, as whole numbers or text; with
-            ``privacy_unit="group"``.
+            With ``privacy_unit="group"``, the person whom each row belongs to, as whole
+            numbers or text; a Dask collection if X is one.
 
         Returns
         -------
@@ -247,18 +264,32 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            When rows, bounds, classes or groups are none that sums can be computed of.
+            When rows, bounds, classes or groups are invalid; nothing is charged.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
+
+        Warns
+        -----
+        UserWarning
+            When the release may not separate the classes.
+
+        PrivacyLeakWarning
+            When ``random_state`` is a seed, ``epsilon`` is infinite, ``delta`` is above 1e-3, or
+            the list of classes is taken from y.
         """
-        forget_fit(self)  # whatever fails from here on, nothing old passes for new
-        self._validate_params()  # whatever scikit-learn is configured to skip
+        forget_fit(self)  # whatever fails below, no old result is taken for a new one
+        self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
             return self._release(*read_private_rows(self, X, y, groups))
 
-    def guarantee_for(self, X, y=None, groups=None):
-        """Return what :meth:`fit` will guarantee; draws no noise and sums nothing.
+    def guarantee_for(
+        self,
+        X: ArrayLike | pd.DataFrame | StatisticsAccumulator,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> PrivacyGuarantee:
+        """Return the guarantee that :meth:`fit` will give; draws no noise and sums nothing.
 
         A :class:`~skdp.privacy.PrivacyLedger` asks for it before it lets a source fit.
 
@@ -271,7 +302,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             Class labels, as for :meth:`fit`; an accumulator has its own.
 
         groups : array-like of shape (n_samples,), default=None
-            Whose row each one is, likewise.
+            The person whom each row belongs to, as for :meth:`fit`.
 
         Returns
         -------
@@ -280,7 +311,18 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            When parameters or data are such as :meth:`fit` refuses.
+            When :meth:`fit` would refuse the parameters or the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource
+        >>> X = np.random.RandomState(0).rand(400, 2)
+        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+        >>> guarantee = source.guarantee_for(X, y)
+        >>> round(guarantee.epsilon, 6), guarantee.delta, guarantee.unit
+        (8.0, 1e-05, 'labelled record')
         """
         self._validate_params()
         with default_settings():
@@ -293,7 +335,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             warn_of_no_noise(self, self.epsilon)
             return self._guarantee(plan, self._queries(plan))
 
-    def accumulator(self, n_features=None, feature_names=None, dtype=np.float64):
+    def accumulator(
+        self,
+        n_features: int | None = None,
+        feature_names: ArrayLike | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> StatisticsAccumulator:
         """Return an empty accumulator for rows that arrive in parts.
 
         Parameters
@@ -305,7 +352,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             Names of the columns, in order.
 
         dtype : dtype, default=float64
-            float32 or float64: of the rows that the release stands for.
+            float32 or float64: the dtype of the rows, which the release states.
 
         Returns
         -------
@@ -318,18 +365,29 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         ValueError
             When classes are not listed, the number of columns is not known, or the model needs
             more than one pass over the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource
+        >>> X = np.random.RandomState(0).rand(400, 2)
+        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+        >>> accumulator = source.accumulator(n_features=2)
+        >>> accumulator.add(X[:200], y[:200])
+        >>> accumulator.add(X[200:], y[200:])
         """
         self._validate_params()
         return StatisticsAccumulator(one_pass_plan(self, n_features, feature_names, dtype))
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit_accumulated(self, accumulator):
-        """Perturb the sums of an accumulator, and learn from these; spends ε and δ each time.
+    def fit_accumulated(self, accumulator: StatisticsAccumulator) -> Self:
+        """Perturb the sums of an accumulator, and learn from them; spends ε and δ each time.
 
         Parameters
         ----------
         accumulator : StatisticsAccumulator
-            Made by :meth:`accumulator` of a source of the same parameters.
+            Made by :meth:`accumulator` of a source with the same parameters.
 
         Returns
         -------
@@ -339,15 +397,28 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            When it was made by a source of other parameters.
+            When a source with other parameters made it, or nothing was added to it.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPStatisticsSource
+        >>> X = np.random.RandomState(0).rand(400, 2)
+        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
+        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
+        >>> accumulator = source.accumulator(n_features=2)
+        >>> accumulator.add(X, y)
+        >>> source.fit_accumulated(accumulator).release_
+        Release(2 classes, 2 features, (8, 1e-05)-DP per labelled record, add/remove)
         """
         forget_fit(self)
         self._validate_params()
         with default_settings():
             plan = self._plan_of(accumulator)
+            accumulator._refuse_untouched()
             return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
 
     def _plan_of(self, accumulator):
@@ -356,14 +427,14 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             raise ValueError(
                 "The 'accumulator' parameter of DPStatisticsSource.fit_accumulated must be a "
                 f"StatisticsAccumulator, got {type(accumulator).__name__}. Make one by "
-                "accumulator(), and add rows to it; rows themselves are for fit."
+                "accumulator(), and add rows to it; pass the rows themselves to fit."
             )
         known = accumulator.plan.columns
         plan = one_pass_plan(self, known.n_inputs, known.input_names, known.dtype)
         if not plan.is_same(accumulator.plan):
             raise ValueError(
-                "The 'accumulator' parameter was made by a source of other parameters. Make it "
-                "by accumulator() of the source that is to release it."
+                "The 'accumulator' parameter was made by a source with other parameters. Make it "
+                "by accumulator() of the source that will release it."
             )
         return plan
 
@@ -371,8 +442,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         if self.delta > _LARGEST_DELTA:
             warn(
                 f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
-                "probability that all of a record is told. Use 1e-5, or another number far below "
-                "1 over the number of records.",
+                "probability that a whole record is revealed. Use 1e-5, or another number far "
+                "below 1 over the number of records.",
                 PrivacyLeakWarning,
             )
         bits = private_bits(self, self.random_state)
@@ -383,8 +454,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     def _release(self, plan, rows):
         """Charge the ledger, learn by noisy queries, and make the release.
 
-        All that can be refused is refused before ``spend``, and nothing is behind it, where an
-        error would cost the budget, or tell of rows; hence the order of the lines.
+        Everything that can be refused is refused before ``spend``; nothing that can fail follows
+        it, since an error there would cost the budget, or reveal rows. Hence the order of the
+        lines.
 
         Parameters
         ----------
@@ -439,16 +511,16 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             relation="add/remove",
         )
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if "release_" in state:
             state["ledger"] = kept_ledger(self.ledger)
         return state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.target_tags.required = True
@@ -457,5 +529,5 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
 
 def _print_query(name):
-    with suppress(OSError, ValueError):  # nobody may be listening
+    with suppress(OSError, ValueError):  # stdout may be closed
         print("[DPStatisticsSource] adds noise to:", name)

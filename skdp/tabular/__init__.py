@@ -1,7 +1,7 @@
 """Tables of mixed columns: a public schema, and the numbers in [0, 1] that it makes of rows.
 
-Everything here depends on the schema and on one row at a time, never on other rows: what bounds
-or categories the private rows have is private itself.
+Everything here depends on the schema and on one row at a time, never on other rows: the bounds and
+categories of private rows are private themselves.
 """
 
 from skdp.tabular._agreement import column_texts

@@ -1,4 +1,4 @@
-"""Where descriptions of one column differ, and the description that several owners can share."""
+"""Differences between descriptions of a column, and their common description."""
 
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -17,7 +17,7 @@ def shortened(values, shown=5):
 
 
 def column_texts(column, shown=5):
-    """Return the kind of a column, its values, and what else is to be said, as texts."""
+    """Return the kind of a column, its values, and notes, as texts."""
     missing = "; may be missing" * column.missing + "; noisy" * column.noisy
     if isinstance(column, NumericColumn):
         values = f"{_number(column.low)} to {_number(column.high)}"
@@ -45,7 +45,7 @@ def column_difference(here, there):
 
 def classes_difference(here, there):
     """Return both lists of classes, of which one may be None, as a text; "" where they agree."""
-    # Python takes 1 and True for equal, but a label is one or the other.
+    # In Python 1 equals True, but labels distinguish them.
     if [*map(repr, here or ())] == [*map(repr, there or ())]:
         return ""
     texts = ("not listed" if each is None else shortened(each) for each in (here, there))
@@ -54,7 +54,7 @@ def classes_difference(here, there):
 
 
 def common_column(columns):
-    """Return the column that holds what any of several owners' columns of one name holds.
+    """Return the column that covers the columns of one name of several owners.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _one_order(columns):
 
 
 def _disagreement(columns, remedy):
-    """Return the error of a column whose descriptions no common one can hold."""
+    """Return the error for a column without a common description."""
     # Of owners with the same description, the first is named.
     owners: dict = {}
     for owner, column in columns.items():
@@ -169,7 +169,7 @@ def _disagreement(columns, remedy):
 
 
 def _note(here, there):
-    """Return where two lists differ, which texts of long lists do not show."""
+    """Return the differences of two lists, which texts of long lists do not show."""
     if here == there or max(len(here), len(there)) <= 5:
         return ""
     more = {

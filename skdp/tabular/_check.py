@@ -1,12 +1,15 @@
-"""A check of a private table against its schema, for its owner's eyes alone, before a release.
+"""A check of a private table against its schema before a release, for its owner only.
 
-What is found here is computed from private rows without noise: it may be shown on the owner's
-screen, and go nowhere else.
+Findings are computed from private rows without noise: they may be shown on the owner's screen and
+nowhere else.
 """
 
+import os
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,37 +27,37 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._private_data import as_elements
 from skdp.utils._validation import listed
 
-# What may be found, and what a stop is accepted by: of a column, and of the whole table.
+# Kinds of findings, by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
     *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
     *("missing", "constant", "classes", "ids"),
 )
 TABLE_KINDS = ("duplicates", "people", "few-rows")
-# Shares above which a stop is made: of mistakes that are certain, such as a category in upper
-# case, and of others (MANY). Both are rules of thumb. A stop rests on no less than so many cells:
-# it must not turn on one record.
+# Shares above which a finding is a stop: of mistakes that are certain, such as a category in upper
+# case, and of others (MANY). Both are rules of thumb. A stop needs at least so many cells, so that
+# it does not depend on one record.
 _FEW, _LEAST = 0.01, 5
-# Rows of a class below which noise at ε = 1, about 4 in a count, hides that it is there, and
-# below which hardly anything can be learned of it (rules of thumb).
+# Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
+# below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
 # Rows for each encoded column below which noise at ε = 1 exceeds most differences of means
 # (rule of thumb).
 _ROWS_PER_COLUMN = 10
-# Share of the range in which nearly all values lie where the unit may be another one, and which
-# quantile "nearly all" is (rules of thumb).
+# Share of the range below which nearly all values may be in another unit, and the quantile for
+# "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
-# Least number of different rows, or ids, from which a pattern in how often they occur tells
-# anything, and the share of them that must agree (rules of thumb).
+# Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
+# and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
-# Share of the different rows that a column must tell apart, as ids and measurements of many digits
-# do, for copies of whole rows to be no chance (rule of thumb).
+# Share of the different rows that a column must distinguish, as IDs and measurements of many
+# digits do, for copies of whole rows not to be chance (rule of thumb).
 _UNIQUE = 0.9
-# Names of columns that hold ids of people, without signs between words.
+# Names of columns with IDs of people, without separators between words.
 _WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
 _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
 _PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_ID}|nr|no|num|number|code|key)?")
@@ -77,10 +80,10 @@ class TableFinding:
         "people" or "few-rows" of the table.
 
     text : str
-        What was found, with counts and values of the rows: private.
+        The finding, with counts and values of the rows: private.
 
     is_stop : bool
-        Whether it would silently ruin a release, and has to be accepted by its name; otherwise
+        Whether it would silently ruin a release, and must be accepted by its name; otherwise
         it is a remark.
 
     Examples
@@ -96,14 +99,14 @@ class TableFinding:
     is_stop: bool
 
     @property
-    def name(self):
-        """str: what it is accepted by, "column:kind", or the kind alone for the whole table."""
+    def name(self) -> str:
+        """str: the name to accept it by, "column:kind", or the kind alone for the whole table."""
         return self.kind if self.column is None else f"{self.column}:{self.kind}"
 
 
 @dataclass(frozen=True)
 class TableReport:
-    """What :func:`check_table` found in a table. It is private: it stays with the rows.
+    """The findings of :func:`check_table`. They are private, and stay with the rows.
 
     Parameters
     ----------
@@ -111,8 +114,8 @@ class TableReport:
         Number of rows.
 
     counts : tuple of tuple
-        Of each column its name, and how many cells are missing, not read (no number, or no
-        category) and clipped to the bounds.
+        For each column its name, and the numbers of cells that are missing, unreadable (no number,
+        or no category) and clipped to the bounds.
 
     classes : tuple of tuple
         Each class with its number of rows; empty where no labels were checked.
@@ -138,21 +141,21 @@ class TableReport:
     """
 
     n_rows: int
-    counts: tuple
-    classes: tuple
-    findings: tuple
+    counts: tuple[tuple[str, int, int, int], ...]
+    classes: tuple[tuple[Any, int], ...]
+    findings: tuple[TableFinding, ...]
 
     @property
-    def stops(self):
+    def stops(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: what would silently ruin a release."""
         return tuple(each for each in self.findings if each.is_stop)
 
     @property
-    def remarks(self):
+    def remarks(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: the others."""
         return tuple(each for each in self.findings if not each.is_stop)
 
-    def __str__(self):
+    def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
         known = f"classes {classes}" if classes else "labels were not checked"
         lines = [
@@ -190,37 +193,43 @@ class TableReport:
         return lines
 
 
-def check_table(frame, schema, *, label=None, group=None):
+def check_table(
+    frame: pd.DataFrame,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    group: str | None = None,
+) -> TableReport:
     """Check a private table against a schema, for its owner, before any budget is spent.
 
-    A release says nothing about values that the schema does not allow: they are clipped or
-    count as missing, since a warning would leak information. A table in other units thus ruins
-    a release silently, and its budget is spent. Here its owner sees it beforehand. Nothing is
-    perturbed: **the report is private** and stays where the rows are.
+    A release does not report values that the schema does not allow: they are clipped or
+    count as missing silently, because a warning would leak information. A table in other units
+    thus ruins a release silently, and its budget is spent. This check shows it to the owner
+    beforehand. Nothing is perturbed: **the report is private** and stays where the rows are.
 
-    A *stop* is what would silently ruin a release. It rests on five cells or more and on a share
-    of the rows, so that a single record hardly ever decides. All else is a remark.
+    A *stop* is a finding that would silently ruin a release. It needs at least five cells and a
+    share of the rows, so that a single record hardly ever decides. All other findings are remarks.
 
     Parameters
     ----------
     frame : DataFrame
-        The columns of the schema, and that of the labels. Others are looked at for duplicates,
-        and for ids of people.
+        The columns of the schema, and that of the labels. Other columns are searched for
+        duplicates, and for IDs of people.
 
     schema : Schema, mapping, str or path-like
-        What is public about the columns. A text that starts with a brace is JSON, any other a
+        The public description of the columns. A text that starts with a brace is JSON, any other a
         path.
 
     label : str or None, default=None
         Name of the column with labels, which are checked against the classes of the schema.
 
     group : str or None, default=None
-        Name of the column that says whose row it is, where people are to be protected.
+        Name of the column with people's IDs, if people are to be protected.
 
     Returns
     -------
     report : TableReport
-        Its text says what was found.
+        Prints as text.
 
     Raises
     ------
@@ -234,9 +243,9 @@ def check_table(frame, schema, *, label=None, group=None):
 
     Notes
     -----
-    Mend the table by the report, not the schema: bounds and categories that were changed until
-    private rows fit them tell about these rows. That a release was made at all tells its readers
-    that its owner found the table in order, or accepted what was found. No guarantee covers what
+    Correct the table by the report, not the schema: bounds and categories that were changed until
+    private rows fit them reveal these rows. The existence of a release tells its readers
+    that its owner found the table in order, or accepted the findings. No guarantee covers what
     an owner does to a table beforehand.
 
     Examples
@@ -286,7 +295,7 @@ def _require_columns(frame, schema, label, group):
             raise ValueError(
                 f"The 'frame' parameter of check_table must have one column {name!r:.100}, got "
                 f"{names.count(name)}. Pass a DataFrame with the columns of the schema, and name "
-                "those of labels and ids as they are called in it."
+                "those of labels and IDs as in the DataFrame."
             )
     if not len(frame):
         raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")
@@ -330,7 +339,9 @@ def _clipped_finding(column, values, outside):
     name, low, high = column.name, column.low, column.high
     n, count, kind, share = len(values), len(outside), "clipped", MANY
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
-    if ways := conversions(name, outside, low, high):
+    # A few values just beyond a bound are extreme, not in other units.
+    stops = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
+    if stops and (ways := conversions(name, outside, low, high)):
         text += f" They would lie inside if they were {', or '.join(ways)}."
         kind = "units" if count > MOST * n else kind
     elif mostly_far_outside(values, low, high):

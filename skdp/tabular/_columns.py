@@ -1,4 +1,4 @@
-"""The two kinds of columns: what is public about them, their encoding and its inverse."""
+"""The two kinds of columns: their public description, encoding and decoding."""
 
 import re
 from collections.abc import Mapping
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
 
-# A value of 1 % of the upper bound is half way up a logarithmic scale that starts at zero,
-# roughly. Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic
-# columns of four medical and economic tables (adult, flchain, actg320, actg175).
+# A value of 1 % of the upper bound is about half way up a logarithmic scale that starts at zero.
+# Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic columns of four
+# medical and economic tables (adult, flchain, actg320, actg175).
 _LOG_RESOLUTION = 100.0
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
-# What stands for a missing value: the middle of the scale, wherever the rows may lie.
+# Position of a missing value: the middle of the scale, independent of the rows.
 _MIDDLE = 0.5
-# Most steps between bounds, and a relative error that makes no step of a range fewer.
+# Largest number of steps between bounds, and the relative error allowed when they are counted.
 _MOST_STEPS = 1e12
 _ROUNDING = 1e-9
-# Most decimals of a step that is written with decimals.
+# Largest number of decimals of a step.
 _MOST_DECIMALS = 12
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
@@ -46,16 +47,16 @@ class NumericColumn:
         Whether the scale is logarithmic, which needs low >= 0.
 
     missing : bool, default=False
-        Whether values may be missing, which an indicator then says. Without it, a missing
+        Whether values may be missing, which adds an indicator. Without it, a missing
         value is encoded as 0.5, like the middle of the scale.
 
     step : float or None, default=None
-        Of what values there are: low, low + step, and so on, as 1 for whole numbers from a whole
-        bound. Synthetic rows keep to it; encoding does not depend on it. None: any number.
+        Distance of the possible values: low, low + step, and so on, such as 1 for whole numbers.
+        Synthetic rows have such values; encoding does not depend on it. None: any number.
 
     noisy : bool, default=False
-        Whether the bounds tell of private rows behind noise, as
-        :func:`~skdp.quantile_bounds` finds them. Releases say so.
+        Whether the bounds were computed from private rows with noise, as by
+        :func:`~skdp.quantile_bounds`. Releases state this.
 
     Raises
     ------
@@ -77,7 +78,7 @@ class NumericColumn:
     step: float | None = None
     noisy: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_name(self.name)
         _check_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
@@ -103,27 +104,27 @@ class NumericColumn:
     is_one_hot = False
 
     @property
-    def kinds(self):
+    def kinds(self) -> tuple[int, ...]:
         """Tuple of int: 0 for the value, and 1 for the indicator of a missing one."""
         return (0, 1) if self.missing else (0,)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns."""
         return (self.name, f"{self.name}_missing") if self.missing else (self.name,)
 
     @property
-    def squared_norm_bound(self):
+    def squared_norm_bound(self) -> float:
         """float: largest sum of squares of its encoded elements; a missing value is 0.5 and 1."""
         return 1.25 if self.missing else 1.0
 
-    def positions(self, values):
+    def positions(self, values: ArrayLike) -> np.ndarray:
         """Return values as positions on the scale.
 
         Parameters
         ----------
         values : array-like of shape (n_samples,)
-            What is no number, nor text that is one, counts as missing.
+            Values that are neither numbers nor text of numbers count as missing.
 
         Returns
         -------
@@ -138,7 +139,7 @@ class NumericColumn:
         share = np.clip(clipped / self.high, 0.0, 1.0)
         return np.log1p(_LOG_RESOLUTION * share) / np.log1p(_LOG_RESOLUTION)
 
-    def encode(self, values):
+    def encode(self, values: ArrayLike) -> np.ndarray:
         """Return encoded columns: positions on the scale, and which values are missing.
 
         Parameters
@@ -150,10 +151,17 @@ class NumericColumn:
         -------
         block : ndarray of shape (n_samples, n_encoded)
             In [0, 1]; 0.5 stands for the position of a missing value.
+
+        Examples
+        --------
+        >>> from skdp.tabular import NumericColumn
+        >>> NumericColumn("age", 0, 100, missing=True).encode([25, None])
+        array([[0.25, 0.  ],
+               [0.5 , 1.  ]])
         """
         return _on_scale(self.positions(values), self.missing)
 
-    def decode(self, block):
+    def decode(self, block: np.ndarray) -> np.ndarray:
         """Return valid values for encoded rows.
 
         Parameters
@@ -165,6 +173,13 @@ class NumericColumn:
         -------
         values : ndarray of shape (n_samples,)
             Within the bounds and in steps, NaN where the indicator exceeds 0.5.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.tabular import NumericColumn
+        >>> NumericColumn("age", 0, 100, step=1).decode(np.array([[0.254]]))
+        array([25.])
         """
         u = np.clip(block[:, 0], 0.0, 1.0)
         if not self.log:
@@ -187,9 +202,9 @@ class NumericColumn:
 class CategoryColumn:
     """A column of categories that are public.
 
-    Values are compared one by one, in a form that does not depend on the type that a program
-    gives their column: 7, 7.0, "7" and "007" are the same category, and so are 1, True and
-    "TRUE"; see the guide, :doc:`/tables`. Text that is no number is compared as it is.
+    Values are compared one by one, independently of the type of their column: 7, 7.0, "7" and
+    "007" are the same category, and so are 1, True and "TRUE"; see the guide,
+    :doc:`/howto/tables`. Text that is no number is compared unchanged.
     Three or more categories become one indicator each; two become one binary column; ordered ones
     become one column, rank/(number of categories − 1).
 
@@ -206,13 +221,13 @@ class CategoryColumn:
         Whether the order means something.
 
     missing : bool, default=False
-        Whether values may be missing or none of the categories, which is then a category of its
-        own, or an indicator where categories are ordered. Without it, such a value
+        Whether values may be missing or none of the categories, which is then a separate
+        category, or an indicator where categories are ordered. Without it, such a value
         is encoded as 0.5 in a binary or ordered column, and as zeros among indicators.
 
     noisy : bool, default=False
-        Whether the categories tell of private rows behind noise, as
-        :func:`~skdp.quantile_bounds` finds them. Releases say so.
+        Whether the categories were found in private rows with noise, as by
+        :func:`~skdp.quantile_bounds`. Releases state this.
 
     Raises
     ------
@@ -230,12 +245,12 @@ class CategoryColumn:
     """
 
     name: str
-    categories: tuple
+    categories: tuple[str, ...]
     ordered: bool = False
     missing: bool = False
     noisy: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_name(self.name)
         _check_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple)
@@ -252,12 +267,12 @@ class CategoryColumn:
         _require(fault is None, self.name, fault, remedy)
 
     @property
-    def is_one_hot(self):
+    def is_one_hot(self) -> bool:
         """bool: whether it becomes indicators rather than positions on a scale."""
         return not self.ordered and len(self.categories) + self.missing > 2
 
     @property
-    def kinds(self):
+    def kinds(self) -> tuple[int, ...]:
         """Tuple of int: number of indicators for each of them, 1 for a binary one, 0 for ranks."""
         if self.is_one_hot:
             n = len(self.categories) + self.missing
@@ -266,7 +281,7 @@ class CategoryColumn:
         return (rank, 1) if self.missing else (rank,)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns, those of scikit-learn's OneHotEncoder."""
         if self.is_one_hot:
             names = [f"{self.name}_{category}" for category in self.categories]
@@ -275,11 +290,11 @@ class CategoryColumn:
         return (*names, f"{self.name}_missing") if self.missing else tuple(names)
 
     @property
-    def squared_norm_bound(self):
+    def squared_norm_bound(self) -> float:
         """float: largest sum of squares of its encoded elements."""
         return 1.25 if self.missing and not self.is_one_hot else 1.0
 
-    def codes(self, values):
+    def codes(self, values: ArrayLike) -> np.ndarray:
         """Return values as numbers of categories.
 
         Parameters
@@ -290,13 +305,13 @@ class CategoryColumn:
         Returns
         -------
         codes : ndarray of shape (n_samples,)
-            From 0. What is missing or no category has the number that follows the last one if
+            From 0. A value that is missing or no category has the number after the last one if
             values may be missing, and −1 otherwise.
         """
         other = len(self.categories) if self.missing else -1
         return Vocabulary(self.categories).codes(values, other)
 
-    def positions(self, values):
+    def positions(self, values: ArrayLike) -> np.ndarray:
         """Return values as positions on the scale of ranks.
 
         Parameters
@@ -312,7 +327,7 @@ class CategoryColumn:
         codes, last = self.codes(values), len(self.categories) - 1
         return np.where((codes < 0) | (codes > last), np.nan, codes / last)
 
-    def encode(self, values):
+    def encode(self, values: ArrayLike) -> np.ndarray:
         """Return encoded columns: an indicator for each category, or a scale of ranks.
 
         Parameters
@@ -324,6 +339,13 @@ class CategoryColumn:
         -------
         block : ndarray of shape (n_samples, n_encoded)
             In [0, 1]; a missing value is 0.5 on the scale of ranks.
+
+        Examples
+        --------
+        >>> from skdp.tabular import CategoryColumn
+        >>> CategoryColumn("ward", ("A", "B", "C")).encode(["B", "D"])
+        array([[0., 1., 0.],
+               [0., 0., 0.]])
         """
         if not self.is_one_hot:
             return _on_scale(self.positions(values), self.missing)
@@ -333,7 +355,7 @@ class CategoryColumn:
         block[rows, codes[rows]] = 1.0
         return block
 
-    def decode(self, block):
+    def decode(self, block: np.ndarray) -> np.ndarray:
         """Return valid values for encoded rows.
 
         Parameters
@@ -345,7 +367,7 @@ class CategoryColumn:
         -------
         values : ndarray of shape (n_samples,)
             Categories: that of the largest indicator or of the nearest rank; None where the
-            category of missing values, or an indicator above 0.5, says so.
+            category of missing values is largest, or its indicator above 0.5.
         """
         last = len(self.categories) - 1
         if self.is_one_hot:

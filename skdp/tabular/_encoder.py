@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
@@ -21,16 +23,16 @@ from skdp.utils._warnings import warn
 class TabularEncoder(TransformerMixin, BaseEstimator):
     """Encode rows of mixed columns as numbers in [0, 1], by a public schema.
 
-    ``fit`` learns nothing of the rows; it reads the schema and checks that the frame has its
+    ``fit`` learns nothing from the rows; it reads the schema and checks that the frame has its
     columns. Each encoded row depends on one row and on the schema, so a guarantee for
-    encoded rows is one for the rows. Values are never refused, since a refusal would tell about
-    them: numbers are clipped to their public bounds; what is no number, or none of the
-    categories, counts as missing.
+    encoded rows is one for the rows. Values are never refused, because a refusal would reveal
+    them: numbers are clipped to their public bounds; text that is no number, and values that are
+    no listed category, count as missing.
 
     A numeric column becomes a position between its bounds, on a linear or logarithmic scale; two
     categories become one binary column, more become an indicator each; ordered categories become
-    one column of ranks. Where the schema says that values may be missing, so does an
-    indicator, and the position is 0.5 then, as it is without an indicator. See
+    one column of ranks. Where the schema allows missing values, there is an
+    indicator of them, and the position is 0.5 then, as it is without an indicator. See
     :class:`~skdp.tabular.NumericColumn` and :class:`~skdp.tabular.CategoryColumn`.
 
     Parameters
@@ -38,12 +40,12 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
     schema : Schema, mapping, str, path-like or None, default=None
         The public schema, in any form: :class:`~skdp.tabular.Schema`, a mapping (see
         :meth:`Schema.from_mapping() <skdp.tabular.Schema.from_mapping>`), a JSON text or the
-        path of a JSON file. None stands for numeric columns in [0, 1], as many as are given.
+        path of a JSON file. None means numeric columns in [0, 1], as many as are given.
 
     Attributes
     ----------
     schema_ : Schema
-        Its checked form; ``schema_.classes`` are the label's classes.
+        The validated schema; ``schema_.classes`` are the label's classes.
 
     column_kinds_ : ndarray of shape (n_encoded,)
         For each encoded column 0 if it is numeric, 1 if it is binary or the indicator of a
@@ -56,7 +58,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Largest Euclidean norm that an encoded row can have.
 
     elements_per_change_ : int
-        Number of elements of an encoded row that the change of one value moves at most: 2 with
+        Largest number of elements of an encoded row that the change of one value moves: 2 with
         indicators, otherwise 1. An element-wise guarantee for the encoded rows covers one value of
         the frame only through as many elements.
 
@@ -90,18 +92,26 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: dict = {"schema": [Schema, Mapping, str, os.PathLike, None]}
 
-    def __init__(self, schema=None):
+    schema_: Schema
+    column_kinds_: np.ndarray
+    column_origins_: np.ndarray
+    row_norm_bound_: float
+    elements_per_change_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(self, schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None):
         self.schema = schema
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike | pd.DataFrame, y: Any = None) -> Self:
         """Read the schema and check the columns.
 
         Parameters
         ----------
         X : DataFrame, or array-like of shape (n_samples, n_features)
-            Its values are not looked at. Columns are taken by their names, in any order; others
-            are left out, with a warning. An array will do if every column of the schema
+            Its values are not used. Columns are matched by name, in any order; others
+            are left out, with a warning. An array is accepted if every column of the schema
             is numeric.
 
         y : None
@@ -114,7 +124,12 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the schema is no valid one, or the frame lacks columns.
+            When the schema is invalid, or the frame lacks columns.
+
+        Warns
+        -----
+        UserWarning
+            When the frame has columns that the schema does not describe.
         """
         if self.schema is None:
             n_features = _validated(self, X).shape[1]
@@ -134,7 +149,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         self.elements_per_change_ = 1 + any(c.missing or c.is_one_hot for c in schema.columns)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Encode rows.
 
         Parameters
@@ -151,6 +166,22 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         ------
         ValueError
             When the frame lacks columns.
+
+        Warns
+        -----
+        UserWarning
+            When the frame has columns that the schema does not describe.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skdp import TabularEncoder
+        >>> frame = pd.DataFrame({"age": [20, 60, 130]})
+        >>> encoder = TabularEncoder({"age": {"type": "numeric", "low": 20, "high": 100}})
+        >>> encoder.fit(frame).transform(frame)
+        array([[0. ],
+               [0.5],
+               [1. ]])
         """
         check_is_fitted(self)
         if self.schema is None:
@@ -159,23 +190,37 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         single = all(getattr(values, "dtype", None) == np.float32 for values in columns)
         return _encoded(columns, self.schema_).astype(np.float32 if single else np.float64)
 
-    def inverse_transform(self, X):
-        """Turn encoded rows, or synthetic ones like them, into values that the schema allows.
+    def inverse_transform(self, X: ArrayLike | pd.DataFrame) -> pd.DataFrame:
+        """Decode encoded rows, or synthetic ones like them, to values that the schema allows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_encoded)
-            Any finite numbers: clipped to [0, 1], the largest indicator decides about a category,
-            and an indicator above 0.5 makes a value missing. A value that was missing where
-            the schema did not say so comes back as a valid one.
+            Any finite numbers: they are clipped to [0, 1], the largest indicator decides the
+            category, and an indicator above 0.5 makes a value missing. A missing value of a column
+            without an indicator is decoded to a valid one.
 
         Returns
         -------
         frame : DataFrame of shape (n_samples, n_features)
             Numbers within their bounds, and categories as text.
+
+        Raises
+        ------
+        ValueError
+            When X has another number of columns, or contains anything but finite numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skdp import TabularEncoder
+        >>> schema = {"ward": {"type": "category", "categories": ["A", "B", "C"]}}
+        >>> encoder = TabularEncoder(schema).fit(pd.DataFrame({"ward": ["A"]}))
+        >>> encoder.inverse_transform([[0.1, 0.8, 0.3]])["ward"].tolist()
+        ['B']
         """
         check_is_fitted(self)
-        index = X.index if hasattr(X, "iloc") else None
+        index = X.index if isinstance(X, pd.DataFrame) else None
         X = check_array(X)
         n_encoded = len(self.column_kinds_)
         if X.shape[1] != n_encoded:
@@ -187,17 +232,31 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         values = {column.name: column.decode(X[:, place]) for column, place in places}
         return pd.DataFrame(values, index=index)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the encoded columns.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns, if they have none otherwise; those of the schema else.
+            Names of the columns, if they have none; otherwise checked.
 
         Returns
         -------
         names : ndarray of shape (n_encoded,)
+
+        Raises
+        ------
+        ValueError
+            When the names are not those of :meth:`fit`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skdp import TabularEncoder
+        >>> schema = {"ward": {"type": "category", "categories": ["A", "B", "C"]}}
+        >>> encoder = TabularEncoder(schema).fit(pd.DataFrame({"ward": ["A"]}))
+        >>> encoder.get_feature_names_out().tolist()
+        ['ward_A', 'ward_B', 'ward_C']
         """
         check_is_fitted(self)
         names = check_feature_names_in(self, input_features)
@@ -205,7 +264,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
             return names
         return np.array(self.schema_.encoded_names, dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = tags.input_tags.string = self.schema is not None
@@ -238,10 +297,10 @@ def fitted_encoder(schema):
 
 
 def encode_table(schema, X):
-    """Return rows encoded by a schema; of each row nothing but itself and the schema decides.
+    """Return rows encoded by a schema; each encoded row depends on its row and the schema alone.
 
-    As :meth:`TabularEncoder.transform`, but whatever the types of the columns are, and whatever
-    output scikit-learn is configured to return.
+    As :meth:`TabularEncoder.transform`, but independently of the types of the columns, and of the
+    output that scikit-learn is configured to return.
 
     Parameters
     ----------
@@ -307,11 +366,11 @@ def _by_name(X, schema):
         )
     twice = [name for name in schema.names if given.count(name) > 1]
     if twice:
-        raise ValueError(f"X has the columns {listed(twice)} more than once. Leave one of each.")
+        raise ValueError(f"X has the columns {listed(twice)} more than once. Keep one of each.")
     extra = [name for name in given if name not in set(schema.names)]
     if extra:
         warn(f"X has columns that the schema does not describe, {listed(extra)}; left out.")
-    # By no method of pandas alone, so that a frame of polars serves without pyarrow too.
+    # Without methods that only pandas has, so that a frame of polars works without pyarrow too.
     return [X[name] for name in schema.names]
 
 
@@ -324,7 +383,7 @@ def _by_position(X, schema):
         )
     if sparse.issparse(X):
         raise TypeError("Sparse data was passed, but dense data is required. Pass X.toarray().")
-    # No element of a list may choose the type of the others.
+    # No element of a list may determine the type of the others.
     nested = isinstance(X, list | tuple)
     X = np.asarray(X, dtype=object) if nested else np.asarray(X)
     check_table(X, min_samples=0)
@@ -346,6 +405,6 @@ def _validated(encoder, X, reset=True):
         if "could not convert" not in str(error):
             raise
     raise ValueError(
-        "Input X holds text that is no number, and TabularEncoder no schema. Describe the columns "
-        "in the 'schema' parameter."
+        "Input X contains text that is no number, and TabularEncoder has no schema. Describe the "
+        "columns in the 'schema' parameter."
     )

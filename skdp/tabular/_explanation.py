@@ -1,37 +1,40 @@
-"""Which columns decided a prediction: each is moved alone over its public values."""
+"""Explanations of a prediction: each column is varied alone over its public values."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
 from skdp.tabular._columns import CategoryColumn
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline, listed
 
-# Positions on a scale at which a number is tried: a rule of thumb. What happens between two of
-# them only is not seen.
+# Number of positions on a scale at which a number is tried: a rule of thumb. Changes between two
+# neighboring positions are not seen.
 _N_POSITIONS = 101
-# Into how many parts the step that holds a border is divided, how many times: borders are exact
-# up to 1e-8 of the scale then.
+# The step that contains a border is divided into so many parts, so many times: borders are then
+# exact up to 1e-8 of the scale.
 _N_PARTS, _N_ROUNDS = 32, 4
-# Least precision of a rule of more than one column: that of Ribeiro, Singh and Guestrin (2018).
+# Smallest precision of a rule of several columns: that of Ribeiro, Singh and Guestrin (2018).
 _LEAST_PRECISION = 0.95
-# Rows within all ranges, spread evenly, that give the precision. A rule of thumb.
+# Number of evenly spread rows within all ranges that give the precision: a rule of thumb.
 _N_ROWS = 512
-# Beyond it, odds have no floating-point number.
+# Beyond it, odds overflow.
 _MOST_LOG_ODDS = 700.0
-# Columns of the greatest effects to print where no single one changes the class: a rule of thumb.
+# Number of columns with the largest effects to print where none changes the class alone: a rule
+# of thumb.
 _MOST = 3
 
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """What one column of a row does to its prediction, moved alone with the others as they are.
+    """The effect of one column of a row on its prediction, with the other columns fixed.
 
     Parameters
     ----------
@@ -39,27 +42,26 @@ class ColumnEffect:
         Of the column.
 
     value : float, str or None
-        What the row has there, in the unit of the schema; None if it is missing or unknown.
+        The row's value, in the unit of the schema; None if it is missing or unknown.
 
     effect : float
-        Log-odds of the predicted class against the runner-up, less their mean over all public
-        values of the column. Above zero where the value makes the prediction
-        likelier.
+        Log-odds of the predicted class against the runner-up, minus their mean over all public
+        values of the column. Above zero where the value makes the prediction more likely.
 
     otherwise : tuple
-        Classes that other public values of the column lead to. Empty if none changes the
+        Classes that are predicted for other public values of the column. Empty if none changes the
         prediction.
 
     low, high : float or None, default=None
-        Range of a number, in its unit, around the value, in which the prediction stays; just
-        beyond it changes, unless the public bounds end there. None for categories, and where the
+        Range of a number, in its unit, around the value, with the same prediction; it
+        changes just beyond, unless the public bounds end there. None for categories, and where the
         number is missing.
 
     bounds : tuple of two floats, default=()
         Public bounds of a number; empty for categories.
 
     values : tuple, default=()
-        Categories with which the prediction stays, with None for missing ones; empty for numbers.
+        Categories with the same prediction, with None for missing ones; empty for numbers.
 
     changing : tuple, default=()
         The other categories; empty for numbers.
@@ -75,14 +77,14 @@ class ColumnEffect:
     name: str
     value: Any
     effect: float
-    otherwise: tuple
+    otherwise: tuple[Any, ...]
     low: float | None = None
     high: float | None = None
-    bounds: tuple = ()
-    values: tuple = ()
-    changing: tuple = ()
+    bounds: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+    changing: tuple[Any, ...] = ()
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Return the condition under which the prediction stays."""
         name = inline(self.name)
         if self.value is None:
@@ -91,6 +93,8 @@ class ColumnEffect:
             if len(self.values) <= len(self.changing):
                 return f"{name} is {_any_of(self.values)}"
             return f"{name} is not {_any_of(self.changing)}"
+        assert self.low is not None  # as of every number that is there
+        assert self.high is not None
         above, below = self.low > self.bounds[0], self.high < self.bounds[1]
         if above and below:
             return f"{name} is between {_number(self.low)} and {_number(self.high)}"
@@ -103,7 +107,7 @@ class ColumnEffect:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which columns decided the prediction of a row, and within which ranges it stays.
+    """The columns that decided the prediction of a row, and the ranges in which it holds.
 
     Prints as a rule. Numbers are rounded to four digits there, and exact in the attributes.
 
@@ -116,23 +120,24 @@ class Explanation:
         Its probability.
 
     runner_up : object
-        The next probable class; None if there is one class only.
+        The second most probable class; None if there is only one class.
 
     odds : float
         Probability of the class, as a multiple of that of the runner-up.
 
     columns : tuple of ColumnEffect
-        All columns; first those that can change the prediction, each part by the size of its
-        effect.
+        All columns: first those that can change the prediction, then the others, each sorted by
+        the size of their effects.
 
     named : tuple of str
-        Names of the columns that the rule names. Each can change the prediction by itself, and
-        within their ranges together it mostly stays. Others may be able to change it as well.
+        Names of the columns in the rule. Each can change the prediction alone, and
+        within all their ranges it mostly stays the same. Other columns may be able to change it
+        too.
 
     precision : float or None
-        Share of rows for which the prediction stays when all named columns move together within
-        their ranges, others as they are: the precision of Ribeiro, Singh and Guestrin (2018), with
-        values spread evenly over the ranges; at least .95 where several columns are named. None
+        Share of rows with the same prediction when all named columns vary together within
+        their ranges and the others are fixed: the precision of Ribeiro, Singh and Guestrin (2018),
+        with values spread evenly over the ranges; at least .95 if several columns are named. None
         if none is.
 
     See Also
@@ -152,18 +157,28 @@ class Explanation:
     probability: float
     runner_up: Any
     odds: float
-    columns: tuple
-    named: tuple
+    columns: tuple[ColumnEffect, ...]
+    named: tuple[str, ...]
     precision: float | None
 
-    def to_frame(self):
-        """Return one row for each column.
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row for each column.
 
         Returns
         -------
         frame : DataFrame of shape (n_columns, 7)
             By name: ``value``, ``effect``, ``low``, ``high``, ``values``, ``otherwise``, see
             :class:`ColumnEffect`, and ``condition``, empty where nothing changes the prediction.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.tabular import explain_prediction
+        >>> def scores(X):
+        ...     return np.column_stack([np.zeros(len(X)), 8 * X[:, 0] - 4])
+        >>> explanation = explain_prediction(scores, [0.75], ["no", "yes"], names=["dose"])
+        >>> explanation.to_frame()["condition"].tolist()
+        ['dose is above 0.5']
         """
         parts = ("value", "effect", "low", "high", "values", "otherwise")
         table = [
@@ -173,7 +188,7 @@ class Explanation:
         ]
         return pd.DataFrame(table, index=[column.name for column in self.columns])
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.runner_up is None:
             return f"{self.label!r}, the only class"
         result = (
@@ -222,19 +237,27 @@ def _any_of(values):
     return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns=5):
-    r"""Find which columns decided a prediction, and in which ranges it stays.
+def explain_prediction(
+    scores: Callable[[np.ndarray], np.ndarray],
+    x: ArrayLike,
+    classes: ArrayLike,
+    *,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    names: ArrayLike | None = None,
+    n_columns: int = 5,
+) -> Explanation:
+    r"""Find the columns that decided a prediction, and the ranges in which it holds.
 
-    Every column is moved alone over its public values, others as they are. That needs neither
+    Every column is varied alone over its public values, with the others fixed. This needs neither
     training rows nor more of the model than its scores. The effect of a column is the difference
-    of the log-odds to their mean over its values (Robnik-Šikonja and Kononenko 2008),
+    between the log-odds and their mean over its values (Robnik-Šikonja and Kononenko 2008),
 
     .. math:: \log\frac{P(c | x)}{P(d | x)}
        - \mathrm{mean}_v \log\frac{P(c | x_{j=v})}{P(d | x_{j=v})}
 
     with c the predicted class, d the runner-up, and v evenly spread over the scale of a number or
     the categories. A column that the model does not use has no effect and is never named. The
-    rule names columns that can change the prediction by themselves, those of the greatest effects
+    rule names columns that can change the prediction alone, those with the largest effects
     first, as long as their ranges hold together.
 
     Parameters
@@ -250,14 +273,14 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
         Labels.
 
     schema : Schema, mapping, str, path-like or None, default=None
-        What the row was encoded by, in any form that :class:`~skdp.TabularEncoder` takes. None
-        stands for numbers in [0, 1], or up to the row's own value where it lies beyond.
+        The schema that encoded the row, in any form that :class:`~skdp.TabularEncoder` takes. None
+        means numbers in [0, 1], or up to the row's own value where it lies beyond.
 
     names : array-like of shape (n_encoded,) or None, default=None
-        Names of the encoded columns: without a schema, those to use; otherwise checked.
+        Names of the encoded columns: used without a schema, otherwise checked.
 
     n_columns : int, default=5
-        How many columns the rule names at most.
+        Largest number of columns in the rule.
 
     Returns
     -------
@@ -270,7 +293,7 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
 
     Examples
     --------
-    Only the age counts, and at 60 both classes are equally probable:
+    Only age matters, and at 60 both classes are equally probable:
 
     >>> import numpy as np
     >>> from skdp.tabular import explain_prediction
@@ -292,18 +315,18 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
     ward     B     0.0   NaN    NaN
     """
     x = np.asarray(x, dtype=np.float64).ravel()
-    classes = np.asarray(classes).tolist()
+    labels = np.asarray(classes).tolist()
     [at_row] = scores(x[np.newaxis])
     best = np.argsort(-at_row, kind="stable")[:2]
-    decision = _Decision(scores, x, classes, best[0], best[-1])
+    decision = _Decision(scores, x, labels, best[0], best[-1])
     found = [decision.effect_of(column) for column in _columns(x, schema, names)]
     found.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
     named, precision = decision.rule([pair for pair in found if pair[0].otherwise], n_columns)
     weights = np.exp(at_row - at_row[best[0]])
     return Explanation(
-        label=classes[best[0]],
+        label=labels[best[0]],
         probability=float(1 / weights.sum()),
-        runner_up=classes[best[1]] if len(best) > 1 else None,
+        runner_up=labels[best[1]] if len(best) > 1 else None,
         odds=float(np.exp(min(decision.margin, _MOST_LOG_ODDS))),
         columns=tuple(effect for effect, _ in found),
         named=named,
@@ -313,7 +336,7 @@ def explain_prediction(scores, x, classes, *, schema=None, names=None, n_columns
 
 @dataclass(frozen=True)
 class _MovableColumn:
-    """What a column may be: positions on a scale, and other encoded values with their labels."""
+    """The possible values of a column: positions on a scale, and other values with labels."""
 
     name: str
     place: slice

@@ -1,6 +1,6 @@
-"""What went wrong with values that a schema does not allow: units, decimal signs, spelling.
+"""Causes of values that a schema does not allow: units, decimal signs, spelling.
 
-Each function looks at private values and returns text for their owner. Nothing of it may leave.
+Each function reads private values and returns text for their owner, which must stay private.
 """
 
 import re
@@ -13,23 +13,23 @@ import numpy as np
 from skdp.tabular._values import canonical, missing_values
 from skdp.utils._private_data import as_elements
 
-# How far beyond its public bounds a value must lie to count, in widths of these, and of how many
-# rows: where both are exceeded, the column is likely in other units (rules of thumb).
+# Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
+# both are exceeded, the column is probably in other units (rules of thumb).
 FAR, MOST = 0.1, 0.5
-# Share of the values that are there from which values that cannot be read are likely written in
-# another way, rather than rare categories that the source does not list (rule of thumb).
+# Share of unreadable values from which they are probably written in another way, rather than rare
+# categories that the source does not list (rule of thumb).
 MANY = 0.1
 # Share of values that a conversion must bring into the bounds to be suspected (rule of thumb).
 _NEARLY_ALL = 0.98
-# How many conversions, and how many values, a text names.
+# Numbers of conversions and of values that a text names.
 _CONVERSIONS, _SHOWN = 3, 5
-# Different values of which the nearest category is looked for: the most frequent ones.
+# Number of different values, the most frequent ones, whose nearest category is searched.
 _LOOKED_AT = 200
-# How similar texts are, of 0 to 1 by difflib, of which one may be the other, and the length from
-# which this says anything (rules of thumb).
+# Similarity of texts, from 0 to 1 by difflib, that suggests a typing error, and the smallest
+# length for which it does (rules of thumb).
 _SIMILAR, _LONG = 0.8, 4
-# What stands between two units of one quantity: the factor, the quantity and the two units. Its
-# words are looked for in the name of the column, to prefer what it is about.
+# Conversions between two units of one quantity: the factor, the quantity and the two units. Its
+# words are searched in the name of the column, to prefer matching conversions.
 _FACTORS = (
     (88.4, "creatinine", "µmol/l", "mg/dl"),
     (18.016, "glucose", "mg/dl", "mmol/l"),
@@ -50,7 +50,7 @@ _FACTORS = (
     (24.0, "time", "hours", "days"),
     (60.0, "time", "minutes", "hours"),
 )
-# Factors of metric units, and of decimal signs that were lost, of whatever quantity.
+# Factors of metric units, and of lost decimal signs, for any quantity.
 _DECIMAL = (
     (10.0, "g/l and g/dl, mm and cm"),
     (100.0, "percent and shares, cm and m"),
@@ -73,12 +73,12 @@ _WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Z�
 
 
 def values_outside(values, low, high):
-    """Return values that are there and lie outside bounds, infinite ones included."""
+    """Return values outside bounds, infinite ones included, without missing ones."""
     return values[(values < low) | (values > high)]
 
 
 def mostly_far_outside(values, low, high):
-    """Tell whether most values lie so far outside bounds that they are likely in other units.
+    """Return whether most values lie so far outside bounds that other units are likely.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def mostly_far_outside(values, low, high):
 
 
 def cells_without_value(column, values):
-    """Return which cells of a column of a schema say nothing.
+    """Return which cells of a column of a schema are missing or unreadable.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def cells_without_value(column, values):
         Of bool.
 
     unread : ndarray of shape (n_samples,)
-        Those that are there and are no number, or no category.
+        Those that are not missing, but no number or no category.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def cells_without_value(column, values):
 
 
 def conversions(name, values, low, high):
-    """Return by which conversions of units nearly all values come to lie within public bounds.
+    """Return the conversions of units that bring nearly all values into the public bounds.
 
     Parameters
     ----------
     name : str
-        Of the column. Conversions of what it names come first.
+        Of the column. Conversions of the quantity that it names come first.
 
     values : ndarray
         Those outside the bounds.
@@ -179,7 +179,7 @@ def conversions(name, values, low, high):
 
 
 def _is_about(name, words):
-    """Tell whether a column's name has a word that says what is measured, or begins one."""
+    """Return whether a column's name has a word of a quantity, or the beginning of one."""
     known = re.findall(r"[a-z]{2,}", words)
     parts = re.findall(r"[a-z]+", name.casefold())
     return any(
@@ -191,7 +191,7 @@ def _is_about(name, words):
 
 
 def number_forms(values):
-    """Count texts that are numbers to people, though to no program.
+    """Count texts that people read as numbers, but programs do not.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def number_forms(values):
 
 
 def same_spelling(text):
-    """Return what remains of a text without case, accents, white space and punctuation.
+    """Return a text without case, accents, white space and punctuation.
 
     Examples
     --------
@@ -235,12 +235,12 @@ def same_spelling(text):
 
 
 class Spelling:
-    """Values that are listed in no schema, and the listed ones that they may be.
+    """Values that are not listed in a schema, and the listed ones that may be meant.
 
     Parameters
     ----------
     values : array-like
-        Cells that are there and listed nowhere.
+        Cells that are neither missing nor listed.
 
     listed : sequence
         Categories or classes.
@@ -248,10 +248,10 @@ class Spelling:
     Attributes
     ----------
     n_alike : int
-        How many cells equal a listed one but for case, white space and punctuation.
+        Number of cells that equal a listed one except for case, white space and punctuation.
 
     n_other : int
-        How many others there are.
+        Number of the others.
 
     Examples
     --------
@@ -284,7 +284,7 @@ class Spelling:
         self.alike, self.other = _described(alike), _described(other)
 
     def _near(self, text):
-        """Return the listed value of which a text is a beginning, or a typing error; None."""
+        """Return the listed value that a text abbreviates or misspells, or None."""
         form = same_spelling(text)
         begun = [known for known in self._listed if known.startswith(form)]
         if len(begun) != 1 and len(form) >= _LONG:
@@ -293,13 +293,13 @@ class Spelling:
 
 
 def most_frequent(values):
-    """Return the most frequent values as text, with how often they occur."""
+    """Return the most frequent values as text, with their counts."""
     counts = Counter(_as_text(value) for value in as_elements(values).tolist())
     return _described([(text, count, None) for text, count in counts.most_common()])
 
 
 def _described(found):
-    """Return values with their number and what they may be, the first ones of many."""
+    """Return the first values with their counts and the listed values that may be meant."""
     texts = [
         f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
         for text, count, near in found[:_SHOWN]

@@ -1,7 +1,10 @@
 """How near synthetic rows are to private ones, for the owner's eyes."""
 
+import os
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +14,10 @@ from sklearn.utils import check_random_state
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
-from skdp.tabular._schema import as_schema
+from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary
 
-# Most rows of each table from which they are told apart, or labels are learned.
+# Largest number of rows of each table in the comparisons by boosting.
 _MOST_ROWS = 10_000
 _FOLDS = 3
 _LEAST_DEVIATION = 1e-9
@@ -22,23 +25,22 @@ _LEAST_DEVIATION = 1e-9
 
 @dataclass(frozen=True)
 class TableComparison:
-    """What :func:`compare_tables` found. It is private: it stays with the rows.
+    """The findings of :func:`compare_tables`. They are private, and stay with the rows.
 
     Parameters
     ----------
     columns : DataFrame
         By column: ``distance`` (total variation between the shares of categories, missing counted
         as one, or the largest difference between distribution functions of numbers; 0 to 1),
-        ``missing`` and
-        ``synthetic_missing`` (shares), ``told_apart`` (area under the ROC curve of boosting that
-        tells real from synthetic cells; .5 is best).
+        ``missing`` and ``synthetic_missing`` (shares), ``told_apart`` (area under the ROC curve of
+        boosting that distinguishes real from synthetic cells; .5 is best).
 
     correlation_difference : float
         Mean size of the differences between correlations of the encoded columns.
 
     told_apart : float
-        Area under the ROC curve of boosting that tells real from synthetic rows; .5 is best,
-        and 1 usual where numbers repeat often.
+        Area under the ROC curve of boosting that distinguishes real from synthetic rows; .5 is
+        best, and 1 usual where numbers repeat often.
 
     utility : float or None
         Area under the ROC curve, on real rows, of boosting trained on the synthetic rows.
@@ -66,7 +68,7 @@ class TableComparison:
     utility: float | None
     real_utility: float | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             "This report is private: it was computed from the rows without noise. It stays here.",
             "",
@@ -74,8 +76,8 @@ class TableComparison:
             "",
             f"Correlations differ by {self.correlation_difference:.3f} on average.",
             *textwrap.wrap(
-                "Boosting tells real from synthetic rows with an area under the ROC curve of "
-                f"{self.told_apart:.3f} (0.5: not at all)."
+                "Boosting distinguishes real from synthetic rows with an area under the ROC curve "
+                f"of {self.told_apart:.3f} (0.5: not at all)."
             ),
         ]
         if self.utility is not None:
@@ -87,8 +89,15 @@ class TableComparison:
         return "\n".join(lines)
 
 
-def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
-    """Compare synthetic rows with the private ones that they stand for. Nothing is released.
+def compare_tables(
+    real: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+) -> TableComparison:
+    """Compare synthetic rows with the private rows that they imitate. Nothing is released.
 
     Parameters
     ----------
@@ -102,8 +111,8 @@ def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
         Of the columns.
 
     label : str or None, default=None
-        Column of both tables with labels, by which utility is judged: half of the real rows are
-        learned from, and the other half tests.
+        Column of both tables with labels, by which utility is measured: half of the real rows are
+        for training, and the other half for testing.
 
     random_state : int, RandomState instance or None, default=0
         Of the halves and folds.
@@ -131,13 +140,13 @@ def compare_tables(real, synthetic, schema, *, label=None, random_state=0):
     schema = as_schema(schema)
     for argument, frame in (("real", real), ("synthetic", synthetic)):
         _check(argument, frame, schema, label)
-    random_state = check_random_state(random_state)
-    frames = [_at_most(frame, random_state) for frame in (real, synthetic)]
+    rng = check_random_state(random_state)
+    frames = [_at_most(frame, rng) for frame in (real, synthetic)]
     encoded = [
         np.asarray(encode_table(schema, frame[list(schema.names)]), dtype=np.float64)
         for frame in frames
     ]
-    seed = random_state.randint(2**31)
+    seed = rng.randint(2**31)
     columns = pd.DataFrame(
         [
             _of_column(column, encoded[0][:, block], encoded[1][:, block], seed)

@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -29,35 +30,36 @@ from skdp.tabular._columns import (
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
+from skdp.utils._warnings import warn
 
-# Of the JSON form, raised when a reader of the older one would misread the newer.
+# Of the JSON form; it increases when readers of the old form would misread the new one.
 _VERSION = 1
-# A schema may come out of a file of another owner. These sizes, rules of thumb beyond any table
-# that moments can be released of, are what a reader spends memory and time on at most.
+# A schema may come from a file of another owner. These limits on memory and time are rules of
+# thumb, beyond any table whose moments can be released.
 _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
 _LABELS = (str, bool, int, float)
-# Most decimals of numbers that are drafted with a step: more are hardly rounded by hand; and how
-# near to a multiple of a step a number must be, in steps (rules of thumb).
+# Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
+# the largest distance of a number from a multiple of the step, in steps (rules of thumb).
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Bounds are rounded to 1, 2 or 5 times a power of ten, at most so many of them within the range:
+# Bounds are rounded to 1, 2 or 5 times a power of ten, with at most so many steps in the range:
 # coarse enough to look like bounds (rule of thumb).
 _STEPS = 10
-# Most different values of a column of text: with more, one-hot columns drown in noise (rule of
-# thumb).
+# Largest number of different values of a column of text: noise hides more one-hot columns (rule
+# of thumb).
 _MOST_VALUES = 100
-# Number of different values from which they are taken for names or ids where they are more than
+# Number of different values from which these count as names or IDs, where they are more than
 # half as many as the rows (rule of thumb).
 _NAMES = 20
 
 
 @dataclass(frozen=True, repr=False)
 class Schema:
-    """What is public about a table: its columns with their bounds or categories, and its classes.
+    """The public description of a table: its columns with bounds or categories, and its classes.
 
-    Immutable and checked when it is made; two of them are equal when all their parts are.
-    Bounds and categories have to be known without a look at the private rows: from units,
+    Immutable and validated when it is made; two schemas are equal when all their parts are.
+    Bounds and categories must be known without a look at the private rows: from units,
     instruments and code books.
 
     Parameters
@@ -100,31 +102,31 @@ class Schema:
     True
     """
 
-    columns: tuple
-    classes: tuple | None = None
+    columns: tuple[NumericColumn | CategoryColumn, ...]
+    classes: tuple[Any, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_columns(self.columns)
         _check_classes(self.classes)
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """Tuple of str: names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @property
-    def encoded_names(self):
+    def encoded_names(self) -> tuple[str, ...]:
         """Tuple of str: names of the encoded columns."""
         return tuple(name for column in self.columns for name in column.encoded_names)
 
     @property
-    def encoded_slices(self):
-        """Tuple of slice: where the encoded columns of each column are."""
+    def encoded_slices(self) -> tuple[slice, ...]:
+        """Tuple of slice: positions of the encoded columns of each column."""
         edges = accumulate((len(column.kinds) for column in self.columns), initial=0)
         return tuple(slice(*pair) for pair in pairwise(edges))
 
-    def is_encoded(self, names):
-        """Return whether a table of these columns is one that was encoded by this schema.
+    def is_encoded(self, names: Iterable[str]) -> bool:
+        """Return whether these are the columns of a table that this schema has encoded.
 
         Parameters
         ----------
@@ -133,7 +135,7 @@ class Schema:
         Returns
         -------
         encoded : bool
-            False where it has all columns of the schema itself.
+            False if the table has all columns of the schema itself.
 
         Examples
         --------
@@ -146,7 +148,7 @@ class Schema:
         return not set(self.names) <= given and set(self.encoded_names) <= given
 
     @classmethod
-    def from_mapping(cls, mapping):
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
         """Return the schema that a mapping describes.
 
         Parameters
@@ -155,8 +157,7 @@ class Schema:
             With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
-            ``categories`` and,
-            optionally, ``ordered``, ``missing`` and ``noisy``.
+            ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
 
         Returns
         -------
@@ -166,6 +167,14 @@ class Schema:
         ------
         ValueError
             Naming the column and the remedy.
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> schema.names
+        ('age',)
         """
         if not isinstance(mapping, Mapping):
             raise ValueError("A schema must be a mapping of columns, got something else.")
@@ -189,13 +198,13 @@ class Schema:
         return cls(described, tuple(classes) if isinstance(classes, list) else classes)
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """Return the schema that a JSON text describes.
 
         Parameters
         ----------
         text : str
-            What :meth:`to_json` returns, or columns alone. Nothing in it is executed.
+            The result of :meth:`to_json`, or columns alone. Nothing in it is executed.
 
         Returns
         -------
@@ -205,6 +214,12 @@ class Schema:
         ------
         ValueError
             When it is no JSON or no schema, naming the column and the remedy.
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> Schema.from_json('{"age": {"type": "numeric", "low": 0, "high": 90}}').names
+        ('age',)
         """
         if len(text) > _MAX_CHARACTERS:
             raise ValueError(
@@ -218,7 +233,7 @@ class Schema:
         return cls.from_mapping(mapping)
 
     @classmethod
-    def read(cls, path):
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Return the schema of a JSON file.
 
         Parameters
@@ -236,7 +251,17 @@ class Schema:
             When there is no such file.
 
         ValueError
-            When it holds no schema.
+            When it contains no schema.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> _ = Path("schema.json").write_text(schema.to_json())
+        >>> Schema.read("schema.json") == schema
+        True
         """
         with Path(path).open("rb") as file:
             # Four bytes a character at most; what exceeds this is refused without being read.
@@ -246,7 +271,7 @@ class Schema:
         except UnicodeDecodeError:
             raise ValueError("The schema's file is not in UTF-8; save it as UTF-8.") from None
 
-    def restrict(self, names):
+    def restrict(self, names: Iterable[str]) -> "Schema":
         """Return the schema of some of the columns, with the same classes.
 
         Parameters
@@ -257,12 +282,12 @@ class Schema:
         Returns
         -------
         schema : Schema
-            Its columns are encoded as they were.
+            Its columns are encoded as before.
 
         Raises
         ------
         ValueError
-            When there are none, or unknown or repeated ones; it names them.
+            When there are no names, or unknown or repeated ones; the message lists them.
 
         Examples
         --------
@@ -275,11 +300,13 @@ class Schema:
         of_name = {column.name: column for column in self.columns}
         return Schema(tuple(of_name[name] for name in chosen), self.classes)
 
-    def difference(self, other):
-        """Return what differs between this schema and another one.
+    def difference(
+        self, other: "Schema | Mapping[str, Any] | str | os.PathLike[str]"
+    ) -> tuple[str, ...]:
+        """Return the differences between this schema and another one.
 
-        Another order of columns is no difference, since a release can be brought to any order by
-        ``Release.restrict``. Another order of categories is one: their codes differ.
+        The order of columns does not count, since ``Release.restrict`` can change it. The order
+        of categories does: it determines their codes.
 
         Parameters
         ----------
@@ -290,7 +317,12 @@ class Schema:
         -------
         lines : tuple of str
             One for each column that differs, with its name and both descriptions, and one if
-            the classes differ, or their order. Empty where the schemas agree.
+            the classes or their order differ. Empty if the schemas agree.
+
+        Raises
+        ------
+        ValueError
+            When ``other`` is no schema.
 
         See Also
         --------
@@ -315,29 +347,32 @@ class Schema:
         return (*lines, f"classes: {classes}") if classes else tuple(lines)
 
     @classmethod
-    def common(cls, schemas, *, columns="shared"):
-        """Return a schema that all of several owners can use, made of their schemas.
+    def common(
+        cls, schemas: Sequence[Any] | Mapping[str, Any], *, columns: str = "shared"
+    ) -> Self:
+        """Return a schema that several owners can use together, made of their schemas.
 
-        Releases that are to be merged need one schema. Agree on it before any of them is made:
-        noisy sums that were made by one schema cannot be turned into those of another one, and
-        what they cost in privacy is spent. No rows are read, and none should be behind the
-        schemas.
+        Releases can be merged only if they have the same schema. Agree on it before any of them is
+        made: noisy sums under one schema cannot be converted to another one, and
+        their privacy budget is spent. No rows are read, and the schemas should not be derived
+        from private rows.
 
         Bounds become the lowest and the highest of all owners; categories those of all, in the
-        order of the first owner that lists them and in its spelling; a column may be missing
-        where it may be with any owner. Ordered categories need lists that leave one order only.
-        Whether a column is numeric, logarithmic or ordered, and which classes there are, has to
-        agree: a difference is more likely to be another unit or spelling than another range.
+        order and spelling of the first owner that lists them; a column may have missing values
+        if it may with any owner. Ordered categories need lists that leave one order only.
+        Whether a column is numeric, logarithmic or ordered, and the classes, must
+        agree: a difference there is probably another unit or spelling rather than another range.
 
         Parameters
         ----------
         schemas : list of schemas, or dict of str to schema
-            One or more in any form that :meth:`difference` takes. The keys of a dict, as names
-            of owners, stand in the errors in place of positions.
+            One or more in any form that :meth:`difference` takes. Errors name owners by the keys
+            of a dict, or by positions in a list.
 
         columns : {"shared", "all"}, default="shared"
-            The columns that all have, or those that any has. With "all", a column that some
-            lack may be missing, and those who lack it have to add it to their tables, empty.
+            The columns of all schemas, or those of any. With "all", a column that some
+            lack may have missing values, and those who lack it must add it, empty, to their
+            tables.
 
         Returns
         -------
@@ -348,12 +383,12 @@ class Schema:
         Raises
         ------
         ValueError
-            When descriptions of a column have nothing in common, naming it with each
+            When the descriptions of a column are incompatible, with each
             description; when classes differ; when no column is shared.
 
         See Also
         --------
-        difference : What differs between two schemas.
+        difference : The differences between two schemas.
 
         Examples
         --------
@@ -391,31 +426,71 @@ class Schema:
         in_all = [name for name, each in of_name.items() if len(each) == len(known)]
         if not in_all and columns == "shared":
             raise ValueError(
-                "The schemas have no column in common; call the same things by the same names, "
-                "or use columns='all'."
+                "The schemas have no column in common; give the same things the same names, or "
+                "use columns='all'."
             )
         chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
         return cls(tuple(chosen), common_classes({o: each.classes for o, each in known.items()}))
 
-    def to_mapping(self):
-        """Return the schema as a mapping of version, columns and classes, of JSON's types."""
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the schema as a mapping of version, columns and classes, of JSON's types.
+
+        Returns
+        -------
+        mapping : dict
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> schema.to_mapping() == mapping
+        True
+        """
         columns = {column.name: description_of(column) for column in self.columns}
         mapping = {"version": _VERSION, "columns": columns}
         return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
 
-    def to_json(self):
-        """Return the schema as a JSON text, which :meth:`from_json` reads."""
+    def to_json(self) -> str:
+        """Return the schema as a JSON text, which :meth:`from_json` reads.
+
+        Returns
+        -------
+        text : str
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> Schema.from_json(schema.to_json()) == schema
+        True
+        """
         return json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
 
-    def summary(self):
-        """Return a text with one line for each column."""
+    def summary(self) -> str:
+        """Return a text with one line for each column.
+
+        Returns
+        -------
+        text : str
+
+        Examples
+        --------
+        >>> from skdp import Schema
+        >>> mapping = {"version": 1, "columns": {"age": {"type": "numeric", "low": 0, "high": 90}}}
+        >>> schema = Schema.from_mapping(mapping)
+        >>> print(schema.summary())
+        Schema(1 numeric column, 0 of categories; 1 encoded; classes not listed)
+          'age': numeric, 0 to 90
+        """
         rows = [
             f"  {name!r}: {kind}, {values}{notes}" for name, kind, values, notes in self._table
         ]
         return "\n".join([f"{self}", *rows])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
         plural = "" if numeric == 1 else "s"
         classes = "not listed" if self.classes is None else shortened(self.classes)
@@ -430,12 +505,12 @@ class Schema:
 
     @property
     def _table(self):
-        """Yield of each column its name, kind, values, and what else is to be said."""
+        """Yield the name, kind, values and notes of each column."""
         for column in self.columns:
             yield column.name, *column_texts(column)
 
 
-def as_schema(schema):
+def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
     """Return a schema that was given in any form.
 
     Parameters
@@ -470,12 +545,12 @@ def as_schema(schema):
     return Schema.from_mapping(schema)
 
 
-def schema_from(frame, *, public, label=None):
+def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) -> Schema:
     """Draft a schema from rows that are public, or the target's own.
 
-    Bounds and categories that come from private rows are private: a release that carries them
+    Bounds and categories that come from private rows are private: a release that contains them
     reveals single rows, outside every guarantee. No program can distinguish private rows from
-    public ones, so the caller has to. Read the draft, widen its bounds to what the instruments
+    public ones, so the caller must. Read the draft, widen its bounds to what the instruments
     and code books allow, mark logarithmic scales and ordered categories, and save it with
     ``to_json()``.
 
@@ -484,13 +559,13 @@ def schema_from(frame, *, public, label=None):
     frame : DataFrame of shape (n_samples, n_columns)
         Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
         objects get their values as categories, in sorted order or in that of their dtype. Numbers
-        of up to three decimals get their step. Numbers
-        of which all are one of two whole ones, such as 0 and 1, are categories too: as numbers
-        such columns cost much (area under the ROC curve at ε = 1 without and with this rule:
-        whas500 .747 and .806, actg320 .643 and .718).
+        of up to three decimals get their step. Columns with only two whole numbers, such as 0 and
+        1, become categories too: as numbers they would need much more budget (area under the
+        ROC curve at ε = 1 without and with this rule: whas500 .747 and .806, actg320 .643 and
+        .718).
 
     public : bool
-        True says that the rows are public or the target's own. Anything else is refused.
+        True states that the rows are public or the target's own. Anything else is refused.
 
     label : str or None, default=None
         Name of the column with labels, whose values become the classes.
@@ -502,8 +577,8 @@ def schema_from(frame, *, public, label=None):
     Raises
     ------
     ValueError
-        Unless ``public`` is True; or when a column has nothing to learn from, or as many
-        different values as names or ids have, naming it.
+        Unless ``public`` is True; when there is no such ``label``; or when a column has no
+        values, or as many different ones as names or IDs, naming it.
 
     Examples
     --------
@@ -518,7 +593,7 @@ def schema_from(frame, *, public, label=None):
     if public is not True:
         raise ValueError(
             "The 'public' parameter of schema_from must be True: bounds and categories of private "
-            "rows are private, and a release would give them away. Draft from public rows or "
+            "rows are private, and a release would reveal them. Draft from public rows or "
             "the target's own, or write the schema from units, instruments and code books."
         )
     if label is not None and label not in frame.columns:
@@ -528,6 +603,12 @@ def schema_from(frame, *, public, label=None):
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
     columns = tuple(_drafted(name, frame[name]) for name in names)
+    single = [c.name for c in columns if isinstance(c, NumericColumn) and _has_one(frame[c.name])]
+    if single:
+        warn(
+            f"The columns {single!r:.300} have one value only in these rows, which says nothing "
+            "of their bounds. Write these by hand, or leave the columns out."
+        )
     return Schema(columns, None if label is None else _classes(frame[label]))
 
 
@@ -612,6 +693,11 @@ def _different(values):
     return list(spelled.values())
 
 
+def _has_one(values):
+    """Tell whether all numbers of a column are the same."""
+    return values.dropna().nunique() == 1
+
+
 def _drafted(name, values):
     """Return the column of the schema that describes these values."""
     missing = bool(missing_values(values).any())
@@ -656,7 +742,7 @@ def _categories(name, values):
     n = len(_different(values.unique().tolist()))
     if n > _MOST_VALUES or n > max(_NAMES, len(values) / 2):
         raise ValueError(
-            f"Column {name!r} has {n} different values in {len(values)} rows, as names or ids "
+            f"Column {name!r} has {n} different values in {len(values)} rows, as names or IDs "
             "have; leave it out, or merge values, or describe its categories by hand."
         )
     return tuple(categories), ordered

@@ -1,9 +1,9 @@
-"""The canonical form of a value: what a cell of a table means, whatever type its column has.
+"""The canonical form of a value: the meaning of a cell of a table, whatever the column's type.
 
-Programs that read tables choose the type of a column by all its cells: one cell "X01" makes text
-of the numbers 7 and 0.1 in all other rows, "007" and "0.10" as they were written. What a cell is
-taken for must not depend on other rows, so values are the same if any reader may turn one into
-the other:
+Programs that read tables choose the type of a column by all its cells: one cell "X01" turns the
+numbers 7 and 0.1 of all other rows into text, "007" and "0.10" as they were written. The meaning
+of a cell must not depend on other rows, so values are equal if any reader may turn one into the
+other:
 
 - Numbers, truth values, and text that is one of these, are numbers: 7, 7.0, "7", "007", " 7" and
   "7e0" are one value, 1, True and "TRUE" another. Whole numbers are compared as float64 ones,
@@ -27,7 +27,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from skdp.utils._private_data import as_elements
 
-# What pandas and Arrow take for a missing value in CSV files, and what these are as text.
+# Marks of missing values in CSV files that pandas and Arrow know, and their text forms.
 _MISSING = frozenset(
     [
         *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
@@ -38,7 +38,7 @@ _TRUTHS = {"true": 1.0, "false": 0.0}
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
-# Types of which equal values are the same, 1 and True too, and are looked at once.
+# Types whose equal values have the same meaning, 1 and True too, and are converted once.
 _PLAIN = frozenset({str, int, float, bool})
 # Elements of an array that are Python's objects at a time (rule of thumb).
 _AT_ONCE = 2**16
@@ -60,7 +60,7 @@ def canonical(value):
     if not (isinstance(value, str) or _is_number(value)):
         try:
             value = str(value)
-        except Exception:  # whatever objects of strange types raise, it may quote them
+        except Exception:  # errors of unusual objects may quote them
             return None
     number = as_number(value)
     if not math.isnan(number):
@@ -108,7 +108,7 @@ def numbers(values):
         Of float64.
     """
     if _is_numeric(values):
-        with np.errstate(over="ignore"):  # of wider floats; a warning would tell of them
+        with np.errstate(over="ignore"):  # of wider floats; a warning would reveal them
             if isinstance(values.dtype, np.dtype):
                 return np.asarray(values).astype(np.float64)
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -123,7 +123,7 @@ def missing_values(values):
 
 
 def person_ids(values):
-    """Return ids, in which text that is a whole number is that number, as readers have it.
+    """Return IDs, with text of whole numbers converted to numbers, as readers do.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Vocabulary:
             Of any type.
 
         other : int, default=-1
-            What stands for missing values, and for those that are not listed.
+            Code of missing values, and of those that are not listed.
 
         Returns
         -------
@@ -188,7 +188,7 @@ def spelled_as(labels, classes):
     Parameters
     ----------
     labels : array-like of shape (n_samples,)
-        As they are where one of them is no class.
+        Returned unchanged where one of them is no class.
 
     classes : ndarray of shape (n_classes,)
 
@@ -208,7 +208,7 @@ def spelled_as(labels, classes):
 
 
 def ambiguity(values):
-    """Return why the values of a public list are not distinct in tables, or None.
+    """Return the reason why the values of a public list are ambiguous in tables, or None.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def ambiguity(values):
 
 
 def _is_number(value):
-    # NumPy takes its durations for whole numbers.
+    # NumPy's durations count as whole numbers.
     number = isinstance(value, float | int | Real | Decimal | np.bool_)
     return number and not isinstance(value, np.timedelta64)
 
@@ -259,7 +259,7 @@ def _is_numeric(values):
 def _mapped(values, function, dtype, other):
     """Return what a function makes of each value.
 
-    ``other`` stands for what is of a type that tables are refused for: dates, complex numbers.
+    ``other`` is the result for types that are refused in tables: dates, complex numbers.
     """
     if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
         column = pd.Series(values, copy=False).cat
@@ -298,9 +298,9 @@ def _as_iso(text):
 
 
 def _person_id(value):
-    """Return the id in a text, and any other value as it is: ids are whole numbers or text.
+    """Return the ID in a text, and any other value unchanged: IDs are whole numbers or text.
 
-    Unlike :func:`canonical`, which compares floats, it tells large whole numbers apart.
+    Unlike :func:`canonical`, which compares floats, it distinguishes large whole numbers.
     """
     if isinstance(value, str):
         text = value.strip()

@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.displays import TransferReportDisplay
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import Explanation, explain_prediction
 from skdp.transfer._inspection import (
-    draw_report,
     encoded_row,
     readable_columns,
     report_frame,
@@ -719,9 +719,13 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Raises
         ------
         ImportError
-            If matplotlib is not installed (extra ``plot``).
+            When matplotlib is not installed (extra ``plot``).
+
+        See Also
+        --------
+        skdp.displays.TransferReportDisplay : Draws it.
         """
-        return draw_report(self.report(), ax)
+        return TransferReportDisplay.from_estimator(self).plot(ax).ax_
 
     def explain(
         self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5

@@ -7,7 +7,6 @@ import pandas as pd
 from sklearn.utils import check_array
 
 from skdp.tabular import NumericColumn, Schema
-from skdp.utils._validation import new_axes
 from skdp.utils._warnings import warn
 
 # Floor of probabilities, as in scikit-learn's log loss.
@@ -121,43 +120,6 @@ def report_frame(contributions, n_labels, label_sampling):
     frame.insert(4, "n_labels", n_labels)
     frame.insert(5, "label_sampling", label_sampling)
     return frame
-
-
-def draw_report(frame, ax=None):
-    """Draw the weights as bars, see :meth:`DPTransferClassifier.plot_report`.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        See :func:`report_frame`.
-
-    ax : matplotlib.axes.Axes or None, default=None
-    """
-    if ax is None:
-        ax = new_axes("plot_report", "the table of report()")
-    colours = {"source": "C0", "both": "C2", "target": "C1"}
-    places = np.arange(len(frame))
-    bars = ax.barh(places, frame["weight"], color=frame["side"].map(colours).tolist())
-    ax.bar_label(bars, labels=[_bar_label(row) for row in frame.itertuples()], padding=4)
-    for side, colour in colours.items():
-        if (frame["side"] == side).any():
-            ax.barh([0], [0], color=colour, label=side)
-    ax.set_yticks(places, frame["name"].tolist())
-    ax.invert_yaxis()
-    # Room for labels to the right of the bars.
-    ax.set(xlabel="weight", xlim=(0, 1.6), xticks=np.linspace(0, 1, 6))
-    ax.legend(loc="lower right")
-    return ax
-
-
-def _bar_label(row):
-    """Return the log loss of a part as text."""
-    if np.isnan(row.log_loss):
-        return ""
-    loss = f"log loss {row.log_loss:.3f}"
-    if row.Index == 0 or np.isnan(row.standard_error):
-        return loss
-    return f"{loss} ({row.difference:+.3f} ± {row.standard_error:.3f})"
 
 
 def warn_of_source(model):

@@ -333,6 +333,7 @@ class ClassMeans:
         """
         subspace = _leading_directions(X)
         Z = subspace.project(X)
+        uncertainty: float | np.ndarray
         if posteriors is None:
             seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
             start, uncertainty = seen.means, seen.uncertainty

@@ -444,7 +444,7 @@ def check_columns(estimator, matching, X, labels):
         Class indices, −1 where unlabeled.
     """
     labelled = len(np.unique(labels[labels >= 0])) > 1
-    for release in matching.releases:
+    for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if shared.shape[1] != release.n_features:
             _check_alignment(release, shared.shape[1], labelled)
@@ -456,7 +456,8 @@ def check_columns(estimator, matching, X, labels):
         if not matching.is_raw:  # otherwise encoding has warned already
             release.encode(shared)
         if release.moments is not None:
-            _warn_of_far_columns(release, shared)
+            which = "the source" if len(matching.releases) == 1 else f"source {k}"
+            _warn_of_far_columns(release, shared, which)
 
 
 def _check_alignment(release, n_columns, labelled):
@@ -484,13 +485,13 @@ def _check_names(release, names):
         )
 
 
-def _warn_of_far_columns(release, X):
-    """Warn of columns whose values in the target are far from those of the source."""
+def _warn_of_far_columns(release, X, which):
+    """Warn of columns in which the target lies where a source has hardly any rows."""
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
     if far.any():
-        left_out = f" The source's values of {_named(release, unseen)!r:.300} are not used."
+        left_out = f" The values of {_named(release, unseen)!r:.300} there are not used."
         warn(
-            f"The columns {_named(release, far)!r:.300} of X lie where the source has hardly any "
+            f"The columns {_named(release, far)!r:.300} of X lie where {which} has hardly any "
             "rows. If they are in other units or scaled differently, convert them to those of "
             "the source. Otherwise these are records of another kind than the source's."
             f"{left_out if unseen.any() else ''}",

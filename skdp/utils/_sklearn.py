@@ -4,7 +4,10 @@ Everything else in skdp takes these names from here, so a scikit-learn release
 that moves one of them is mended in one line.
 """
 
-from sklearn.base import _fit_context as fit_context
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -20,3 +23,20 @@ try:  # scikit-learn >= 1.8
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 except ImportError:
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
+    """Return scikit-learn's decorator of ``fit`` methods, which keeps their types.
+
+    Parameters
+    ----------
+    prefer_skip_nested_validation : bool
+        Whether estimators that are fitted inside leave their parameters unchecked.
+
+    Returns
+    -------
+    decorator : callable
+    """
+    return _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)

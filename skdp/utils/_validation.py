@@ -116,33 +116,3 @@ def inline(text):
     one line\n\x1b[2Jtwo
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def new_axes(owner, instead, *shape, **settings):
-    """Return the axes of a new figure of matplotlib, an optional dependency.
-
-    Parameters
-    ----------
-    owner, instead : str
-        Name of the caller, and an alternative to the drawing, for the error message.
-
-    *shape, **settings
-        Arguments of ``matplotlib.pyplot.subplots``.
-
-    Returns
-    -------
-    axes : matplotlib.axes.Axes, or array of these
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed (extra ``plot``).
-    """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{owner} draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
-            f"read {instead}."
-        ) from error
-    return plt.subplots(*shape, layout="constrained", **settings)[1]

@@ -38,7 +38,7 @@ def test_bounds_for_a_release(rows, run):
     )
     assert code == 0, err
     assert "noisy" in out
-    assert "Wrote 'noisy.json', which may leave" in out
+    assert "Wrote 'noisy.json', which may be published" in out
     assert "spent so far: epsilon 1 of 3" in err
     schema = Schema.read("noisy.json")
     assert schema.names == ("age", "bmi", "ward")

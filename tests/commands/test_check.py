@@ -81,7 +81,7 @@ def test_ruined_tables_are_refused_until_mended_or_accepted(
     ruined.to_csv("rows.csv", index=False)
     code, out, err = run(*release_command, *BUDGET)
     assert (code, out) == (1, "")
-    assert "Nothing was charged. This line tells about private rows: it stays here." in err
+    assert "Nothing was charged. This line reveals private rows: keep it here." in err
     assert err.strip().endswith(" ".join(f"--accept {name}" for name in found))
     assert not any(character.isdigit() for character in err)
     assert not Path("budget.json").exists()

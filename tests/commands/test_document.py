@@ -12,7 +12,7 @@ import pandas as pd
 
 from skdp.commands import main
 
-DOCUMENT = Path(__file__).parents[2] / "doc" / "command_line.rst"
+DOCUMENT = Path(__file__).parents[2] / "doc" / "howto" / "command_line.rst"
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -101,7 +101,7 @@ def test_the_documented_common_schema(folder):
 
 
 def test_the_readme_s_commands_run(folder):
-    text = README.read_text().split("## On the command line")[1].split("\n## ")[0]
+    text = README.read_text().split("**On the command line**")[1].split("\n**")[0]
     commands = [line for line in text.splitlines() if line.startswith("skdp ")]
     assert [c.split()[1] for c in commands] == ["schema", "release", "describe", "predict"]
     (folder / "schema.json").unlink()

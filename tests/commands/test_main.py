@@ -60,8 +60,8 @@ def test_what_is_not_understood_has_exit_code_2(run, arguments, message):
         (OSError(28, "No space left", "x.skdp"), "error: 'x.skdp': No space left\n"),
         (TimeoutError("held by another process"), "error: held by another process\n"),
         (KeyboardInterrupt(), "error: interrupted\n"),
-        (KeyError("Zaphod"), "not foreseen (KeyError). Details are not shown"),
-        (MemoryError("Zaphod"), "not foreseen (MemoryError). Details are not shown"),
+        (KeyError("Zaphod"), "unexpected reason (KeyError). Details are not shown"),
+        (MemoryError("Zaphod"), "unexpected reason (MemoryError). Details are not shown"),
     ],
 )
 def test_faults_are_one_line_and_exit_code_1(run, monkeypatch, error, message):

@@ -27,7 +27,7 @@ def test_predictions_are_those_of_the_python_interface(hospital, run, label):
     assert list(written) == ["class", "probability_died", "probability_home"]
     np.testing.assert_allclose(written.iloc[:, 1:], expected, rtol=0, atol=ROUNDING)
     assert written["class"].tolist() == model.classes_[expected.argmax(axis=1)].tolist()
-    assert f"150 rows, {20 if label else 0} of them labelled" in err
+    assert f"150 rows, {20 if label else 0} of them labeled" in err
     assert "Wrote 'p.csv': class, probability_died, probability_home" in out
 
 
@@ -262,7 +262,7 @@ def two_hospitals(hospital, run, release_command):
 def test_several_releases(two_hospitals, run):
     code, _, err = run("predict", "hospital.skdp", "others.skdp", "target.csv", "-o", "p.csv")
     assert code == 0, err
-    assert "learning from 2 releases and 150 rows, 0 of them labelled" in err
+    assert "learning from 2 releases and 150 rows, 0 of them labeled" in err
     releases = [Release.load(name) for name in ("hospital.skdp", "others.skdp")]
     frame = pd.read_csv("target.csv", dtype=str)[list(releases[0].encoder.names)]
     model = DPTransferClassifier(releases, random_state=0).fit(frame)

@@ -58,9 +58,9 @@ def test_success_says_what_may_leave(folder, run, release_command, shows_nothing
     code, out, err = run(*release_command)
     assert code == 0
     assert "Wrote 'hospital.skdp': Release(2 classes, 9 features, (4, 1e-05)-DP" in out
-    assert "Only 'hospital.skdp' may leave." in out
+    assert "Only 'hospital.skdp' may be published." in out
     assert "noisy; these may be shown" in out
-    assert "no --ledger" in err
+    assert "without --ledger" in err
     assert shows_nothing_private(out, err)
 
 
@@ -125,7 +125,7 @@ def test_what_fails_after_the_charge_stays_spent(
     code, out, err = run(*release_command, "--ledger", "budget.json", *limits)
     assert code == 1
     assert "spent so far: epsilon 4 of 5" in err
-    assert "not foreseen (RuntimeError)" in err
+    assert "unexpected reason (RuntimeError)" in err
     assert shows_nothing_private(out, err)
     assert not Path("hospital.skdp").exists()
     assert len(PrivacyLedger(path="budget.json").entries) == 1

@@ -51,11 +51,11 @@ def test_columns_of_ids_are_warned_of(folder, run):
     frame.to_csv("once.csv", index=False)
     code, _, err = run("schema", "once.csv", "--public", "-o", "new.json")
     assert code == 1
-    assert "Column 'name' has 60 different values in 60 rows, as names or ids have; leave" in err
+    assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     code, _, err = run("schema", "draft.csv", "--public", "-o", "new.json")
     assert code == 0
-    assert "warning: 'name' has 60 categories. If these are names or ids, delete" in err
+    assert "warning: 'name' has 60 categories. If these are names or IDs, delete" in err
     assert "the draft lists no classes" in err
 
 
@@ -64,7 +64,7 @@ def test_columns_of_ids_are_warned_of(folder, run):
     [
         (["draft.csv", "--label", "otcome"], "lacks the column 'otcome' of --label"),
         (["none.csv"], "'none.csv': No such file"),
-        (["draft.txt"], "'draft.txt' is no table by its name"),
+        (["draft.txt"], "'draft.txt' has no ending of a table"),
         (["draft.csv", "-o", "schema.json"], "--output 'schema.json' is there already"),
         (["draft.csv", "-o", "new.txt"], "--output 'new.txt' must end in .json"),
         (["twice.csv"], "'twice.csv' has columns of the same name"),

@@ -44,7 +44,7 @@ def release(request):
 def test_shapes_correct_linear_scores_and_need_them(release):
     nothing = {"statistics": None, "linear": None}
     alone = SimpleNamespace(**nothing, n_features=release.n_features)
-    with pytest.raises(ValueError, match="must stand beside linear scores"):
+    with pytest.raises(ValueError, match="need linear scores"):
         release.shapes.check("shapes", alone)
 
 

@@ -439,7 +439,7 @@ def test_small_noisy_owners_add_up(rng):
 
 def test_one_with_much_noise_is_warned_of(rng):
     good, poor = release_of(*people(rng, 3000), 8.0), release_of(*people(rng, 100), 0.1)
-    with pytest.warns(UserWarning, match="Release 0 has so much noise for its rows") as caught:
+    with pytest.warns(UserWarning, match="Release 0 has so much noise") as caught:
         merged = Release.merge([poor, good], disjoint=True)
     assert caught[0].filename == __file__
     assert merged.statistics.effective_rows < good.statistics.effective_rows

@@ -178,7 +178,7 @@ def test_columns_are_matched_by_name(rows, release):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_array_equal(release.scores(X[list("fcabed")]), release.scores(X))
-    with pytest.warns(UserWarning, match=r"columns \['more'\] are none of this release"):
+    with pytest.warns(UserWarning, match=r"columns \['more'\] do not belong to this release"):
         assert_array_equal(release.scores(X.assign(more=1.0)), release.scores(X))
     twice = pd.concat([X, X[["b"]]], axis=1)
     with pytest.raises(ValueError, match=r"several columns called \['b'\]"):

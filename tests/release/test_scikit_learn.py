@@ -85,7 +85,7 @@ def test_it_is_a_fitted_classifier(case):
 
 def test_it_is_not_fitted_again(case):
     release, X, y = case
-    with pytest.raises(TypeError, match=r"DPTransferClassifier\(release\).fit\(X, y\); where"):
+    with pytest.raises(TypeError, match=r"DPTransferClassifier\(release\).fit\(X, y\); for"):
         release.fit(X, y)
     with pytest.raises(TypeError, match=r"pass FrozenEstimator\(release\)"):
         cross_val_score(release, X, y, error_score="raise")

@@ -95,7 +95,7 @@ def test_doubts_are_said_as_far_as_they_go():
     def doubt(d, sd):
         return LinearScores(np.eye(2), np.zeros(2), d * pair, None, sd * pair).doubt()
 
-    assert "does not tell the classes apart" in doubt(0.02, 0.05)
+    assert "does not separate the classes" in doubt(0.02, 0.05)
     assert "between 0.5 and 0.7" in doubt(0.3, 0.4)
     assert doubt(1.0, 0.3) is None
     assert LinearScores(np.eye(2), np.zeros(2)).doubt() is None

@@ -328,12 +328,29 @@ def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
 )
 def test_sums_of_other_parameters_are_refused(other):
     accumulator = seeded().accumulator(3)
-    with pytest.raises(ValueError, match="source of other parameters"):
+    with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).fit_accumulated(accumulator)
-    with pytest.raises(ValueError, match="source of other parameters"):
+    with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).guarantee_for(accumulator)
     with pytest.raises(ValueError, match="other columns, classes or privacy unit"):
         seeded(**other).accumulator(3).add_unprotected_sums(accumulator.unprotected_sums())
+
+
+def test_noise_alone_is_no_release(rows):
+    X, y, _ = rows
+    ledger = PrivacyLedger(epsilon=1.0)
+    source = seeded(ledger=ledger)
+    accumulator = source.accumulator(n_features=5)
+    with pytest.raises(ValueError, match="other columns than the 5"):
+        accumulator.add(X[:, :4], y)
+    with pytest.raises(ValueError, match="Nothing was added"):
+        source.fit_accumulated(accumulator)
+    assert not ledger.entries
+    accumulator.add(
+        X[:0], y[:0]
+    )  # no rows are private rows too: nothing tells that there are none
+    source.fit_accumulated(accumulator)
+    assert len(ledger.entries) == 1
 
 
 def test_sums_of_other_columns_are_refused():
@@ -348,7 +365,7 @@ def test_sums_of_other_columns_are_refused():
     tables = seeded(encoder=TabularEncoder(small)).accumulator()
     small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}
     for source in (seeded(encoder=TabularEncoder(small)), seeded()):
-        with pytest.raises(ValueError, match="source of other parameters"):
+        with pytest.raises(ValueError, match="source with other parameters"):
             source.fit_accumulated(tables)
 
 
@@ -391,6 +408,11 @@ def test_a_ledger_passes_groups_on(rows):
     assert ledger.total.unit == "group"
 
 
+def _with_no_rows(accumulator, n_features):
+    accumulator.add(np.empty((0, n_features)), [])
+    return accumulator
+
+
 def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
     sizes, shapes = set(), set()
     for n, classes in ((10, 2), (10_000, 3), (10_000, 1)):
@@ -407,7 +429,7 @@ def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
             )
         )
     nothing = DPStatisticsSource(1.0, classes=CLASSES)
-    nothing.fit_accumulated(nothing.accumulator(5))
+    nothing.fit_accumulated(_with_no_rows(nothing.accumulator(5), 5))
     sizes.add(len(file_of(nothing.release_, tmp_path)))
     assert len(shapes) == 1
     assert len(sizes) == 1
@@ -440,7 +462,7 @@ def test_classes_must_be_listed_for_rows_in_parts():
 
 def test_a_failed_release_leaves_nothing_old_behind():
     source = seeded()
-    source.fit_accumulated(source.accumulator(2))
+    source.fit_accumulated(_with_no_rows(source.accumulator(2), 2))
     assert hasattr(source, "release_")
     with pytest.raises(ValueError, match="other parameters"):
         source.fit_accumulated(seeded(radius=2.0).accumulator(2))

@@ -136,12 +136,12 @@ def test_chunks_of_other_rows_are_refused(rows):
             seeded().fit(Xd, labels)
         assert "inconsistent numbers" not in str(error.value)
     persons = da.from_array(np.arange(500), chunks=(99, 101, 100, 100, 100))
-    with pytest.raises(ValueError, match="chunks of other rows"):
+    with pytest.raises(ValueError, match="different rows in corresponding chunks"):
         seeded(privacy_unit="group").fit(Xd, yd, persons)
     # As many rows in each partition, but other ones.
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=5)
     labels = dd.from_pandas(pd.Series(y, index=np.arange(500) + 1), npartitions=5)
-    with pytest.raises(ValueError, match="chunks of other rows"):
+    with pytest.raises(ValueError, match="different rows in corresponding chunks"):
         seeded().fit(frame, labels)
     # Arrays have no index; nor have lengths that nobody knows before they are computed.
     unknown = frame.to_dask_array()
@@ -224,5 +224,5 @@ def test_persons_are_the_same_in_text_and_numbers(rows, tmp_path):
     with pytest.raises(ValueError, match="rows in several chunks"):
         seeded(privacy_unit="group").fit(*collections, groups=da.from_array(text, chunks=70))
     dates = da.from_array(groups.astype("datetime64[s]"), chunks=70)
-    with pytest.raises(ValueError, match="Convert ids"):
+    with pytest.raises(ValueError, match="Convert IDs"):
         seeded(privacy_unit="group").fit(*collections, groups=dates)

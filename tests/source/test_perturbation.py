@@ -194,7 +194,7 @@ AGE = {"age": {"type": "numeric", "low": 0, "high": 100}}
     ],
 )
 def test_a_range_that_nobody_stated_warns(source):
-    with pytest.warns(PrivacyLeakWarning, match=r"'bounds', 'encoder' or 'sensitivity' hides"):
+    with pytest.warns(PrivacyLeakWarning, match=r"'bounds', 'encoder' or 'sensitivity' protects"):
         warn_of_unstated_range(source)
 
 

@@ -79,7 +79,7 @@ def test_rows_and_labels_must_fit_together(rng):
 def test_labels_of_a_type_that_no_class_has_are_refused(classes, y, kinds):
     source = DPStatisticsSource(classes=classes)
     y = y if hasattr(y, "dtype") else np.array(y)
-    with pytest.raises(ValueError, match=f"'y' parameter holds {kinds}.* Write both alike"):
+    with pytest.raises(ValueError, match=f"'y' parameter holds {kinds}.* Write them in one way"):
         source.accumulator(3).add(np.zeros((2, 3)), y)
     with pytest.raises(ValueError, match="'y' parameter holds"):
         source.fit(np.zeros((2, 3)), y)
@@ -333,7 +333,7 @@ DAY = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]")
     ],
 )
 def test_ids_that_may_be_written_in_two_ways_are_refused(groups):
-    with pytest.raises(ValueError, match="Convert ids to text or whole numbers"):
+    with pytest.raises(ValueError, match="Convert IDs to text or whole numbers"):
         plan("group").sums(np.zeros((2, 3)), CLASSES, groups)
 
 

@@ -200,7 +200,7 @@ class TestWithNoise:
             found = quantile_bounds(X, ["bmi", "rare"], epsilon=0.5, random_state=0)
         assert found.left_out == ("rare",)
         assert found.schema.names == ("bmi",)
-        assert "Left out, as noise hides what they hold: 'rare'" in found.summary()
+        assert "Left out, because noise hides their values: 'rare'" in found.summary()
 
     def test_the_ledger_is_charged_first_and_once(self, tmp_path):
         ledger = PrivacyLedger(1.0, 1e-4, path=tmp_path / "ledger.json")

@@ -25,7 +25,7 @@ from skdp.noise import GaussianQueries
 from skdp.privacy import BudgetExceededError, PrivacyLedger
 
 # What a release of few rows warns of, after all is done.
-OF_FEW_ROWS = "This release (does not|may) tell the classes apart"
+OF_FEW_ROWS = "This release (does not|may) separate the classes"
 SMALL = {"n_components": 1, "n_layers": 1, "random_state": 0}
 
 

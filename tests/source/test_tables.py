@@ -136,7 +136,7 @@ def test_what_is_stated_before_is_stated_after(table, noise):
 
 def test_labels_that_can_be_no_class_are_refused(table):
     X, y = table
-    with pytest.raises(ValueError, match="Write both alike"):
+    with pytest.raises(ValueError, match="Write them in one way"):
         DPSource(encoder=SCHEMA).fit(X, (y == "ill").astype(int))
     with pytest.raises(ValueError, match="inconsistent numbers"):
         DPSource(encoder=SCHEMA).fit(X, y[:-1])

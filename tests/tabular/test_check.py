@@ -157,6 +157,15 @@ def test_the_report_says_first_that_it_is_private():
     assert max(map(len, lines)) <= 90
 
 
+def test_values_just_beyond_a_bound_are_in_no_other_unit():
+    near = check_table(replaced("temperature", 0.05, 45.5), SCHEMA, label="outcome")
+    far = check_table(replaced("temperature", 0.05, 100.4), SCHEMA, label="outcome")
+    [text] = [each.text for each in near.findings if each.column == "temperature"]
+    assert "would lie inside" not in text
+    [text] = [each.text for each in far.findings if each.column == "temperature"]
+    assert "converted from °F to °C" in text
+
+
 def test_what_is_no_mistake_for_sure_is_remarked():
     assert remarks(replaced("sex", 0.05, "unknown")) == ["sex:unlisted"]
     assert remarks(replaced("age", 0.05, None)) == ["age:missing"]

@@ -115,6 +115,13 @@ def test_declared_categories_are_no_names():
     assert len(column.categories) == 150
 
 
+def test_a_single_number_says_nothing_of_bounds(frame):
+    frame["vessels"] = [0.0, np.nan, 0.0, 0.0]
+    with pytest.warns(UserWarning, match=r"The columns \['vessels'\] have one value only"):
+        draft = schema_from(frame, public=True)
+    assert draft.names[-1] == "vessels"
+
+
 def test_bounds_hold_all_values_and_waste_little(rng):
     for _ in range(200):
         values = rng.randn(5) * 10.0 ** rng.randint(-8, 8)

@@ -152,12 +152,15 @@ def test_plot(helpful, target):
     widths = [patch.get_width() for patch in ax.patches[: len(report)]]
     assert_allclose(widths, report["weight"])
     texts = [text.get_text() for text in ax.texts]
-    assert texts[0] == f"log loss {report['log_loss'][0]:.3f}"
-    assert all(" ± " in text for text in texts[1:])
+    assert texts[: len(report)] == [f"{weight:.2f}" for weight in report["weight"]]
+    assert texts[len(report)] == "log loss (difference ± SE)"
+    first, *others = texts[len(report) + 1 :]
+    assert first == f"{report['log_loss'][0]:.3f}"
+    assert all(" ± " in text for text in others)
     assert model.plot_report(ax) is ax
     plt.close(ax.figure)
     unlabelled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
-    assert {text.get_text() for text in unlabelled.texts} == {""}
+    assert [text.get_text() for text in unlabelled.texts] == ["1.00"]
     plt.close(unlabelled.figure)
 
 

@@ -206,6 +206,11 @@ def test_other_units_warn(rng, release, target):
     with pytest.warns(UserWarning, match="hardly any rows") as found:
         DPTransferClassifier(plain, random_state=0).fit(rows * 9 + 20, y)
     assert found[-1].filename == __file__
+    far = DPStatisticsSource(4.0, bounds=(0, 9), classes=[0, 1], random_state=0)
+    far = far.fit(0.1 * rng.rand(300, 3), np.arange(300) % 2).release_
+    with pytest.warns(UserWarning, match="source 1 has hardly any rows") as found:
+        DPTransferClassifier([plain, far], random_state=0).fit(rows * 9, y)
+    assert not any("source 0 has" in str(each.message) for each in found)
 
 
 @pytest.mark.parametrize("label", ["Ill", "ill ", 0, "0"])

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_curve
 from sklearn.utils import check_random_state
 
+from skdp.displays import AuditDisplay
 from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._attacks import (
     METRICS,
@@ -41,8 +42,6 @@ _ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
 # Fewest members, and others, of a class with a row of its own in the table: two of each choose
 # thresholds, and two of each test them.
 _FEWEST = 4
-# Largest ε of a claim whose bound is drawn; larger ones are above all curves (rule of thumb).
-_GREATEST_DRAWN = 50
 
 
 @dataclass(frozen=True)
@@ -166,27 +165,13 @@ class MembershipReport(AuditReport):
         Raises
         ------
         ImportError
-            If matplotlib is not installed (extra ``plot``).
-        """
-        import matplotlib.pyplot as plt
+            When matplotlib is not installed (extra ``plot``).
 
-        if ax is None:
-            _, ax = plt.subplots()
-        least = 0.5 / self.table["n_others"].max()
-        # Decreasing widths, so that equal curves do not hide each other.
-        widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))
-        for (attack, (fpr, tpr)), width in zip(self.curves.items(), widths, strict=True):
-            points = np.maximum(fpr, least), np.maximum(tpr, least)
-            ax.plot(*points, label=attack, linewidth=width)
-        rates = np.geomspace(least, 1, 200)
-        ax.plot(rates, rates, "k:", label="guessing")
-        if self.guarantee is not None and self.guarantee.epsilon < _GREATEST_DRAWN:
-            bound = np.exp(self.guarantee.epsilon) * rates + self.guarantee.delta
-            ax.plot(rates, np.minimum(bound, 1), "k--", label="most that the claim allows")
-        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
-        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
-        ax.legend()
-        return ax
+        See Also
+        --------
+        skdp.displays.AuditDisplay : Draws it.
+        """
+        return AuditDisplay.from_report(self).plot(ax).ax_
 
 
 @validate_params(

@@ -1,0 +1,116 @@
+"""Draw plots of the documentation from the stored results.
+
+python benchmarks/figures.py
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from _table import load, mean_of, pick
+
+IMAGES = Path(__file__).parents[1] / "doc" / "images"
+# Where names of models stand that would cover each other.
+BESIDE = {
+    "WideCDMMAClassifier, 1 layer": ((0, -13), "left"),
+    "the same, n_probe=4": ((-2, -13), "right"),
+    "SVC": ((-6, 4), "right"),
+    "statistics of gradients": ((-6, -3), "right"),
+}
+# Okabe and Ito's colors, which most color-blind readers tell apart.
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#666666"
+PINK = "#CC79A7"
+TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
+
+
+def growth():
+    """Seconds over rows, and memory over rows."""
+    rows = [r for r in load("growth")["rows"] if r["what"] == "rows"]
+    sizes = [r["size"] for r in rows]
+    figure, (seconds, memory) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for key, color, label in (
+        ("fit_seconds", GRAY, "fit"),
+        ("predict_seconds", BLUE, "predict 10,000 rows, all subsets"),
+        ("predict_4_seconds", ORANGE, "the same, n_probe=4"),
+    ):
+        seconds.loglog(sizes, [r[key] for r in rows], "o-", color=color, label=label)
+    seconds.set(xlabel="training rows", ylabel="seconds of one core")
+    seconds.legend(frameon=False)
+    for key, color, label in (
+        ("data_mib", GRAY, "the data, single precision"),
+        ("fit_peak_above_data_mib", BLUE, "peak of fit above the data"),
+        ("model_mib", ORANGE, "of which the model"),
+    ):
+        memory.loglog(sizes, [r[key] for r in rows], "o-", color=color, label=label)
+    memory.set(xlabel="training rows", ylabel="MiB")
+    memory.legend(frameon=False)
+    figure.savefig(IMAGES / "growth.png", dpi=120)
+
+
+def digits_models():
+    """Accuracy over seconds a query, without privacy and with it."""
+    rows = [r for r in load("digits_models")["rows"] if r["rows"] == 60_000]
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for r in rows:
+        level = r["model"].rpartition("ε = ")[2] if "ε" in r["model"] else None
+        color = {None: GRAY, "8": BLUE, "1": ORANGE}[level]
+        microseconds = 1e6 * r["predict_seconds"] / r["queries"]
+        axes.plot(microseconds, 100 * r["accuracy"], "o", color=color)
+        name = r["model"].rpartition(", ε")[0] or r["model"]
+        offset, side = BESIDE.get(name, ((5, 4), "left"))
+        axes.annotate(
+            name,
+            (microseconds, 100 * r["accuracy"]),
+            xytext=offset,
+            textcoords="offset points",
+            ha=side,
+            fontsize=8,
+            color=color,
+        )
+    axes.set(xscale="log", xlabel="microseconds a query", ylabel="accuracy, %")
+    low = min(r["accuracy"] for r in rows if r["accuracy"] > 0.5)
+    axes.set_ylim(100 * low - 0.5, 100)
+    for label, color in (("not private", GRAY), ("ε = 8", BLUE), ("ε = 1", ORANGE)):
+        axes.plot([], [], "o", color=color, label=label)
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(IMAGES / "digits_models.png", dpi=120)
+
+
+def peers():
+    """Mean area under the ROC curve of six tables over epsilon, by package."""
+    rows = load("tables_peers")["rows"]
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+
+    def point(model, **level):
+        """Mean over the tables, and its standard error over seeds."""
+        areas = [pick(rows, "auc", case=table, model=model, **level) for table in TABLES]
+        errors = [np.var(a, ddof=1) / len(a) for a in areas]
+        return mean_of([mean_of(a) for a in areas]), np.sqrt(np.sum(errors)) / len(TABLES)
+
+    for model, label, style in (
+        ("DPStatisticsSource", "skdp, DPStatisticsSource", {"color": BLUE, "marker": "o"}),
+        ("DP-SGD, linear in skdp's terms", "DP-SGD on skdp's features", {"color": GREEN}),
+        ("DP-SGD, linear", "DP-SGD, linear (Opacus)", {"color": ORANGE, "marker": "s"}),
+        ("DP-EBM", "DP-EBM (interpret)", {"color": PINK, "marker": "D"}),
+        ("diffprivlib", "logistic regression (diffprivlib)", {"color": GRAY, "marker": "v"}),
+    ):
+        found = [point(model, level=f"record {level}") for level in ("0.5", "1", "4")]
+        mean, error = np.transpose(found)
+        style = {"marker": "^", "capsize": 3, **style}
+        axes.errorbar([0.5, 1, 4], mean, error, label=label, **style)
+    best, _ = point("logistic regression, source")
+    axes.axhline(best, color="black", ls=":", label="logistic regression, not private")
+    axes.set(xscale="log", xlabel="ε for a whole record, more private on the left")
+    axes.set_xticks([0.5, 1, 4], ["0.5", "1", "4"], minor=False)
+    axes.minorticks_off()
+    axes.set_ylabel("mean AUC over six tables")
+    axes.legend(frameon=False, loc="lower right")
+    figure.savefig(IMAGES / "peers.png", dpi=150)
+
+
+if __name__ == "__main__":
+    mpl.use("agg")
+    peers()
+    growth()
+    digits_models()

@@ -1,0 +1,227 @@
+"""What an audit found, against what is claimed."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import roc_curve
+
+from skdp.displays._base import (
+    GREY,
+    OKABE_ITO,
+    Display,
+    bounded_rates,
+    claimed_rates,
+    require_kind,
+)
+
+# Least rate that is drawn where no sample says what is too small to be seen.
+_LEAST = 1e-3
+
+
+class AuditDisplay(Display):
+    """ROC curves of attacks, or an audit's lower bound, against the claimed trade-off.
+
+    Both axes are logarithmic: records that an attacker names with hardly any false positive are on
+    the left. The dashed curve is the largest true-positive rate that the claim allows at each
+    false-positive rate. An attack above it refutes the claim where this is no chance, which the
+    verdict of the report says. Of an audit without ROC curves, the area up to the curve of its
+    lower bound of ε is shaded: claims of a trade-off within it are refuted.
+
+    ROC curves are computed from the records without noise. They tell how well these can be
+    attacked and are the owner's.
+
+    Parameters
+    ----------
+    curves : dict of str to (array, array)
+        False and true-positive rates of each attack.
+
+    guarantee : PrivacyGuarantee or None, default=None
+        The claim.
+
+    bound : tuple of two floats or None, default=None
+        ε that cannot be smaller, and the δ that it is about.
+
+    least : float, default=1e-3
+        The smallest rate that is drawn.
+
+    title : str or None, default=None
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes, set by :meth:`plot`.
+
+    figure_ : matplotlib.figure.Figure
+        Of the axes.
+
+    lines_ : dict of str to matplotlib.lines.Line2D
+        Of each attack.
+
+    claim_ : matplotlib.lines.Line2D or None
+        What the claim allows.
+
+    See Also
+    --------
+    skdp.privacy.audit.audit_membership : Attacks a model.
+    skdp.privacy.audit.audit_release : Audits a source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.displays import AuditDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> is_member = np.repeat([True, False], 500)
+    >>> scores = rng.normal(size=1000) + is_member
+    >>> display = AuditDisplay.from_predictions(is_member, scores, name="loss").plot()
+    >>> list(display.lines_)
+    ['loss']
+    """
+
+    lines_: dict[str, Any]
+    claim_: Any
+
+    _instead = "the report, which prints"
+
+    def __init__(
+        self,
+        curves: dict[str, tuple[np.ndarray, np.ndarray]],
+        guarantee: Any = None,
+        bound: tuple[float, float] | None = None,
+        least: float = _LEAST,
+        title: str | None = None,
+    ):
+        self.curves = curves
+        self.guarantee = guarantee
+        self.bound = bound
+        self.least = least
+        self.title = title
+
+    @classmethod
+    def from_report(cls, report: Any) -> Self:
+        """Return the display of an audit.
+
+        Parameters
+        ----------
+        report : MembershipReport, ReleaseAudit or MechanismAudit
+
+        Returns
+        -------
+        display : AuditDisplay
+
+        Raises
+        ------
+        ValueError
+            When it is something else.
+        """
+        owner = "AuditDisplay.from_report"
+        wanted = "what a function of skdp.privacy.audit returned"
+        require_kind(owner, "report", report, ("evidence", "guarantee", "verdict"), wanted)
+        curves = getattr(report, "curves", None)
+        if curves is not None:
+            return cls(curves, report.guarantee, least=0.5 / report.table["n_others"].max())
+        found = report.evidence
+        least = max(0.5 / found.other_n, 1e-6)
+        return cls({}, report.guarantee, (found.epsilon_lower, found.delta), least)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        is_member: ArrayLike,
+        scores: ArrayLike,
+        *,
+        guarantee: Any = None,
+        name: str = "attack",
+    ) -> Self:
+        """Return the display of an attack.
+
+        Parameters
+        ----------
+        is_member : array-like of bool, shape (n_records,)
+            Whether each record was trained on.
+
+        scores : array-like of shape (n_records,)
+            Larger for likelier members.
+
+        guarantee : PrivacyGuarantee or None, default=None
+            The claim, for whole records.
+
+        name : str, default="attack"
+            In the legend.
+
+        Returns
+        -------
+        display : AuditDisplay
+
+        Raises
+        ------
+        ValueError
+            When lengths differ, or there are no members or no others.
+        """
+        owner = "AuditDisplay.from_predictions"
+        members, values = np.asarray(is_member).astype(bool), np.asarray(scores, dtype=float)
+        if members.ndim != 1 or members.shape != values.shape:
+            raise ValueError(
+                f"The 'is_member' and 'scores' parameters of {owner} must be lists of one length, "
+                f"got the shapes {members.shape} and {values.shape}."
+            )
+        if members.all() or not members.any():
+            raise ValueError(
+                f"The 'is_member' parameter of {owner} must mark some records as members and "
+                "others not."
+            )
+        fpr, tpr, _ = roc_curve(members, values)
+        least = 0.5 / np.count_nonzero(~members)
+        return cls({name: (fpr, tpr)}, guarantee, least=least)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        display : AuditDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+        """
+        [ax] = self._take_axes(ax, figsize=(5.4, 4.8))
+        least, self.lines_, self.claim_ = self.least, {}, None
+        rates = np.geomspace(least, 1, 200)
+        # Each thinner than the one before, so that equal curves hide none.
+        widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))
+        for k, (attack, (fpr, tpr)) in enumerate(self.curves.items()):
+            points = _on_a_grid(np.asarray(fpr), np.asarray(tpr), rates)
+            color = OKABE_ITO[k % (len(OKABE_ITO) - 1)]  # black is the claim's
+            [self.lines_[attack]] = ax.plot(*points, label=attack, lw=widths[k], color=color)
+        ax.plot(rates, rates, color=GREY, ls=":", label="guessing")
+        if self.bound is not None:
+            found = bounded_rates(np.array([self.bound]), rates)
+            label = f"refuted: ε < {self.bound[0]:.3g}"
+            ax.fill_between(rates, rates, found, color=OKABE_ITO[1], alpha=0.3, lw=0, label=label)
+        if self.guarantee is not None:
+            most = claimed_rates(self.guarantee, rates)
+            if most[0] < 1:  # otherwise it allows everything
+                label = "most that the claim allows"
+                [self.claim_] = ax.plot(rates, most, color="black", ls="--", label=label)
+        ax.set(xscale="log", yscale="log", xlim=(least, 1), ylim=(least, 1.05))
+        ax.set(xlabel="false-positive rate", ylabel="true-positive rate")
+        ax.legend(fontsize="small")
+        if self.title is not None:
+            ax.set_title(self.title)
+        return self
+
+
+def _on_a_grid(fpr, tpr, rates):
+    """Return points of a ROC curve, also between its corners: straight is bent on these axes."""
+    x = np.concatenate([fpr, rates])
+    y = np.concatenate([tpr, np.interp(rates, fpr, tpr)])
+    order = np.lexsort((y, x))
+    return np.maximum(x[order], rates[0]), np.maximum(y[order], rates[0])

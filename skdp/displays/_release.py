@@ -1,0 +1,487 @@
+"""What a release holds: its report, and the shapes of its scores."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skdp.displays._base import GREY, OKABE_ITO, Display, claimed_rates, require_kind
+
+# Pairs of classes that are shown, those that are told apart worst.
+_MOST_PAIRS = 12
+# Statistics whose place between public bounds is shown.
+_PLACED = ("mean", "geometric mean")
+_SHARE = "share of "
+# Columns of shapes that are drawn, those of the widest effects first, and how many side by side.
+_MOST, _PER_LINE = 12, 4
+# Numbers of a column that are drawn like categories.
+_FEW = 6
+# Letters below the bars of a column that stand side by side, with as many for each bar.
+_MOST_LETTERS = 36
+
+
+class ReleaseDisplay(Display):
+    """What a release claims and what came out, by the release alone.
+
+    Four panels, of which those are left out that a release cannot fill: rows of each class; the
+    expected AUC of pairs of classes; what the guarantee allows an adversary who knows everything
+    else; and means and shares by class, within the public bounds of the columns.
+
+    Everything shown is in the release already, so that the plot has its guarantee and can be
+    published wherever the release can.
+
+    Parameters
+    ----------
+    counts : DataFrame or None
+        A line for each class, with ``value``, ``low`` and ``high``: rows, with an interval of 95 %
+        for the noise where it is known.
+
+    areas : DataFrame or None
+        A line for each pair of classes, with ``value``, ``low`` and ``high``: the expected AUC,
+        and the interval of 80 % that the release states.
+
+    trade_off : DataFrame
+        ``false_positives`` of a guess which of two neighbours was used, and the largest share of
+        ``true_positives`` that the guarantee allows.
+
+    places : DataFrame or None
+        A line for each ``column`` and class. ``value`` is the place of the mean between the public
+        bounds, from 0 to 1, or the share of a category; ``low`` and ``high`` are the ends of its
+        interval of 95 %.
+
+    guarantee : PrivacyGuarantee
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The first of the axes, set by :meth:`plot`.
+
+    axes_ : ndarray of matplotlib.axes.Axes
+        All of them.
+
+    figure_ : matplotlib.figure.Figure
+        Of the axes.
+
+    See Also
+    --------
+    skdp.Release.summary : The same in words, and more of it.
+    skdp.release.report_page : A page for a data-protection officer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.displays import ReleaseDisplay
+    >>> X, y = np.random.default_rng(0).uniform(size=(500, 2)), np.repeat([0, 1], 250)
+    >>> source = DPStatisticsSource(epsilon=2.0, bounds=(0, 2), classes=[0, 1])
+    >>> release = source.fit(X + y[:, None], y).release_
+    >>> display = ReleaseDisplay.from_release(release)
+    >>> display.counts["value"].between(200, 300).tolist()
+    [True, True]
+    >>> display.plot().axes_.shape
+    (2, 2)
+    """
+
+    _instead = "Release.summary()"
+
+    def __init__(
+        self,
+        counts: pd.DataFrame | None,
+        areas: pd.DataFrame | None,
+        trade_off: pd.DataFrame,
+        places: pd.DataFrame | None,
+        guarantee: Any,
+    ):
+        self.counts = counts
+        self.areas = areas
+        self.trade_off = trade_off
+        self.places = places
+        self.guarantee = guarantee
+
+    @classmethod
+    def from_release(cls, release: Any, *, max_columns: int = 14) -> Self:
+        """Return the display of a release.
+
+        Parameters
+        ----------
+        release : Release
+
+        max_columns : int, default=14
+            Lines of columns that are shown at most: those whose classes differ most.
+
+        Returns
+        -------
+        display : ReleaseDisplay
+
+        Raises
+        ------
+        ValueError
+            When it is something else, such as the source that made it.
+        """
+        owner = "ReleaseDisplay.from_release"
+        needed = ("describe_columns", "guarantee", "classes")
+        require_kind(owner, "release", release, needed, "a Release, such as source.release_")
+        rates = np.linspace(0, 1, 201)
+        trade_off = pd.DataFrame(
+            {
+                "false_positives": rates,
+                "true_positives": claimed_rates(release.guarantee, rates),
+            }
+        )
+        counts = places = None
+        if release.moments is not None:
+            table = release.describe_columns()
+            counts = table[(table["statistic"] == "rows") & table["class"].notna()]
+            counts = counts[["class", "value", "low", "high"]].reset_index(drop=True)
+            places = _placed(release, table, max_columns)
+        return cls(counts, _areas(release), trade_off, places, release.guarantee)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : array-like of matplotlib.axes.Axes or None, default=None
+            Where to draw: as many as there are panels. By default a new figure.
+
+        Returns
+        -------
+        display : ReleaseDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+        """
+        panels = [
+            (draw, table)
+            for draw, table in (
+                (_draw_counts, self.counts),
+                (self._draw_trade_off, self.trade_off),
+                (_draw_areas, self.areas),
+                (_draw_places, self.places),
+            )
+            if table is not None
+        ]
+        n = len(panels)
+        shape = (1, n) if n < 3 else (2, 2)
+        size = (4.8 * shape[1], 4.0 * shape[0])
+        axes = self._take_axes(ax, n, shape, figsize=size)
+        for (draw, table), each in zip(panels, axes, strict=True):
+            draw(each, table)
+            each.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _draw_trade_off(self, ax, trade_off):
+        rates, most = trade_off["false_positives"], trade_off["true_positives"]
+        ax.plot(rates, most, color=OKABE_ITO[1], label="most that is allowed")
+        ax.fill_between(rates, rates, most, color=OKABE_ITO[1], alpha=0.15, lw=0)
+        ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1, label="guessing")
+        g = self.guarantee
+        what = "is in the data" if g.relation == "add/remove" else "was replaced"
+        ax.set(
+            title=f"ε = {g.epsilon:.3g}, δ = {g.delta:.3g} per {g.unit}",
+            xlabel=f"wrongly said that the {_UNITS[g.unit]} {what}",
+            ylabel="rightly said so",
+            aspect=1,
+            xlim=(0, 1),
+            ylim=(0, 1.01),
+        )
+        ax.legend(frameon=False, loc="lower right", fontsize="small")
+
+
+_UNITS = {
+    "element": "value",
+    "record": "row",
+    "label": "label",
+    "labelled record": "record",
+    "group": "person",
+}
+
+
+class ShapeFunctionsDisplay(Display):
+    """What each value of each column adds to the log-odds of a class.
+
+    A step function of the values of a number, with a band of two standard deviations of the noise
+    and a dotted line for missing values; a bar for each category, or for each of a few numbers.
+
+    Everything shown is in the release already, so that the plot has its guarantee and can be
+    published wherever the release can.
+
+    Parameters
+    ----------
+    effects : DataFrame
+        As :meth:`Release.effects <skdp.Release.effects>` returns it.
+
+    columns : list of str or None, default=None
+        What is drawn, in this order; None: the twelve of the widest effects.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The first of the axes, set by :meth:`plot`.
+
+    axes_ : ndarray of matplotlib.axes.Axes
+        All of them.
+
+    figure_ : matplotlib.figure.Figure
+        Of the axes.
+
+    See Also
+    --------
+    skdp.Release.plot_effects : Draws it.
+
+    Examples
+    --------
+    >>> from skdp import DPStatisticsSource
+    >>> from skdp.datasets import load_heart_disease
+    >>> from skdp.displays import ShapeFunctionsDisplay
+    >>> heart = load_heart_disease()
+    >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="additive")
+    >>> release = source.fit(heart.data, heart.target).release_
+    >>> display = ShapeFunctionsDisplay.from_release(release, columns=["age", "cp"]).plot()
+    >>> [ax.get_title() for ax in display.axes_.flat]
+    ['age', 'cp']
+    """
+
+    columns: list[str]
+
+    _instead = "Release.effects()"
+
+    def __init__(self, effects: pd.DataFrame, columns: Sequence[str] | None = None):
+        self.effects = effects
+        self.columns = _widest(effects) if columns is None else list(columns)
+
+    @classmethod
+    def from_release(
+        cls, release: Any, *, columns: Sequence[str] | None = None, positive: Any = None
+    ) -> Self:
+        """Return the display of a release.
+
+        Parameters
+        ----------
+        release : Release
+            Whose scores are sums over columns.
+
+        columns : list of str or None, default=None
+            None: the twelve of the widest effects.
+
+        positive : label or None, default=None
+            The class; None: the second of two.
+
+        Returns
+        -------
+        display : ShapeFunctionsDisplay
+
+        Raises
+        ------
+        ValueError
+            When it is something else, or has no such scores, columns or class.
+        """
+        owner = "ShapeFunctionsDisplay.from_release"
+        require_kind(owner, "release", release, ("effects",), "a Release, such as source.release_")
+        effects = release.effects(positive)
+        known = effects["column"].unique().tolist()
+        unknown = [name for name in columns or [] if name not in known]
+        if unknown or (columns is not None and not len(columns)):
+            raise ValueError(
+                f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
+                f"does not have. It has {known!r:.500}."
+            )
+        return cls(effects, columns)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : array-like of matplotlib.axes.Axes or None, default=None
+            Where to draw: one for each column. By default a new figure.
+
+        Returns
+        -------
+        display : ShapeFunctionsDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed (extra ``plot``).
+        """
+        names = self.columns
+        width = min(len(names), _PER_LINE)
+        height = -(-len(names) // width)
+        size = (3 * width, 2.6 * height)
+        axes = self._take_axes(ax, len(names), (height, width), figsize=size, sharey=True)
+        for each, name in zip(axes, names, strict=True):
+            _draw_shape(each, self.effects[self.effects["column"] == name], str(name))
+        for each in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
+            each.set_ylabel("adds to log-odds")
+        return self
+
+
+def _draw_counts(ax, counts):
+    _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
+    ax.set_xlim(left=0)
+    known = counts["low"].notna().any()
+    xlabel = "rows (95 % interval of the noise)" if known else "rows"
+    ax.set(title="Rows of each class", xlabel=xlabel)
+
+
+def _draw_areas(ax, areas):
+    shown = areas.nsmallest(_MOST_PAIRS, "value")
+    _draw_intervals(ax, shown["classes"].tolist(), shown, OKABE_ITO[2])
+    ax.axvline(0.5, color=GREY, ls=":", lw=1)
+    ax.set_xlim(0.48, 1.01)
+    title = "How well it tells classes apart"
+    if len(shown) < len(areas):
+        title += f" ({len(shown)} lowest of {len(areas)} pairs)"
+    ax.set(title=title, xlabel="expected AUC (80 % interval; 0.5: a guess)")
+
+
+def _draw_places(ax, places):
+    names = places["column"].drop_duplicates().tolist()
+    classes = places["class"].drop_duplicates().tolist()
+    step = 0.6 / max(len(classes) - 1, 1)
+    for k, label in enumerate(classes):
+        part = places[places["class"] == label]
+        y = part["column"].map(names.index) + (k - (len(classes) - 1) / 2) * step
+        ax.errorbar(
+            *(part["value"], y),
+            xerr=_reach(part),
+            fmt="o" if k < len(OKABE_ITO) else "s",
+            ms=4,
+            lw=1.2,
+            color=OKABE_ITO[k % len(OKABE_ITO)],
+            label=_text(label),
+        )
+    ax.set_yticks(range(len(names)), names, fontsize="small")
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.03, 1.03))
+    ax.set(
+        title="Means and shares by class",
+        xlabel="place between the public bounds, or share (95 %)",
+    )
+    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _widest(effects):
+    """Return the names of the columns of the widest effects."""
+    widths = effects.groupby("column", sort=False)["effect"].agg(np.ptp)
+    return widths.sort_values(ascending=False, kind="stable").index[:_MOST].tolist()
+
+
+def _draw_shape(ax, part, name):
+    """Draw one column: a line with a band of two deviations, or a bar for each category."""
+    known = part[part["value"].notna()]
+    numbers = all(isinstance(value, float) for value in known["value"])
+    if numbers and len(known) > _FEW:
+        x = known["value"].astype(float)
+        ax.step(x, known["effect"], where="mid", color=OKABE_ITO[0])
+        ends = (known["effect"] + side * 2 * known["noise"] for side in (-1, 1))
+        ax.fill_between(x, *ends, step="mid", color=OKABE_ITO[0], alpha=0.2, lw=0)
+        missing = part[part["value"].isna()]
+        if len(missing):
+            effect = missing["effect"].iloc[0]
+            ax.axhline(effect, color=OKABE_ITO[1], ls=":", label="missing")
+            ax.legend(frameon=False, fontsize="small")
+    else:
+        labels = ["missing" if value is None else _text(value, 12) for value in part["value"]]
+        ax.bar(labels, part["effect"], yerr=2 * part["noise"], color=OKABE_ITO[5])
+        upright = len(labels) * max(map(len, labels)) > _MOST_LETTERS
+        ax.tick_params(axis="x", labelsize="small", rotation=90 if upright else 0)
+    ax.axhline(0, color=GREY, lw=0.8)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(name, fontsize="medium")
+
+
+def _areas(release):
+    """Return the expected AUC of each pair of classes with its interval, or None."""
+    linear = release.linear
+    if linear is None or linear.expected_auc is None:
+        return None
+    first, second = np.triu_indices(len(release.classes), 1)
+    labels = [_text(label) for label in release.classes.tolist()]
+    low, high = linear.auc_interval
+    return pd.DataFrame(
+        {
+            "classes": [
+                f"{labels[a]} and {labels[b]}" for a, b in zip(first, second, strict=True)
+            ],
+            "value": linear.expected_auc[first, second],
+            "low": low[first, second],
+            "high": high[first, second],
+        }
+    )
+
+
+def _placed(release, table, max_columns):
+    """Return where means of columns lie between public bounds, and shares of categories."""
+    scale = _scales(release)
+    table = table[table["class"].notna()]
+    lines = []
+    for row in table.itertuples():
+        label, ends = row[3], np.array([row.value, row.low, row.high])
+        if row.statistic in _PLACED and row.column in scale:
+            bounds, place = scale[row.column]
+            lines.append((f"{row.column} ({bounds})", label, *place(ends)))
+        elif str(row.statistic).startswith(_SHARE):
+            category = row.statistic.removeprefix(_SHARE)
+            lines.append((f"{row.column} = {category:.20}", label, *np.clip(ends, 0, 1)))
+    if not lines:
+        return None
+    places = pd.DataFrame(lines, columns=["column", "class", "value", "low", "high"])
+    widths = places.groupby("column", sort=False)["value"].agg(np.ptp)
+    shown = set(widths.nlargest(max_columns).index)
+    return places[places["column"].isin(shown)].reset_index(drop=True)
+
+
+def _scales(release):
+    """Return, by name of a column of numbers, its bounds as text and its public scale."""
+    if release.encoder is not None:
+        return {
+            column.name: (f"{column.low:g} to {column.high:g}", _encoded(column))
+            for column in release.encoder.columns
+            if hasattr(column, "low")
+        }
+    if release.bounds is None:
+        return {}
+    names = release.feature_names
+    names = [f"x{j}" for j in range(release.n_features)] if names is None else names.tolist()
+    low, high = np.broadcast_arrays(*release.bounds)
+    return {
+        name: (f"{a:g} to {b:g}", _between(a, b))
+        for name, a, b in zip(map(str, names), low.tolist(), high.tolist(), strict=True)
+    }
+
+
+def _encoded(column):
+    def place(values):
+        inside = np.clip(values, column.low, column.high)
+        return column.encode(pd.Series(inside, dtype=object))[:, 0]
+
+    return place
+
+
+def _between(low, high):
+    return lambda values: np.clip((values - low) / (high - low), 0, 1)
+
+
+def _draw_intervals(ax, labels, table, color):
+    """Draw a dot with an interval for each line of a table."""
+    places = np.arange(len(table))
+    ax.errorbar(table["value"], places, xerr=_reach(table), fmt="o", color=color, capsize=3)
+    ax.set_yticks(places, labels)
+    ax.set_ylim(len(table) - 0.5, -0.5)
+
+
+def _reach(table):
+    """Return how far intervals reach to either side, nowhere where they are not known."""
+    reach = np.array([table["value"] - table["low"], table["high"] - table["value"]])
+    return np.maximum(np.nan_to_num(reach.astype(float)), 0)
+
+
+def _text(label, most=20):
+    text = f"{label:g}" if isinstance(label, float) else str(label)
+    return text[:most]
