@@ -1,16 +1,16 @@
 """Membership-mappings, and the autoencoders and classifiers stacked from them.
 
-Within skdp, one protocol connects them; whatever has these two methods can stand among the
+Within skdp, one protocol connects them. Any object with these two methods can be among the
 autoencoders of a class:
 
 ``candidates(Y)``
     Yields pairs (code, reconstruction) for a block of rows Y of shape (n_rows, n_features),
-    an array with one row for each row of Y each; the code may be None. The reconstruction
-    nearest to a row is the one that counts.
+    each an array with one row for each row of Y; the code may be None. The reconstruction
+    nearest to a row is used.
 
 ``values_per_row()``
-    Number of floating-point numbers that ``candidates`` holds at once for each row, by which
-    predictions size their blocks.
+    Number of floating-point numbers that ``candidates`` holds in memory for each row, which
+    determines the block size of predictions.
 
 A subclass of ``BaseAutoencoder`` defines both and sets, when it is fitted or loaded,
 ``dtype_``, ``n_features_in_``, ``training_error_sums_`` (by ``error_sums``) and
@@ -19,9 +19,9 @@ scikit-learn's ``_n_features_out``. A subclass of ``ReconstructionClassifier`` d
 (``validate_training`` does) and ``temperature_`` (by ``group_temperature``), and with
 ``error_scale="own"`` also ``error_scales_`` (by ``fit_error_scales``).
 
-``group_errors`` is the loop in which any of them predict, and ``ReconstructionSearch`` that of
-deep autoencoders, which spares most reconstructions; ``fit_autoencoders`` is the loop in which
-they are fitted, ``pack_model`` and ``unpack_model`` turn them into arrays and back.
+``group_errors`` computes predictions of any of them, and ``ReconstructionSearch`` those of deep
+autoencoders without most of the reconstructions; ``fit_autoencoders`` fits them, and
+``pack_model`` and ``unpack_model`` convert them to arrays and back.
 """
 
 from skdp.membership._cdmma import CDMMA, WideCDMMA

@@ -18,7 +18,7 @@ from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries
 
 _NO_SCALES = (
-    "This %(name)s was fitted with error_scale='shared' and has no scales of each class; call "
+    "This %(name)s was fitted with error_scale='shared' and has no scales for each class; call "
     "'fit' again with error_scale='own'."
 )
 
@@ -250,8 +250,8 @@ class CDMMAClassifier(ReconstructionClassifier):
         out of fold, which takes five more fits and at least two rows of each class.
 
     n_jobs : int or None, default=None
-        Classes fitted at once, and threads of a prediction. ``None`` means 1 unless in a
-        :obj:`joblib.parallel_config` context. The result does not depend on it.
+        Number of classes fitted in parallel, and of threads in a prediction. ``None`` means 1
+        unless in a :obj:`joblib.parallel_config` context. The result does not depend on it.
 
     verbose : int, default=0
         If positive, :meth:`fit` prints its progress.

@@ -122,7 +122,7 @@ def group_temperature(groups):
     """
     sums = [np.sum([a.training_error_sums_ for a in group], axis=0) for group in groups]
     temperature = error_temperature(sums, groups[0][0].n_features_in_)
-    require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of a stranger's file
+    require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of an untrusted file
     return temperature
 
 

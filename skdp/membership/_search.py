@@ -33,7 +33,7 @@ from skdp.utils._parallel import map_rows, run_in_threads
 
 # Rows of a block. An autoencoder computes few of its errors, and products of few rows are slow.
 _BLOCK_ROWS = 16384
-# Rows whose kernels are in the cache at once.
+# Number of rows whose kernels fit into the cache together.
 _CACHED_ROWS = 512
 # Rows of a block on which bounds are tried, and the share of errors that may be left open by them
 # for bounds to be worth their price, which is about a fifth of that of the errors.

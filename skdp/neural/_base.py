@@ -271,9 +271,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     def _warn_of_seed(self):
         if isinstance(self.random_state, Integral):
             warn(
-                f"{type(self).__name__}(random_state={self.random_state}): whoever guesses this "
-                "seed can recompute the noise and remove it. Use random_state=None for anything "
-                "that you share.",
+                f"{type(self).__name__}(random_state={self.random_state}): anyone who guesses "
+                "this seed can recompute the noise and remove it. Use random_state=None for "
+                "anything that you share.",
                 PrivacyLeakWarning,
             )
 

@@ -3,19 +3,19 @@
 A dissimilarity of 8 bits is written in digits of the bases 6, 7, 7 before it is encrypted, so that
 no table reads more than 4 bits; the cost of a table grows about fourfold from 4 to 6 bits. Since
 argmin over classes of the minimum over participants asks for the smallest of all scores, digits
-are compared among all of them at once, the most significant first:
+are compared among all of them together, the most significant first:
 
 1. The least first digit is the number of levels that no score lies at or below. Participants
-   encrypt the indicators "digit ≤ level" too, so that the server adds them up for nothing, and
-   one table a level says whether a sum is zero.
-2. Scores whose digit is larger leave: their next digit becomes the base, above every digit.
+   encrypt the indicators "digit ≤ level" too, so that the server can add them up without tables,
+   and one table per level decides whether a sum is zero.
+2. Scores with a larger digit are excluded: their next digit becomes the base, above every digit.
 3. The minimum of the next digit over participants, for each class, and over classes is found by a
    tournament: min(a, b) = a − max(a − b, 0), one table.
 4. After the last digit a class has the overall minimum or not; the number of prefixes of classes
    without any is the index of the first that has it.
 
 For S participants and C classes that takes about 6SC + 2C tables. With more than 15 classes, or
-225 scores, sums have more than 4 bits: that works, and is slower.
+225 scores, sums have more than 4 bits, which works but is slower.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ from skdp.secure._scale import LARGEST
 BASES = (6, 7, 7)
 # Most indicators that are added up before a table reads them: 4 bits.
 _MOST_ADDED = 15
-# Random queries, besides those that reach the ends of all ranges, by which ranges are measured.
+# Number of random queries for measuring ranges, in addition to those at the ends of all ranges.
 _RANDOM_QUERIES = 20
 
 

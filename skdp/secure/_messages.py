@@ -140,7 +140,7 @@ def read_message(message, kind, session, key_id=None):
     if not sender.verifies(message[-SIGNATURE_BYTES:], message[:-SIGNATURE_BYTES]):
         raise ValueError(
             f"The signature of the message with {kind!r} is not that of {sender.name!r}: it was "
-            f"altered on its way, or signed by somebody else. Ask {sender.name!r} for a new copy."
+            f"altered, or signed by another party. Ask {sender.name!r} for a new copy."
         )
     if key_id not in (None, header["key_id"]):
         raise ValueError(

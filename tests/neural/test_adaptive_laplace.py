@@ -176,7 +176,7 @@ def test_what_is_printed_holds_no_loss(mechanism, some_digits, small, capsys):
 
 
 def test_a_guessable_seed_warns(some_digits, small):
-    with pytest.warns(PrivacyLeakWarning, match="whoever guesses this seed"):
+    with pytest.warns(PrivacyLeakWarning, match="anyone who guesses this seed"):
         AdaptiveLaplaceClassifier(**small).fit(*some_digits)
 
 

@@ -1,4 +1,4 @@
-"""What gives a mechanism away: events that tell neighbors apart, and noise that comes twice."""
+"""Events that distinguish neighbors, and the detection of repeated noise."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,53 +8,53 @@ from scipy.stats import binom, norm
 
 # Thresholds of half-lines that are tried as events (rule of thumb).
 _THRESHOLDS = 400
-# Exponents k of the multiples of 2^-k, in units of the sensitivity, that are tried as events:
-# where float64 numbers of a certain size lie.
+# Exponents k of the multiples of 2^-k, in units of the sensitivity, that are tried as events,
+# since float64 numbers of a certain size are such multiples.
 _LATTICES = np.arange(20, 64)
 # Bits of the significand of a float64 number.
 _SIGNIFICAND = 53
-# Comparisons of one column with another that look for shared noise, at most (rule of thumb:
-# a second).
+# Largest number of comparisons of columns in the search for shared noise (rule of thumb: a
+# second).
 _COMPARISONS = 200_000_000
-# Rows of two columns that are compared, at most (rule of thumb).
+# Largest number of rows of two columns that are compared (rule of thumb).
 _COMPARED_ROWS = 10_000
-# The fewest of them, however many columns there are (rule of thumb).
+# Smallest number of them, for any number of columns (rule of thumb).
 _FEWEST_COMPARED = 500
-# Values that are sorted to find equal ones at any distance, at most (rule of thumb: a few
+# Largest number of values that are sorted to find equal ones at any distance (rule of thumb: a few
 # hundredths of a second).
 _SORTED = 100_000
-# Probability with which one comparison takes independent noise for repeated noise.
+# Error probability of one comparison for independent noise.
 _MISTAKEN_REPEAT = 1e-12
-# Fewest equal values that count, and what is added to their expected number before it is
-# estimated: 20 where none is expected are never chance (argued).
+# Smallest relevant number of equal values, which is also added to their estimated number: 20, if
+# none is expected, are never due to chance (argued).
 _FEWEST_EQUAL = 20
-# Allowance for the estimated probability of equal values, by a factor (rule of thumb).
+# Safety factor of the estimated probability of equal values (rule of thumb).
 _ALLOWANCE = 1.25
-# Fewest equal values in one column that are compared with the nearly equal ones (argued: where
-# as many as twenty are expected, so many are rarer than one in 10,000).
+# Smallest number of equal values in one column that is compared with the nearly equal ones
+# (argued: if twenty are expected, so many have a probability below one in 10,000).
 _FEWEST_POOLED = 40
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number that is computed of each row of outputs.
+    """A number computed from each row of outputs.
 
     Parameters
     ----------
     kind : {"output", "column", "sum", "clipped sum", "difference", "weighted sum", \
             "clipped weighted sum"}
-        The output is the only column. The clipped sums are the log-likelihood ratio of Laplace
-        noise, but for a factor.
+        "output" is the only column. Clipped sums are the log-likelihood ratio of Laplace noise,
+        up to a factor.
 
     column : int, default=0
-        Which one, counted from 0.
+        Index of the column.
 
     other, factor : int and float
-        Column that is subtracted from it, this many times.
+        Column that is subtracted from it, multiplied by the factor.
 
     shifts : tuple of (int, float)
-        Columns of a weighted sum, and how far the move shifts each. They are weighted by that;
-        in the clipped one each is clipped to where it was and where it went.
+        Columns of a weighted sum, with their shifts as weights; in the clipped sum each column is
+        clipped to its values before and after the shift.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Statistic:
 
     @property
     def is_column(self):
-        """Whether it is an output as it came."""
+        """Whether it is an unchanged output."""
         return self.kind in ("output", "column")
 
 
@@ -111,10 +111,10 @@ class Event:
         "off": within half a sensitivity, and no multiple of 2^-level.
 
     statistic : Statistic
-        Of a row of outputs.
+        Statistic of a row of outputs.
 
     level : float
-        What it is compared with.
+        Value that it is compared with.
 
     swapped : bool
         Whether it is more probable with the second neighbor than with the first.
@@ -131,7 +131,7 @@ class Event:
     swapped: bool
 
     def count(self, rows):
-        """Return in how many rows it happened."""
+        """Return the number of rows in which the event occurred."""
         values = self.statistic(rows)
         if self.kind == "<=":
             holds = values <= self.level
@@ -150,7 +150,7 @@ class Event:
 
 
 def _finest_bits(values):
-    """Return the least k of which values within ±1/2 are multiples of 2^-k, −1 elsewhere."""
+    """Return the least k such that values within ±1/2 are multiples of 2^-k, −1 elsewhere."""
     finest = np.full(len(values), -1)
     rows = np.flatnonzero((np.abs(values) < 0.5) & (values != 0))
     fraction, exponent = np.frexp(values[rows])
@@ -161,7 +161,7 @@ def _finest_bits(values):
 
 
 class Sample:
-    """Outputs on which events are chosen: sorted once for each statistic.
+    """Outputs for the choice of events, sorted once for each statistic.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Sample:
         return self._sorted[statistic]
 
     def off_lattices(self, statistic):
-        """Return how many values are "off" each lattice."""
+        """Return the number of values that are "off" each lattice."""
         if statistic not in self._off:
             finest = _finest_bits(statistic(self.rows))
             finest = np.clip(finest, 0, _LATTICES[-1] + 1)
@@ -194,7 +194,7 @@ class Sample:
 
 
 def best_event(first, second, statistics, subject, confidence):
-    """Return the event that tells two samples apart best, and how well.
+    """Return the event that distinguishes two samples best, and its bound.
 
     Parameters
     ----------
@@ -202,18 +202,18 @@ def best_event(first, second, statistics, subject, confidence):
         Outputs of two neighbors.
 
     statistics : sequence of Statistic
-        Of which events are tried.
+        Statistics of the events.
 
     subject : Subject
-        Says which events there are, and the δ that is granted.
+        Defines the kinds of events, and the claimed δ.
 
     confidence : float
-        Of the rough bound by which events are compared.
+        Confidence of the approximate bound by which events are compared.
 
     Returns
     -------
     bound : float
-        A rough bound of ε, by Wilson's score interval: it only chooses.
+        An approximate bound of ε, by Wilson's score interval, used only for the choice.
 
     event : Event
     """
@@ -233,7 +233,7 @@ def best_event(first, second, statistics, subject, confidence):
 
 
 def _candidates(first, second, statistic, subject):
-    """Return kinds and levels of events, and how often each of them happened."""
+    """Return kinds and levels of events, and the counts of each."""
     samples = [sample.sorted(statistic) for sample in (first, second)]
     picks = [s[np.linspace(0, len(s) - 1, _THRESHOLDS // 2).astype(int)] for s in samples]
     levels = np.unique(np.concatenate(picks))
@@ -272,20 +272,20 @@ def _wilson(hits, n, z):
 
 
 def find_repeats(outputs, again, chance):
-    """Return how noise comes twice, or None; no noise at all is left to the events.
+    """Return how noise is repeated, or None; a lack of noise is left to the events.
 
-    How often independent values are equal depends on the grid and on the point mass of the
-    noise. It is estimated from all pairs of values, of which repeated noise makes few equal,
-    and is held against the pairs that repeated noise makes equal.
+    The probability that independent values are equal depends on the grid and on the point mass of
+    the noise. It is estimated from all pairs of values, few of which are equal due to repeated
+    noise, and compared with the pairs that repeated noise makes equal.
 
     Parameters
     ----------
     outputs, again : ndarray of shape (n, n_columns)
-        Outputs of one input, from two calls. 0 is no noise.
+        Outputs of one input, from two calls; 0 without noise.
 
     chance : float
-        Greatest probability with which a right mechanism moves two outputs alike; above 0 for
-        labels, which are on no grid.
+        Largest probability that a correct mechanism changes two outputs equally; positive for
+        labels, which are not on a grid.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def find_repeats(outputs, again, chance):
 
 
 def _aligned(outputs, again):
-    """Return pairs of samples, each of which has the noise of the other if it is repeated."""
+    """Return pairs of samples that have equal noise if it is repeated."""
     half = len(outputs) // 2
     even = outputs[: 2 * half]
     return [
@@ -331,7 +331,7 @@ def _aligned(outputs, again):
 
 
 def _mostly_same(one, other, chance):
-    """Tell whether most of the noise in one sample is that in another."""
+    """Return whether most of the noise of one sample equals that of another."""
     equal = (one == other)[one != 0]
     if len(equal) == 0 or equal.mean() <= (1 + chance) / 2:
         return False
@@ -359,13 +359,13 @@ def _equal_pairs(values):
 
 
 def _is_no_chance(equal, n, rate, comparisons=1):
-    """Tell whether so many of n pairs are equal by no chance."""
+    """Return whether the number of equal pairs among n is significant."""
     mistaken = _MISTAKEN_REPEAT / comparisons
     return equal >= _FEWEST_EQUAL and bool(binom.sf(equal - 1, n, rate) < mistaken)
 
 
 def _shared_noise(magnitudes, rate):
-    """Return two columns that have the same noise, but for its sign, in some rows, or None."""
+    """Return two columns with the same noise, up to its sign, in some rows, or None."""
     p = magnitudes.shape[1]
     n = min(_COMPARED_ROWS, max(_FEWEST_COMPARED, _COMPARISONS // p**2), len(magnitudes))
     columns = np.ascontiguousarray(magnitudes[:n].T)
@@ -377,7 +377,7 @@ def _shared_noise(magnitudes, rate):
 
 
 def _same_at_a_distance(magnitudes):
-    """Tell whether values so many places apart are equal, or those of mirrored places."""
+    """Return whether values at a fixed distance, or in mirrored positions, are equal."""
     p = magnitudes.shape[1]
     values = magnitudes[: max(_SORTED // p, 1)].ravel()
     n = len(values)
@@ -393,10 +393,10 @@ def _same_at_a_distance(magnitudes):
 
 
 def _drawn_from_few(magnitudes):
-    """Tell whether values of a column are equal though the grid has room for others.
+    """Return whether values of a column are drawn from a small set of points of the grid.
 
-    On a grid two neighboring points have nearly the same probability: where many values are
-    equal, as many are one step apart. The step is that of the binade.
+    Two adjacent points of a grid have nearly the same probability: if many values are equal,
+    equally many are one step apart. The step is that of the binade.
     """
     for column in magnitudes[: max(_SORTED // magnitudes.shape[1], _COMPARED_ROWS)].T:
         ranked = np.sort(column)

@@ -126,7 +126,7 @@ class MembershipReport(AuditReport):
             return super().verdict
         return (
             f"REFUTED by {self.attack!r}: epsilon >= {self.evidence.epsilon_lower:.3g}, with "
-            f"{self.confidence:.0%} confidence in all attacks at once"
+            f"{self.confidence:.0%} confidence in all attacks together"
         )
 
     @property
