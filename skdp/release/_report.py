@@ -136,10 +136,10 @@ def report_page(
     """Return a page with everything that is known about a release, for those responsible for it.
 
     The page states what the release is, whose rows it is about, the columns and bounds; the
-    guarantee, in the words of :meth:`~skdp.Release.summary` and exactly; what is not protected
-    and who was trusted; the ledger and audits, where given. It contains nothing computed from rows beyond
-    the contents of the release. With a ``ledger`` it is for the owner only, because the ledger
-    also lists other releases.
+    guarantee, in the words of :meth:`~skdp.Release.summary` and exactly; what is not protected and
+    who was trusted; the ledger and audits, where given. It contains nothing computed from rows
+    beyond the contents of the release. With a ``ledger`` it is for the owner only, because the
+    ledger also lists other releases.
 
     Parameters
     ----------
