@@ -1,11 +1,14 @@
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss, roc_auc_score
+
+from skdp.datasets import load_heart_disease
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,3 +91,22 @@ def test_links_work_on_any_site():
         elif not page.startswith("auto_examples"):
             found = [(ROOT / "doc" / f"{page}{end}").is_file() for end in (".rst", ".md")]
             assert any(found), f"{link} has no page"
+
+
+def test_the_front_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "doc" / "index.rst").read_text()
+    code = dedent(page.split(".. code-block:: python\n")[1].split("\n.. ")[0])
+    heart = load_heart_disease()
+    own, others = (np.flatnonzero(heart.hospital == h) for h in ("Cleveland", "Budapest"))
+    Path("schema.json").write_text(json.dumps(heart.schema))
+    labels = heart.target[others].astype(object)
+    labels[np.arange(len(others)) % 10 > 0] = None
+    names = {
+        "records": heart.data.iloc[own],
+        "diagnoses": heart.target[own],
+        "patients": heart.data.iloc[others],
+        "known_diagnoses": labels,
+    }
+    exec(code, names)
+    assert roc_auc_score(heart.target[others], names["probabilities"][:, 1]) > 0.8
