@@ -264,7 +264,9 @@ def pages():
         tables = [section(*each) for each in sections if exists(each[1])]
         found[SITE / f"{name}.md"] = f"# {title}\n" + "".join(tables)
     found[HERE / "README.md"] = f"# How to run the benchmarks\n\n{_howto.page()}"
-    return found
+    # A spread stays with its mean where lines are short.
+    joined = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
+    return {path: text.replace(" ± ", joined) for path, text in found.items()}
 
 
 if __name__ == "__main__":

@@ -685,8 +685,11 @@ def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
 
 def test_sections_without_results_are_left_out(load, monkeypatch):
     tables = load("tables")
-    monkeypatch.setattr(tables, "SECTIONS", [("Of nothing", "no_such_file", None)])
-    assert "Of nothing" not in tables.text()
+    empty = {"empty": ("A page", [("Of nothing", "no_such_file", None)])}
+    monkeypatch.setattr(tables, "PAGES", empty)
+    pages = {path.name: text for path, text in tables.pages().items()}
+    assert pages["empty.md"].startswith("# A page")
+    assert not any("Of nothing" in text for text in pages.values())
 
 
 @pytest.mark.parametrize(

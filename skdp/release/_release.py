@@ -81,6 +81,9 @@ class _Estimated:
     It is computed when it is first accessed, and not stored in the file.
     """
 
+    def __repr__(self):
+        return "estimated"  # in signatures, as the default
+
     def __set_name__(self, owner, name):
         self._name = name
 
