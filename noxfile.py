@@ -46,7 +46,9 @@ def oldest(session):
 def tests(session):
     """Everything, against the newest versions."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-q", "-n", "2", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+    session.run(
+        "pytest", "-q", "-n", "2", "--durations=30", *session.posargs, env={"OMP_NUM_THREADS": "1"}
+    )
 
 
 @nox.session
