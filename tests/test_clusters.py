@@ -139,18 +139,6 @@ def kill_once(k, flag, always=False):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_tasks_are_done_again_where_a_worker_dies(mortal_cluster, tmp_path):
-    flag = tmp_path / "died"
-    with joblib.parallel_config("dask"):
-        assert run_tasks(number_of, [(k, str(flag)) for k in range(6)], 6) == list(range(6))
-    assert flag.exists()
-
-
-def number_of(k, flag):
-    kill_once(k, flag)
-    return k
-
-
 def rows_of(k, flag, always=False):
     """Return the rows of a chunk; that of number 3 first kills the worker, once or always."""
     kill_once(k, flag, always)
