@@ -1,9 +1,10 @@
 """On a cluster of Dask results are those of one machine, bit for bit; sums also if workers die."""
 
 import os
-import signal
-from contextlib import contextmanager
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -12,18 +13,15 @@ from numpy.testing import assert_array_equal
 
 from skdp import (
     DPSource,
-    DPStatisticsSource,
     DPTransferClassifier,
     OptimalDPNoise,
     SelfTrainingSchedule,
     WideCDMMAClassifier,
 )
 from skdp.datasets import load_digits_domains
-from skdp.privacy import PrivacyLedger
 from skdp.utils._parallel import run_tasks
 
-dask = pytest.importorskip("dask", reason="needs the extra dask")
-da = pytest.importorskip("dask.array", reason="needs the extra dask")
+pytest.importorskip("dask.array", reason="needs the extra dask")
 distributed = pytest.importorskip("distributed", reason="needs dask[distributed]")
 
 pytestmark = [
@@ -34,34 +32,15 @@ pytestmark = [
 ]
 # Workers of two threads: a single one counts as a cluster too, and tasks of a process overlap.
 WORKERS, THREADS = (1, 2, 4), 2
-N_CHUNKS, ROWS, COLUMNS = 8, 100, 3
-
-
-@contextmanager
-def local_cluster(n_workers):
-    settings = {"threads_per_worker": THREADS, "processes": True, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(n_workers=n_workers, **settings) as cluster,
-        distributed.Client(cluster),
-    ):
-        yield cluster
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(1) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def mortal_cluster():
-    """Return a new cluster of two workers, of which one may die.
-
-    A local cluster looks for a lost worker again after 15 seconds, and gives up one that is being
-    restarted at that moment: on a busy machine, all work would sometimes wait for ever.
-    """
-    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
-    with dask.config.set(patience), local_cluster(2) as cluster:
+    settings = {"threads_per_worker": THREADS, "processes": True, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=1, **settings) as cluster,
+        distributed.Client(cluster),
+    ):
         yield cluster
 
 
@@ -131,80 +110,11 @@ def test_progress_is_printed_here(cluster, capsys):
     assert "[Model] 2/2 tasks" in capsys.readouterr().out
 
 
-def kill_once(k, flag, always=False):
-    """Kill the worker in task or chunk number 3, unless a file says that it was done."""
-    if k == 3 and (always or not os.path.exists(flag)):
-        with open(flag, "w"):
-            pass
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def rows_of(k, flag, always=False):
-    """Return the rows of a chunk; that of number 3 first kills the worker, once or always."""
-    kill_once(k, flag, always)
-    return np.random.default_rng(k).random((ROWS, COLUMNS))
-
-
-def labels_of(k):
-    return (rows_of(k, os.devnull)[:, 0] > 0.5).astype(int)
-
-
-def persons_of(k):
-    return k * ROWS + np.arange(ROWS) // 4
-
-
-def collections(flag, always=False):
-    shapes = {rows_of: (ROWS, COLUMNS), labels_of: (ROWS,), persons_of: (ROWS,)}
-    arguments = {rows_of: (flag, always), labels_of: (), persons_of: ()}
-    return [
-        da.concatenate(
-            [
-                da.from_delayed(dask.delayed(make)(k, *arguments[make]), shape, dtype=float)
-                for k in range(N_CHUNKS)
-            ]
-        )
-        for make, shape in shapes.items()
-    ]
-
-
-def source(unit, **settings):
-    settings = {"classes": [0, 1], "model": "linear", "privacy_unit": unit, **settings}
-    return DPStatisticsSource(1.0, random_state=0, **settings)
-
-
-def sums_of(accumulator):
-    return accumulator.unprotected_sums().sums
-
-
-@pytest.mark.parametrize("unit", ["record", "group"])
-def test_a_worker_that_dies_loses_no_row_and_counts_none_twice(unit, mortal_cluster, tmp_path):
-    by_person = unit == "group"
-    together, accumulator = (source(unit).accumulator(COLUMNS) for _ in range(2))
-    for k in range(N_CHUNKS):
-        rows = rows_of(k, os.devnull), labels_of(k)
-        together.add(*rows, persons_of(k) if by_person else None)
-    flag = tmp_path / "died"
-    X, y, groups = collections(str(flag))
-    accumulator.add_dask(X, y, groups if by_person else None)
-    assert flag.exists()
-    found, expected = sums_of(accumulator), sums_of(together)
-    for name in ("counts", "sums", "second"):
-        assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert found.persons == expected.persons
-    n_persons = N_CHUNKS * len(np.unique(persons_of(0)))
-    assert found.counts.sum() / 2**30 == (n_persons if by_person else N_CHUNKS * ROWS)
-
-
-def test_workers_that_always_die_add_nothing_and_spend_nothing(
-    mortal_cluster, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(mortal_cluster.scheduler, "allowed_failures", 0)
-    X, y, _ = collections(str(tmp_path / "died"), always=True)
-    ledger = PrivacyLedger(epsilon=1.0)
-    accumulator = source("record").accumulator(COLUMNS)
-    fit = partial(source("record", ledger=ledger).fit, X, y)
-    for add in (partial(accumulator.add_dask, X, y), fit):
-        with pytest.raises(RuntimeError, match=r"died.*nothing was added.*make chunks smaller"):
-            add()
-    assert not sums_of(accumulator).counts.any()
-    assert not ledger.entries
+@pytest.mark.parametrize("what", ["record", "group", "always"])
+def test_sums_where_workers_die(what):
+    script = Path(__file__).with_name("lost_workers.py")
+    # In a process of its own, which ends: a cluster that waits for ever must not stop all tests.
+    done = subprocess.run(
+        [sys.executable, script, what], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout.splitlines()[-1:] == ["as it should be"], done.stderr[-3000:]

@@ -358,7 +358,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Returns
         -------
         accumulator : StatisticsAccumulator
-            To be filled by its :meth:`~StatisticsAccumulator.add`, and released by
+            To be filled by its :meth:`~skdp.source.StatisticsAccumulator.add`, and released by
             :meth:`fit_accumulated`.
 
         Raises
