@@ -74,7 +74,7 @@ def alias_names(app, env):
         for known, found in list(domain.objects.items()):
             alias = known.replace("skdp.", f"{package}.", 1)
             if f"{known}.".startswith(f"skdp.{name}.") and alias not in domain.objects:
-                domain.note_object(alias, found.objtype, found.node_id, aliased=True)
+                domain.objects[alias] = found._replace(aliased=True)
 
 
 def setup(app):
