@@ -85,6 +85,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": "/plot_",
     "show_memory": False,
+    "write_computation_times": False,
     "subsection_order": [
         f"../examples/{name}" for name in ("tables", "privacy", "image_data", "owners")
     ],
