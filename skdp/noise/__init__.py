@@ -17,7 +17,12 @@ from skdp.noise._transformers import (
 # Shared within skdp, undocumented.
 from skdp.noise._grid import Bounds, check_bounds
 from skdp.noise._queries import GaussianQueries, Share
-from skdp.noise._randomness import PrivateRandomness, RandomBits, private_bits, warn_of_no_noise
+from skdp.noise._randomness import (
+    PrivateRandomness,
+    RandomBits,
+    private_bits,
+    warn_of_weak_privacy,
+)
 
 __all__ = [
     "GaussianDPNoise",

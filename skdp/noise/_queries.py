@@ -173,20 +173,9 @@ class GaussianQueries:
         RuntimeError
             If the share is spent, or has fewer values or a smaller sensitivity than required.
         """
-        values = np.asarray(values)
-        if values.dtype != np.int64:
-            raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
-        if not self._uses_left.get(name):
-            raise RuntimeError(f"The share of query {name!r} is spent.")
-        share = self._shares[name]
-        if share.option and share.option != (self._option or share.option):
-            raise RuntimeError(f"The share of query {name!r} is that of an option not taken.")
-        if values.size > share.numbers or sensitivity > share.sensitivity:
-            raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
+        values = self._spend(name, np.asarray(values), sensitivity)
         if self._report is not None:
             self._report(name)
-        self._uses_left[name] -= 1
-        self._option = self._option or share.option
         deviation = self.deviation(name, sensitivity)
         if not deviation:
             return values.copy()
@@ -199,6 +188,48 @@ class GaussianQueries:
                 block = here[start : start + _BLOCK]
                 noisy[block] += sampler.sample(len(block), self._bits)
         return noisy.reshape(values.shape)
+
+    def rehearsal(self):
+        """Return queries of the same shares for a rehearsal without rows, and without noise.
+
+        Their answers are zeros; a value other than zero is refused, so that nothing of private
+        rows can come through.
+
+        Returns
+        -------
+        queries : GaussianQueries
+        """
+        return _Rehearsal(self)
+
+    def _spend(self, name, values, sensitivity):
+        """Return values that the share of a query allows, and spend it."""
+        if values.dtype != np.int64:
+            raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
+        if not self._uses_left.get(name):
+            raise RuntimeError(f"The share of query {name!r} is spent.")
+        share = self._shares[name]
+        if share.option and share.option != (self._option or share.option):
+            raise RuntimeError(f"The share of query {name!r} is that of an option not taken.")
+        if values.size > share.numbers or sensitivity > share.sensitivity:
+            raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
+        self._uses_left[name] -= 1
+        self._option = self._option or share.option
+        return values
+
+
+class _Rehearsal(GaussianQueries):
+    """Queries to no rows, whose exact answers are zeros and get no noise."""
+
+    def __init__(self, queries):
+        self._shares, self._option = queries._shares, 0
+        self._uses_left = {name: share.uses for name, share in self._shares.items()}
+        self.distance, self.mechanism = queries.distance, queries.mechanism
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        values = self._spend(name, np.asarray(values), sensitivity)
+        if values.any():
+            raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
+        return values.copy()
 
 
 def _distance(epsilon, delta, n_numbers):

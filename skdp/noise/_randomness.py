@@ -23,6 +23,8 @@ _INTEGER_BYTES = 8
 # Number of keys drawn from generators whose digests are stored to detect repetitions (rule of
 # thumb: some 10 MB).
 _N_REMEMBERED = 2**16
+# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
+_LARGEST_DELTA = 1e-3
 # The process that imported this module. A child that is forked from it has another number.
 _PROCESS = os.getpid()
 
@@ -108,13 +110,13 @@ def _restore(token):
     return _withheld.get(token)
 
 
-def private_bits(estimator, random_state):
+def private_bits(name, random_state):
     """Return the random bits of one draw, with warnings if their noise could be removed.
 
     Parameters
     ----------
-    estimator : estimator
-        Named in warnings.
+    name : str
+        Of the class or function that draws, for warnings.
 
     random_state : int, RandomState instance or None
         As set when the estimator was fitted.
@@ -123,13 +125,13 @@ def private_bits(estimator, random_state):
     -------
     bits : RandomBits
     """
-    warn_of_seeds(estimator, random_state)
+    warn_of_seeds(name, random_state)
     key = _draw_key(random_state)
     if key is not None and isinstance(random_state, np.random.RandomState):
         digest = hashlib.sha256(key).digest()
         if digest in _drawn:
             warn(
-                f"{type(estimator).__name__}(random_state=RandomState): these random bits were "
+                f"{name}(random_state=RandomState): these random bits were "
                 "drawn before. The generator is a copy of another one, as in a parameter grid, or "
                 "has the same seed. Two outputs with the same noise differ exactly as their "
                 "inputs do, which voids the guarantee. Use random_state=None.",
@@ -142,9 +144,8 @@ def private_bits(estimator, random_state):
     return RandomBits(key)
 
 
-def warn_of_seeds(estimator, random_state):
+def warn_of_seeds(name, random_state):
     """Warn of a ``random_state`` that others may know."""
-    name = type(estimator).__name__
     if isinstance(random_state, Integral):
         warn(
             f"{name}(random_state={random_state}): anyone who guesses this seed can "
@@ -178,11 +179,26 @@ def _draw_key(random_state):
     return check_random_state(random_state).bytes(_KEY_BYTES)
 
 
-def warn_of_no_noise(estimator, epsilon):
-    """Warn of an infinite ε."""
+def warn_of_weak_privacy(name, epsilon, delta):
+    """Warn of an infinite ε, and of a δ that lets single records expect to be exposed.
+
+    Parameters
+    ----------
+    name : str
+        Of the class or function whose parameters these are.
+
+    epsilon, delta : float
+    """
     if np.isinf(epsilon):
         warn(
-            f"{type(estimator).__name__}(epsilon=inf) adds no noise: it returns the data "
+            f"{name}(epsilon=inf) adds no noise: it returns the data "
             "themselves. Use a finite epsilon for anything that you share.",
+            PrivacyLeakWarning,
+        )
+    if delta > _LARGEST_DELTA:
+        warn(
+            f"The 'delta' parameter of {name}, {delta:g}, is about the probability that "
+            "what is protected is revealed. Use 1e-5, or another number far below 1 over the "
+            "number of records.",
             PrivacyLeakWarning,
         )

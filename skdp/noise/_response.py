@@ -10,7 +10,12 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.noise._randomness import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
+from skdp.noise._randomness import (
+    PrivateRandomness,
+    private_bits,
+    warn_of_seeds,
+    warn_of_weak_privacy,
+)
 from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._sklearn import Interval
@@ -133,8 +138,8 @@ class RandomizedResponse(PrivateRandomness):
         (1.0, 'label')
         """
         self._calibrate(y)
-        warn_of_seeds(self, self.random_state)
-        warn_of_no_noise(self, self.epsilon)
+        warn_of_seeds(type(self).__name__, self.random_state)
+        warn_of_weak_privacy(type(self).__name__, self.epsilon, 0.0)
         return self
 
     def _calibrate(self, y):
@@ -216,8 +221,9 @@ class RandomizedResponse(PrivateRandomness):
         check_is_fitted(self)
         labels = _as_labels(y)
         found = self._class_indices(labels)
-        warn_of_no_noise(self, self.guarantee_.epsilon)
-        moves = self._table.draw(private_bits(self, self._random_state).draw(len(labels)))
+        warn_of_weak_privacy(type(self).__name__, self.guarantee_.epsilon, 0.0)
+        bits = private_bits(type(self).__name__, self._random_state)
+        moves = self._table.draw(bits.draw(len(labels)))
         return self.classes_[(found + moves) % len(self.classes_)]
 
     def _class_indices(self, y):

@@ -17,7 +17,12 @@ from skdp.noise._distributions import (
     StaircaseDistribution,
 )
 from skdp.noise._grid import add_noise, check_bounds, grid_step
-from skdp.noise._randomness import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
+from skdp.noise._randomness import (
+    PrivateRandomness,
+    private_bits,
+    warn_of_seeds,
+    warn_of_weak_privacy,
+)
 from skdp.noise._sampler import LEAST_EPSILON, PRECISION
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLeakWarning, gaussian_sigma
 from skdp.utils._private_data import validate_private_data
@@ -109,7 +114,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Warns
         -----
         PrivacyLeakWarning
-            If a seed is given, ε is infinite, or bounds are learned from X.
+            If a seed is given, ε is infinite, δ is above 1e-3, or bounds are learned from X.
 
         Examples
         --------
@@ -119,8 +124,8 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         (2.0, 0.5)
         """
         self._calibrate(X)
-        warn_of_seeds(self, self.random_state)
-        warn_of_no_noise(self, self.epsilon)
+        warn_of_seeds(type(self).__name__, self.random_state)
+        warn_of_weak_privacy(type(self).__name__, self.epsilon, self.delta)
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
@@ -308,10 +313,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
     def _perturb(self, X):
         if self._noise is None:
-            warn_of_no_noise(self, self.guarantee_.epsilon)
+            warn_of_weak_privacy(type(self).__name__, self.guarantee_.epsilon, 0.0)
             return X.copy()
         self._warn_of_exact_values(self._noise.atom, X.size)
-        bits = private_bits(self, self._random_state)
+        bits = private_bits(type(self).__name__, self._random_state)
         return add_noise(X, self._noise, self._step, bits, self._bounds)
 
     def _warn_of_exact_values(self, delta, n_values):

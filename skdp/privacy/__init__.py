@@ -13,7 +13,7 @@ from skdp.privacy._mechanisms import Mechanism
 
 # isort: split
 # Shared within skdp, undocumented.
-from skdp.privacy._guarantee import pack_guarantee, unpack_guarantee
+from skdp.privacy._guarantee import UNITS, WHOLE, pack_guarantee, unpack_guarantee
 from skdp.privacy._information import round_up
 
 __all__ = [

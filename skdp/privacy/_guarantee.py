@@ -48,14 +48,57 @@ _MOST_EXPONENT = 700.0
 # Steps of the golden-section search for the best ε: the interval shrinks to some 3e-7.
 _N_STEPS = 45
 _GOLDEN = (5**0.5 - 1) / 2
-UNITS = ("element", "value", "record", "label", "labelled record", "group")
 RELATIONS = ("replace-one", "add/remove")
-# Units that are whole records with their labels, each with its name in a sentence. Only these can
-# be added or removed: without one of the others, what remains is not a data set.
-WHOLE = {
-    "labelled record": "one record (with its label)",
-    "group": "one group of rows (one person)",
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a guarantee protects, in the words of several texts.
+
+    Parameters
+    ----------
+    noun : str
+        A single one, in short.
+
+    protects : str
+        What is protected, as a sentence.
+
+    several : str or None, default=None
+        Several, where these are whole records with their labels. Only these can be added or
+        removed: without one of the others, what remains is not a data set.
+
+    one : str or None, default=None
+        One of these, in full.
+    """
+
+    noun: str
+    protects: str
+    several: str | None = None
+    one: str | None = None
+
+
+_VALUE = Unit(
+    "value", "One single value of one row. A whole row is protected far less; see below."
+)
+UNITS = {
+    "element": _VALUE,
+    "value": _VALUE,
+    "record": Unit("row", "One row with all its columns, but not its label."),
+    "label": Unit("label", "The label of one row, and nothing else of it."),
+    "labelled record": Unit(
+        "record",
+        "One record: all columns of one row, and its label.",
+        "whole records",
+        "one record (with its label)",
+    ),
+    "group": Unit(
+        "person",
+        "One person: all rows of a person, with their labels.",
+        "whole people",
+        "one group of rows (one person)",
+    ),
 }
+WHOLE = frozenset(name for name, unit in UNITS.items() if unit.several)
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -183,7 +226,7 @@ class PrivacyGuarantee:
             "n_features": check_count("PrivacyGuarantee", "n_features", self.n_features),
             "covers": text("covers", self.covers),
             "excludes": text("excludes", self.excludes),
-            "unit": check_choice("PrivacyGuarantee", "unit", self.unit, UNITS),
+            "unit": check_choice("PrivacyGuarantee", "unit", self.unit, tuple(UNITS)),
             "relation": check_choice("PrivacyGuarantee", "relation", self.relation, RELATIONS),
         }
         for name, value in fields.items():
@@ -196,7 +239,7 @@ class PrivacyGuarantee:
             raise ValueError(
                 f"The 'relation' of PrivacyGuarantee is {self.relation!r} with "
                 f"unit={self.unit!r}, which can only be replaced. Use "
-                f"unit={' or unit='.join(map(repr, WHOLE))}."
+                f"unit={' or unit='.join(map(repr, sorted(WHOLE, reverse=True)))}."
             )
         if self.sensitivity is not None:
             raise ValueError(
@@ -674,11 +717,11 @@ class PrivacyGuarantee:
         """The neighboring relation, as a text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
-            return f"two data sets, one of which has {WHOLE[unit]} more"
+            return f"two data sets, one of which has {UNITS[unit].one} more"
         if unit == "label":
             return "two lists of labels that differ in one label"
         if unit == "group":
-            return f"two data sets that differ in {WHOLE[unit]}, in its labels too"
+            return f"two data sets that differ in {UNITS[unit].one}, in its labels too"
         where = unit if unit in {"element", "value"} else "record"
         if d is None:
             how = ", anywhere within the bounds"
@@ -713,7 +756,7 @@ class PrivacyGuarantee:
             replaced = self.to_replace_one()
             yield (
                 "replaced",
-                f"({replaced.epsilon:g}, {replaced.delta:g}), {WHOLE[self.unit]} in "
+                f"({replaced.epsilon:g}, {replaced.delta:g}), {UNITS[self.unit].one} in "
                 "place of another",
             )
         yield "covers", self.covers

@@ -306,9 +306,10 @@ class PrivacyLedger:
     ) -> Any:
         """Charge a release, and make it.
 
-        The guarantee of the estimator is determined and charged before it is fitted, hence before
-        any noise is drawn. If fitting fails afterwards, the budget remains spent, since the
-        failure may already have revealed something about the data.
+        The guarantee of the estimator is determined and charged before any noise is drawn. A
+        source charges by itself, when all that can be refused has been refused. If fitting fails
+        afterwards, the budget remains spent, since the failure may already have revealed
+        something about the data.
 
         Parameters
         ----------
@@ -377,6 +378,12 @@ class PrivacyLedger:
             )
         data = (X,) if y is None else (X, y)
         known = {} if groups is None else {"groups": groups}
+        if hasattr(estimator, "ledger"):  # it charges by itself, when nothing can fail any more
+            estimator.ledger = _NamedLedger(self, name)
+            try:
+                return estimator.fit(*data, **known)
+            finally:
+                estimator.ledger = None
         self.spend(state(*data, **known), name)
         transforms = hasattr(estimator, "fit_transform")
         return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
@@ -495,6 +502,16 @@ class PrivacyLedger:
             "A PrivacyLedger cannot be pickled: the copy would spend the same budget again. Use "
             "path= to keep it between processes."
         )
+
+
+class _NamedLedger(PrivacyLedger):
+    """The account of a ledger, for one entry of a given name."""
+
+    def __init__(self, ledger, name):
+        vars(self).update(vars(ledger), _ledger=ledger, _name=name)
+
+    def spend(self, guarantee, name=""):
+        return self._ledger.spend(guarantee, self._name)
 
 
 def _sum(guarantees):

@@ -15,7 +15,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from skdp.displays import EvaluationDisplay
-from skdp.privacy import PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._score_posterior import posterior_draws
 from skdp.utils._files import write_whole
@@ -151,7 +151,7 @@ class PrivateEvaluation:
         number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
         _require(number, "deviation", "must be a number from 0")
         own = isinstance(self.guarantee, PrivacyGuarantee)
-        own = own and self.guarantee.unit in ("labelled record", "group")
+        own = own and self.guarantee.unit in WHOLE
         _require(own, "guarantee", "must be one of records or people")
 
     @cached_property

@@ -6,9 +6,8 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.release._parts import require
 from skdp.tabular import fitted_encoder
 
-# Units of a guarantee about features, and of one about records with their labels.
+# Units of a guarantee about features.
 FEATURE_UNITS = {"element", "record"}
-WHOLE_UNITS = {"labelled record", "group"}
 
 
 def check_guarantee(guarantee, name, units, n_features, *, at_least=False):

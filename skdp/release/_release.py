@@ -23,7 +23,7 @@ from sklearn.utils import (
 
 from skdp.displays import ShapeFunctionsDisplay
 from skdp.membership import WideCDMMAClassifier
-from skdp.privacy import PrivacyGuarantee, record_guarantee
+from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import (
     check_names,
@@ -36,7 +36,6 @@ from skdp.release._effects import column_effects
 from skdp.release._file import KIND, pack, unpack
 from skdp.release._guarantees import (
     FEATURE_UNITS,
-    WHOLE_UNITS,
     check_guarantee,
     elements_per_record,
 )
@@ -981,7 +980,7 @@ class Release:
         None where labels were used as they are, see :func:`~skdp.privacy.record_guarantee`. A
         changed record of an encoded table changes at most two of the indicators of a category.
         """
-        if self.guarantee.unit in WHOLE_UNITS:
+        if self.guarantee.unit in WHOLE:
             return self.guarantee
         n_elements = elements_per_record(self.encoder, self.guarantee.n_features)
         return record_guarantee(self.guarantee, self.label_guarantee, n_elements)
@@ -1033,7 +1032,7 @@ class Release:
     def _check(self):
         """Raise ValueError, naming the part, unless all parts fit together and can be used."""
         _check_frame(self)
-        units = FEATURE_UNITS | WHOLE_UNITS
+        units = FEATURE_UNITS | WHOLE
         # The other columns still tell about those that were left out.
         check_guarantee(self.guarantee, "guarantee", units, self.n_features, at_least=True)
         if self.label_guarantee is not None:

@@ -2,9 +2,8 @@
 
 from math import ceil, inf
 
-from skdp.privacy import round_up
+from skdp.privacy import UNITS, WHOLE, round_up
 from skdp.release._guarantees import (
-    WHOLE_UNITS,
     elements_per_record,
     elements_per_value,
     value_guarantee,
@@ -12,21 +11,6 @@ from skdp.release._guarantees import (
 from skdp.release._parts import class_names
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
-
-_PROTECTED = {
-    "element": "One single value of one row. A whole row is protected far less; see below.",
-    "record": "One row with all its columns, but not its label.",
-    "label": "The label of one row, and nothing else of it.",
-    "labelled record": "One record: all columns of one row, and its label.",
-    "group": "One person: all rows of a person, with their labels.",
-}
-_NOUNS = {
-    "element": "the value",
-    "record": "the row",
-    "label": "the label",
-    "labelled record": "the record",
-    "group": "the person",
-}
 
 # Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01
@@ -56,11 +40,11 @@ def statements(release):
         Some of several lines.
     """
     guarantee = release.guarantee
-    added, noun = guarantee.relation == "add/remove", _NOUNS[guarantee.unit]
+    added, noun = guarantee.relation == "add/remove", f"the {UNITS[guarantee.unit].noun}"
     answers = {
         "What is in the file": _contents(release),
         "Which numbers": "\n".join(_numbers_in_it(release)),
-        "What is protected": f"{_PROTECTED[guarantee.unit]} {_number_of_rows(added, noun)}",
+        "What is protected": f"{UNITS[guarantee.unit].protects} {_number_of_rows(added, noun)}",
         "How well": _how_well(guarantee),
         "If it is known to be there": _replaced(guarantee) if added else "",
         "One value of the table": _value(release),
@@ -145,7 +129,7 @@ def trade_off(guarantee, noun=None):
     >>> print(trade_off(PrivacyGuarantee("m", [Mechanism("any", 0.5)], 1.0, 1, "c", "e")))
     Somebody who knows everything else guesses which of two versions of the value is in ...
     """
-    noun = _NOUNS[guarantee.unit] if noun is None else noun
+    noun = f"the {UNITS[guarantee.unit].noun}" if noun is None else noun
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
     else:
@@ -234,7 +218,7 @@ def _whole_record(release):
 
 
 def _labels(release):
-    if release.guarantee.unit in WHOLE_UNITS:
+    if release.guarantee.unit in WHOLE:
         return "Protected together with the columns."
     own = release.label_guarantee
     if own is None:

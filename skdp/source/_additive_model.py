@@ -92,6 +92,10 @@ class ChosenModel(AdditiveModel):
     The linear model uses the whole budget: its sums are perturbed twice, with half of it each.
     """
 
+    @property
+    def branches(self):
+        return [self, AdditiveModel()]
+
     def shares(self, n_classes, grid):
         shares = super().shares(n_classes, grid)
         again = _scaled(self._linear.shares(n_classes, grid), 1 - _LINEAR, option=2)

@@ -1,33 +1,20 @@
 """Evaluating a model on private rows: exact histograms of scores, and their noise."""
 
 import os
-from math import inf
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee, PrivacyLedger
+from skdp.noise import GaussianQueries, Share, private_bits
+from skdp.privacy import PrivacyLedger
 from skdp.release import N_BINS, PrivateEvaluation, bin_of
+from skdp.source._door import check_budget, check_labels, read_persons, row_weights
 from skdp.source._integers import ROW
-from skdp.source._private_fit import default_settings, opened_ledger, sealed
-from skdp.source._private_rows import check_labels, group_sizes
-from skdp.tabular import Vocabulary, person_ids
-
-_COVERED = {
-    "labelled record": "whole records: the scores of a row and its label",
-    "group": "whole people: the scores of all their rows, and the labels",
-}
-
-
-class _Named:
-    """The name that warnings about seeds and about missing noise show."""
-
-
-_Named.__name__ = "evaluate_privately"
+from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
+from skdp.tabular import Vocabulary
+from skdp.utils._private_data import as_frame
 
 
 def evaluate_privately(
@@ -119,44 +106,50 @@ def evaluate_privately(
     >>> evaluation.auc().value > 0.8
     True
     """
-    classes = _checked_classes(model, epsilon, delta)
+    classes = _checked_classes(model)
+    check_budget("evaluate_privately", epsilon, delta)
     n_scores = 1 if len(classes) == 2 else len(classes)
-    unit = "labelled record" if groups is None else "group"
+    frame = as_frame(X)
     with default_settings():
-        labels = check_labels(y, X)
-        weights = row_weights(groups, len(labels))
-        with sealed("evaluate_privately"):
-            counts = _counts(model, X, labels, weights)
-    warn_of_no_noise(_Named(), epsilon)
+        labels = check_labels(y, frame)
+        weights = row_weights(read_persons(groups, len(labels), "evaluate_privately"), len(labels))
+    with sealed("evaluate_privately"):
+        counts = _counts(model, frame, labels, weights)
     # All counts together change by the root of the number of histograms, each by 1 in one bin.
     share = Share(1.0, counts.size, ROW * np.sqrt(n_scores))
-    queries = GaussianQueries(
-        epsilon, delta, {"histograms": share}, private_bits(_Named(), random_state)
+    bits = private_bits("evaluate_privately", random_state)
+    queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
+    guarantee = whole_guarantee(
+        "Gaussian noise on histograms of scores",
+        (queries.mechanism,),
+        n_scores + 1,
+        by_group=groups is not None,
+        covers="the scores of the rows and their labels",
+        excludes="the model, its classes, the bins; refusals of the input; that the score of a "
+        "row depends on other rows, if only by rounding",
     )
-    guarantee = PrivacyGuarantee(
-        mechanism="Gaussian noise on histograms of scores",
-        mechanisms=(queries.mechanism,),
-        sensitivity=None,
-        n_features=n_scores + 1,
-        covers=_COVERED[unit],
-        excludes="what is public: the model, its classes, the bins; refusals of the input; that "
-        "the score of a row depends on other rows, if only by rounding",
-        unit=unit,
-        relation="add/remove",
-    )
-    account = opened_ledger(ledger)
-    if account is not None:
-        account.spend(guarantee, name)
-    noisy = queries.add("histograms", counts.ravel(), share.sensitivity) / ROW
-    return PrivateEvaluation(
-        classes=tuple(classes),
-        histograms=noisy.reshape(counts.shape),
-        deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
-        guarantee=guarantee,
+
+    def make(counts, queries):
+        noisy = queries.add("histograms", counts.ravel(), share.sensitivity) / ROW
+        return PrivateEvaluation(
+            classes=tuple(classes),
+            histograms=noisy.reshape(counts.shape),
+            deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
+            guarantee=guarantee,
+        )
+
+    return publish(
+        "evaluate_privately",
+        guarantee,
+        make,
+        private=(counts, queries),
+        rehearsals=[(np.zeros_like(counts), queries.rehearsal())],
+        ledger=ledger,
+        name=name,
     )
 
 
-def _checked_classes(model, epsilon, delta):
+def _checked_classes(model):
     """Return the classes of a model as a list; raise ValueError for what cannot be used."""
     classes = getattr(model, "classes_", None)
     if classes is None or not hasattr(model, "predict_proba"):
@@ -164,31 +157,12 @@ def _checked_classes(model, epsilon, delta):
             "The 'model' parameter of evaluate_privately must be a Release, or a fitted "
             f"classifier with predict_proba, got one of type {type(model).__name__}."
         )
-    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not (number and value > 0 and (value < most or most == inf)):
-            raise ValueError(
-                f"The {argument!r} parameter of evaluate_privately must be a number above 0"
-                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
-                "delta=1e-5 are usual choices; smaller is more private."
-            )
     classes = np.asarray(classes).tolist()
     if len(set(classes)) < max(2, len(classes)):
         raise ValueError(
             "The 'model' parameter of evaluate_privately must have two or more different classes."
         )
     return classes
-
-
-def row_weights(groups, n_rows):
-    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
-    if groups is None:
-        return np.full(n_rows, ROW, dtype=np.int64)
-    persons = np.asarray(groups)
-    if persons.shape != (n_rows,):
-        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
-    sizes, _ = group_sizes(person_ids(persons))
-    return ROW // sizes
 
 
 def _counts(model, X, labels, weights):

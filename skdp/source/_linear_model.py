@@ -39,6 +39,11 @@ class StatisticsModel(ABC):
 
     one_pass: bool = False
 
+    @property
+    def branches(self) -> list[Any]:
+        """Return models whose ``learn`` together does all that this one may do, for rehearsals."""
+        return [self]
+
     @abstractmethod
     def grid(self, columns: Any, radius: float | None) -> RowGrid:
         """Return the public grid of the rows.

@@ -1,6 +1,5 @@
 """The perturbation of private rows: the only step that sees them."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import elements_per_value
-from skdp.source._private_fit import sealed
 from skdp.utils._labels import is_missing
 from skdp.utils._linalg import row_blocks
 from skdp.utils._validation import LARGEST, SMALLEST
@@ -208,10 +206,7 @@ def perturb_rows(noise, X, *, needs_variance, schema=None):
         When the noise changes the shape of the rows, leaves most of them as they are, or
         states no guarantee or no variance.
     """
-    # skdp's own noises have refused invalid input before, without quoting a value.
-    own = type(noise) in NOISES.values()
-    with nullcontext() if own else sealed("The 'noise' of DPSource"):
-        noisy, fitted = perturb_training_rows(noise, X)
+    noisy, fitted = perturb_training_rows(noise, X)
     guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)
     problem = None
@@ -399,22 +394,54 @@ def perturb_labels(label_noise, y):
     Raises
     ------
     ValueError
-        When fewer than two classes remain.
+        When labels that are not perturbed are of fewer than two classes.
     """
     if label_noise is None:
         classes, indices = np.unique(y, return_inverse=True)
-        weights, guarantee = np.eye(len(classes))[indices], None
-    else:
-        response = clone(label_noise)
-        noisy = response.fit_transform(y)
-        classes, indices = np.unique(noisy, return_inverse=True)
-        present = np.searchsorted(response.classes_, classes)
-        weights = response.unbiased_memberships(noisy)[:, present]
-        guarantee = response.guarantee_
-    if len(classes) < 2:
-        kept = "" if label_noise is None else " after 'label_noise'"
-        raise ValueError(
-            f"The 'y' parameter of DPSource.fit must hold at least two classes{kept}, got "
-            f"one class: {classes.tolist()}. Add rows of another class."
-        )
-    return NoisyLabels(classes, indices, weights, guarantee)
+        if len(classes) < 2:
+            raise ValueError(
+                "The 'y' parameter of DPSource.fit must hold at least two classes, got one class: "
+                f"{classes.tolist()}. Add rows of another class."
+            )
+        return NoisyLabels(classes, indices, np.eye(len(classes))[indices], None)
+    response = clone(label_noise)
+    noisy = response.fit_transform(y)
+    if (noisy == noisy[0]).all():
+        # Few rows may get one label, of which nothing can be learned. One of them gets another:
+        # what is done to noisy labels costs nothing.
+        noisy[0] = response.classes_[int(response.classes_[0] == noisy[0])]
+    classes, indices = np.unique(noisy, return_inverse=True)
+    present = np.searchsorted(response.classes_, classes)
+    weights = response.unbiased_memberships(noisy)[:, present]
+    return NoisyLabels(classes, indices, weights, response.guarantee_)
+
+
+def public_stand_ins(noise, response, X, y, columns):
+    """Return arguments for a rehearsal that depend on what is public alone.
+
+    Two rows of each class, at either end of the bounds, and the noise and the randomized response
+    with randomness of their own.
+
+    Parameters
+    ----------
+    noise, response, X, y, columns
+        Of a fit; of X and y, only the columns, the dtype and the names of the classes are used.
+
+    Returns
+    -------
+    noise, response, X, y : transformer, RandomizedResponse or None, ndarray, ndarray
+    """
+    own = {name: clone(each) for name, each in (("noise", noise), ("response", response)) if each}
+    for each in own.values():
+        if "random_state" in each.get_params(deep=False):
+            each.set_params(random_state=None)
+    classes = np.unique(y)
+    if "response" in own:
+        classes = np.unique(classes if response.classes is None else np.asarray(response.classes))
+        own["response"].set_params(classes=classes)
+    low, high = 0.0, float(noise.get_params(deep=False).get("sensitivity", _DEFAULT_SENSITIVITY))
+    if columns is not None:
+        low, high = columns.bounds
+    rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)
+    rows[::2], rows[1::2] = low, high
+    return own["noise"], own.get("response"), rows, np.repeat(classes, 2)

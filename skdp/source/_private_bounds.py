@@ -1,11 +1,10 @@
 """Bounds and categories of private columns from noisy histograms, where none are public."""
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from math import inf, sqrt
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from skdp.noise import GaussianQueries, Share, private_bits, warn_of_no_noise
+from skdp.noise import GaussianQueries, Share, private_bits
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
-from skdp.source._evaluation import row_weights
+from skdp.source._door import check_budget, read_persons, row_weights
 from skdp.source._integers import ROW
-from skdp.source._private_fit import default_settings, opened_ledger, sealed
+from skdp.source._publication import publish, sealed, whole_guarantee
 from skdp.tabular import (
     CategoryColumn,
     NumericColumn,
@@ -25,9 +24,11 @@ from skdp.tabular import (
     as_schema,
     canonical,
     numbers,
-    person_ids,
+    refuse_other_types,
     rounded_bounds,
 )
+from skdp.utils._private_data import as_frame
+from skdp.utils._warnings import warn
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
 _SMALLEST, _LARGEST = -30, 60
@@ -48,21 +49,14 @@ _FEW = 0.8
 _MOST_CATEGORIES = 1000
 
 
-class _Named:
-    """The name that warnings about seeds and about missing noise show."""
-
-
-_Named.__name__ = "quantile_bounds"
-
-
 @dataclass(frozen=True)
 class PrivateBounds:
     """A schema whose bounds and categories are noisy figures of private rows.
 
     Parameters
     ----------
-    schema : Schema
-        Its columns from private rows are marked ``noisy``.
+    schema : Schema or None
+        Its columns from private rows are marked ``noisy``. None where noise hides all columns.
 
     guarantee : PrivacyGuarantee
         The privacy cost of finding them.
@@ -91,7 +85,7 @@ class PrivateBounds:
     Counts had noise of standard deviation 12 rows; (0.5, 0)-DP per element.
     """
 
-    schema: Schema
+    schema: Schema | None
     guarantee: PrivacyGuarantee
     deviation: float
     left_out: tuple[str, ...]
@@ -103,7 +97,7 @@ class PrivateBounds:
         -------
         text : str
         """
-        lines = [self.schema.summary()]
+        lines = ["No schema." if self.schema is None else self.schema.summary()]
         if self.left_out:
             names = ", ".join(f"{name!r:.100}" for name in self.left_out)
             lines.append(f"Left out, because noise hides their values: {names}.")
@@ -190,9 +184,10 @@ def quantile_bounds(
     Raises
     ------
     ValueError
-        When a parameter is wrong, or a column is unknown, named twice or in the public schema, or
-        has more than 1,000 different values as categories (such a refusal reveals this of the
-        rows); when noise hides all columns.
+        When a parameter is wrong, or a column is unknown, named twice or in the public schema,
+        holds dates, durations or complex numbers, has no number at all, or more than 1,000
+        different values as categories (such a refusal reveals this of the rows). Nothing is
+        charged.
 
     BudgetExceededError
         When the ledger has too little left. Nothing was charged.
@@ -200,7 +195,8 @@ def quantile_bounds(
     Warns
     -----
     UserWarning
-        When noise hides a column completely, which is left out then.
+        When noise hides a column completely, which is left out then; without any other column
+        there is no schema.
 
     PrivacyLeakWarning
         When ``random_state`` is a seed, or ``epsilon`` is infinite.
@@ -219,51 +215,84 @@ def quantile_bounds(
     >>> found.schema.columns[0].noisy
     True
     """
+    X = _frame(X)
     numeric, categories = _names(X, "numeric", numeric), _names(X, "categories", categories)
     public = None if schema is None else as_schema(schema)
-    _check(numeric, categories, public, epsilon, delta, quantiles)
-    persons = _persons(groups, len(X))
-    weights = row_weights(persons, len(X))
-    with default_settings(), sealed("quantile_bounds"):
-        values = {each: np.asarray(numbers(X[each]), dtype=np.float64) for each in numeric}
-        counted = {each: _category_counts(X[each], persons) for each in categories}
-    _check_categories(counted)
-    warn_of_no_noise(_Named(), epsilon)
-    noise = _Noise(epsilon, delta, len(values), len(counted), random_state)
-    guarantee = noise.guarantee("labelled record" if groups is None else "group")
-    account = opened_ledger(ledger)
-    if account is not None:
-        account.spend(guarantee, name)
-    with default_settings(), sealed("quantile_bounds"):
-        columns = noise.numeric_columns(values, weights, quantiles)
-        columns |= noise.category_columns(counted)
-    left_out = tuple(each for each in (*numeric, *categories) if columns[each] is None)
-    if left_out:
-        warnings.warn(
-            f"Noise hides the values of the columns {list(left_out)!r:.500}; they are left out of "
-            "the schema. Use a larger epsilon or fewer columns, or write what is publicly known.",
-            stacklevel=2,
-        )
-    known = [column for column in columns.values() if column is not None]
+    _check(numeric, categories, public, quantiles)
+    check_budget("quantile_bounds", epsilon, delta)
     before = () if public is None else public.columns
     if classes is None and public is not None:
         classes = public.classes
-    if not known and not before:
-        raise ValueError(
-            "quantile_bounds found no column: noise hides the values of all of them. The budget "
-            "is spent. Use a larger epsilon or fewer columns, or write what is publicly known."
+    classes = None if classes is None else tuple(classes)
+    _check_names((*numeric, *categories), classes)
+    persons = read_persons(groups, len(X), "quantile_bounds")
+    weights = row_weights(persons, len(X))
+    with sealed("quantile_bounds"):
+        values = {each: np.asarray(numbers(X[each]), dtype=np.float64) for each in numeric}
+        counted = {each: _category_counts(X[each], persons) for each in categories}
+    _check_values(values, counted)
+    noise = _Noise(epsilon, delta, len(values), len(counted), random_state)
+    guarantee = noise.guarantee(by_group=groups is not None)
+
+    def make(values, weights, counted, noise):
+        columns = noise.numeric_columns(values, weights, quantiles)
+        columns |= noise.category_columns(counted)
+        found, left_out = _schema(before, columns, classes)
+        return PrivateBounds(found, guarantee, noise.deviation, left_out)
+
+    nothing = (dict.fromkeys(values, np.zeros(0)), weights[:0], dict.fromkeys(counted, ([], [0])))
+    return publish(
+        "quantile_bounds",
+        guarantee,
+        make,
+        private=(values, weights, counted, noise),
+        rehearsals=[(*nothing, noise.rehearsal())],
+        ledger=ledger,
+        name=name,
+        doubt=_warn_of_hidden,
+    )
+
+
+def _schema(before, columns, classes):
+    """Return the schema of public columns and those found, or None, and the names of the others.
+
+    A column that a schema cannot have, as its encoded names are those of another one, is left out:
+    that depends on what was found, behind the charge.
+    """
+    found, left_out = (Schema(before, classes) if before else None), []
+    for name, column in columns.items():
+        try:
+            known = () if found is None else found.columns
+            found = found if column is None else Schema((*known, column), classes)
+        except ValueError:
+            column = None
+        left_out += [name] if column is None else []
+    return found, tuple(left_out)
+
+
+def _warn_of_hidden(found):
+    """Warn of columns that noise hides completely."""
+    if found.left_out:
+        so = "there is no schema" if found.schema is None else "they are left out of the schema"
+        warn(
+            f"Noise hides the values of the columns {list(found.left_out)!r:.500}; {so}. Use "
+            "a larger epsilon or fewer columns, or write what is publicly known."
         )
-    found = Schema((*before, *known), None if classes is None else tuple(classes))
-    return PrivateBounds(found, guarantee, noise.deviation, left_out)
 
 
-def _names(X, argument, names):
-    """Return names of columns of a table as a tuple."""
+def _frame(X):
+    """Return a table as a DataFrame, or raise ValueError."""
+    X = as_frame(X)
     if not isinstance(X, pd.DataFrame):
         raise ValueError(
             "The 'X' parameter of quantile_bounds must be a DataFrame, got one of type "
             f"{type(X).__name__}."
         )
+    return X
+
+
+def _names(X, argument, names):
+    """Return names of columns of a table as a tuple."""
     if isinstance(names, str | Mapping):
         raise ValueError(
             f"The {argument!r} parameter of quantile_bounds must be a list of columns, got "
@@ -276,10 +305,11 @@ def _names(X, argument, names):
             f"The {argument!r} parameter of quantile_bounds names {unknown!r:.500}, which the "
             "table does not have exactly once."
         )
+    refuse_other_types(X[list(names)])
     return names
 
 
-def _check(numeric, categories, public, epsilon, delta, quantiles):
+def _check(numeric, categories, public, quantiles):
     """Raise ValueError for parameters that are wrong."""
     both = (*numeric, *categories)
     if not both:
@@ -296,13 +326,6 @@ def _check(numeric, categories, public, epsilon, delta, quantiles):
             f"The columns {known!r:.500} are in the public 'schema' of quantile_bounds already, "
             "which costs nothing. Leave them out of 'numeric' and 'categories'."
         )
-    for argument, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not (number and value > 0 and (value < most or most == inf)):
-            raise ValueError(
-                f"The {argument!r} parameter of quantile_bounds must be a number above 0"
-                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}."
-            )
     ordered = np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1
     if not ordered:
         raise ValueError(
@@ -311,8 +334,20 @@ def _check(numeric, categories, public, epsilon, delta, quantiles):
         )
 
 
-def _check_categories(counted):
-    """Raise ValueError for a column of too many values."""
+def _check_names(names, classes):
+    """Raise ValueError for names or classes that a schema cannot have, whatever will be found."""
+    for each in names:
+        Schema((NumericColumn(each, 0.0, 1.0),), classes)
+
+
+def _check_values(values, counted):
+    """Raise ValueError for a column without a number, or with too many categories."""
+    for name, column in values.items():
+        if len(column) and np.isnan(column).all():
+            raise ValueError(
+                f"The 'numeric' parameter of quantile_bounds names {name!r:.100}, a column "
+                "without any number. Name it in 'categories', or correct its spelling of numbers."
+            )
     for name, (found, _) in counted.items():
         if len(found) > _MOST_CATEGORIES:
             raise ValueError(
@@ -320,19 +355,6 @@ def _check_categories(counted):
                 f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
                 "names or IDs, or name it in 'numeric' if they are numbers."
             )
-
-
-def _persons(groups, n_rows):
-    """Return whose each row is, as whole numbers; None where each row is protected by itself."""
-    if groups is None:
-        return None
-    groups = np.asarray(groups)
-    if groups.shape != (n_rows,):
-        raise ValueError(
-            "The 'groups' parameter of quantile_bounds must hold one entry for each row, whose "
-            "it is, and no more."
-        )
-    return person_ids(groups)
 
 
 def _category_counts(values, persons):
@@ -391,8 +413,14 @@ class _Noise:
             size = n_categories * (_MOST_CATEGORIES + 1)
             shares["categories"] = Share(n_categories / p, size, ROW * sqrt(n_categories))
         self._shares = shares
-        bits = private_bits(_Named(), random_state)
+        bits = private_bits("quantile_bounds", random_state)
         self._queries = GaussianQueries(epsilon, delta - self._listing, shares, bits)
+
+    def rehearsal(self):
+        """Return the same queries for a rehearsal without rows."""
+        twin = copy(self)
+        twin._queries = self._queries.rehearsal()
+        return twin
 
     @property
     def deviation(self):
@@ -403,23 +431,18 @@ class _Noise:
         share = self._shares[query]
         return self._queries.deviation(query, share.sensitivity) / ROW
 
-    def guarantee(self, unit):
+    def guarantee(self, *, by_group):
         """Return what all queries together guarantee."""
         mechanisms = [self._queries.mechanism]
         if self._listing:
             mechanisms.append(Mechanism("any", 0.0, self._listing))
-        return PrivacyGuarantee(
-            mechanism="Gaussian noise on histograms of columns",
-            mechanisms=tuple(mechanisms),
-            sensitivity=None,
-            n_features=self._n_numeric + self._n_categories,
-            covers={
-                "labelled record": "whole records: the values of these columns",
-                "group": "whole people: the values of these columns in all their rows",
-            }[unit],
-            excludes="what is public: the names of the columns; refusals of the input",
-            unit=unit,
-            relation="add/remove",
+        return whole_guarantee(
+            "Gaussian noise on histograms of columns",
+            tuple(mechanisms),
+            self._n_numeric + self._n_categories,
+            by_group=by_group,
+            covers="the values of these columns in their rows",
+            excludes="the names of the columns; refusals of the input",
         )
 
     def _answer(self, query, counts):
@@ -441,9 +464,7 @@ class _Noise:
             columns[name] = None
             if found is not None:
                 low, high = _between(counts, found, quantiles, self._deviation("fine"))
-                missing = bool(rough[0] > least)
-                low, high = rounded_bounds(low, high)
-                columns[name] = NumericColumn(name, low, high, missing=missing, noisy=True)
+                columns[name] = _numeric_column(name, low, high, bool(rough[0] > least))
         return columns
 
     def category_columns(self, counted):
@@ -534,6 +555,14 @@ def _quantile(counts, edges, share, deviation, middle):
         return known
     beyond = min(float(ndtri(max(share, _LEAST_SHARE)) / ndtri(level)), _MOST_BEYOND)
     return middle - (middle - known) * beyond
+
+
+def _numeric_column(name, low, high, missing):
+    """Return a column of numbers between rounded bounds, None where a schema cannot have them."""
+    try:
+        return NumericColumn(name, *rounded_bounds(low, high), missing=missing, noisy=True)
+    except ValueError:
+        return None
 
 
 def _category_column(name, listed, missing):

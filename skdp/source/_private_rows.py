@@ -3,40 +3,38 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from numbers import Integral, Real
+from numbers import Integral
 from operator import add
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
 
-from skdp.privacy import PrivacyLeakWarning
 from skdp.release import BasisFunctions
 from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
+from skdp.source._door import (
+    check_kind,
+    check_labels,
+    class_list,
+    group_sizes,
+    read_numbers,
+    read_persons,
+)
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._mixtures_model import MixturesModel
-from skdp.source._private_fit import default_settings, sealed
+from skdp.source._publication import default_settings, sealed
 from skdp.source._regression_model import RegressionModel
 from skdp.tabular import (
     Schema,
     TabularEncoder,
     Vocabulary,
-    ambiguity,
-    canonical,
     encode_table,
     fitted_encoder,
-    person_ids,
 )
-from skdp.utils._labels import natural_labels
 from skdp.utils._linalg import as_slice
-from skdp.utils._private_data import as_elements, validate_private_data
-from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
@@ -49,19 +47,6 @@ _CHOSEN = ChosenModel()
 # Smallest width and largest magnitude of a column, whose squares float32 can represent (rule of
 # thumb).
 _SMALLEST, _LARGEST = 1e-12, 1e12
-# Of the widest numbers that a release can hold.
-_BYTES = 8
-# Names of the kinds of labels that are no text.
-_KINDS = {
-    "b": "booleans",
-    "i": "numbers",
-    "u": "numbers",
-    "f": "numbers",
-    "M": "dates",
-    "m": "durations",
-}
-# Missing values in a column of objects, besides NaN.
-_MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
 @dataclass(frozen=True)
@@ -190,99 +175,6 @@ def encoded_columns(encoder, X=None):
     return PublicColumns.of_schema(encoder.schema)
 
 
-def class_list(given, schema, y):
-    """Return the list of classes.
-
-    Parameters
-    ----------
-    given : array-like of shape (n_classes,) or None
-        By the owner.
-
-    schema : Schema or None
-        Which may list them.
-
-    y : ndarray of shape (n_samples,) or None
-        Labels; None where there are none yet.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        Sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
-
-    Raises
-    ------
-    ValueError
-        When fewer than two different classes are known.
-    """
-    if given is None and schema is not None:
-        given = schema.classes
-    if given is not None:
-        return _listed(given)
-    if y is None:
-        raise ValueError(
-            "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
-            "list the classes that may occur, such as classes=['ill', 'well']."
-        )
-    labels = y.tolist()
-    different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
-    # Of several spellings of a class, as "1" and "1.0", the first.
-    known = {canonical(label): label for label in different}
-    if None in known:
-        raise ValueError(
-            "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
-            "the classes in the 'classes' parameter: rows of no class of the list are left out."
-        )
-    check_classification_targets(natural_labels(y))
-    classes = np.array(sorted(known.values()))
-    if len(classes) < 2:
-        raise ValueError(
-            "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
-            "one class. List all that may occur in the 'classes' parameter."
-        )
-    warn(
-        "DPStatisticsSource(classes=None) takes the names of the classes from y, and releases "
-        "them: that each of them occurs is not protected. List those that may occur, known "
-        "without looking at the rows, in the 'classes' parameter.",
-        PrivacyLeakWarning,
-    )
-    return classes
-
-
-def _listed(given):
-    labels = list(given)
-    if not _alike(labels) or len(set(labels)) != len(labels):
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
-            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
-        )
-    if len(labels) < 2:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
-            f"{labels!r:.200}."
-        )
-    fault = ambiguity(labels)
-    if fault is not None:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
-            "the list and in y."
-        )
-    return np.sort(np.array(labels))
-
-
-def _alike(labels):
-    """Return whether labels are all text, or all real numbers that a release can hold.
-
-    An array of both would convert all to text, which equals no number in y.
-    """
-    if all(isinstance(label, str) for label in labels):
-        return True
-    if not all(isinstance(label, Real | np.bool_) for label in labels):
-        return False
-    numbers = np.array(labels)  # of objects, where one is too large
-    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
-    return stored and bool(np.isfinite(numbers).all())
-
-
 @dataclass(frozen=True, eq=False)
 class SummationPlan:
     """A public plan for computing exact sums from rows.
@@ -339,7 +231,8 @@ class SummationPlan:
 
     def label(self, X: np.ndarray, y: np.ndarray, groups: ArrayLike | None) -> Any:
         """Return :class:`PrivateRows` of numbers and labels that were checked already."""
-        persons = check_groups(groups, len(y), self.by_group)
+        check_unit(groups, self.by_group)
+        persons = read_persons(groups, len(y), "DPStatisticsSource")
         return PrivateRows.of_labels(X, y, self.classes, persons)
 
     def is_same(self, other: Self) -> bool:
@@ -395,13 +288,8 @@ class PrivateRows:
         classes : ndarray of shape (n_classes,)
             The public list.
 
-        groups : array-like of shape (n_samples,) or None, default=None
-            Whose row each one is.
-
-        Raises
-        ------
-        ValueError
-            When a row has no group.
+        groups : ndarray of shape (n_samples,) or None, default=None
+            Whose row each one is, from :func:`read_persons`.
         """
         class_indices = Vocabulary(classes.tolist()).codes(y)
         if groups is None:
@@ -422,6 +310,10 @@ class PrivateRows:
             sizes = None if self.sizes is None else self.sizes[here]
             yield self.X[here], self.class_indices[here], sizes
 
+    def none(self, grid):
+        """Return no rows, for a rehearsal."""
+        return PrivateRows(self.X[:0], self.class_indices[:0], self.n_classes)
+
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
         zero = ExactSums.zero(self.n_classes, grid.n_basis)
@@ -440,6 +332,10 @@ class SummedRows:
     """
 
     exact: ExactSums
+
+    def none(self, grid):
+        """Return the sums of no rows, for a rehearsal."""
+        return SummedRows(ExactSums.zero(len(self.exact.counts), grid.n_basis))
 
     def sums(self, grid):
         """Return the sums; the grid is that of the plan by which the rows were summed."""
@@ -542,29 +438,6 @@ def _announced_columns(source, n_features, names, dtype):
     return PublicColumns.of_array(n_features, source.bounds, names, dtype)
 
 
-def group_sizes(groups):
-    """Return for each row the number of rows of its group, and the groups.
-
-    Raises
-    ------
-    ValueError
-        When a group is missing.
-
-    Examples
-    --------
-    >>> sizes, persons = group_sizes(["ann", "bob", "ann"])
-    >>> sizes.tolist(), persons.tolist()
-    ([2, 1, 2], ['ann', 'bob'])
-    """
-    codes, persons = pd.factorize(np.asarray(groups))
-    if codes.size and codes.min() < 0:
-        raise ValueError(
-            "The 'groups' parameter lacks the group of some rows. Name the person of each row, "
-            "or leave such rows out."
-        )
-    return np.bincount(codes)[codes], persons
-
-
 def read_rows(columns, X):
     """Return a chunk of rows as numbers, in known columns.
 
@@ -597,109 +470,6 @@ def read_rows(columns, X):
             "order, and list their names, where they have names, in 'feature_names'."
         )
     return X
-
-
-def read_numbers(estimator, X, **settings):
-    """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
-    try:
-        return validate_private_data(estimator, X, **settings)
-    except (TypeError, ValueError) as error:
-        if not ("NaN" in str(error) or "of type" in str(error)):
-            raise
-        raise type(error)(
-            f"{error}\nRows of a table that has text or missing values need the 'encoder' "
-            "parameter: encoder=TabularEncoder(schema)."
-        ) from None
-
-
-def check_labels(y, X):
-    """Return labels of any type, one for each row; raise ValueError otherwise."""
-    labels = _column(y)
-    if labels is None or labels.ndim != 1:
-        raise ValueError("y should be a 1d array: one label for each row.")
-    if labels.dtype.kind == "c":
-        raise ValueError("Complex data not supported: labels must be real numbers or text.")
-    if len(labels) != len(X):
-        raise ValueError(
-            "The 'X' and 'y' parameters have inconsistent numbers of samples. Give one label for "
-            "each row."
-        )
-    return labels
-
-
-def _column(y):
-    """Return labels, or a single column of them, as an array; None where they are no column."""
-    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        warn(
-            "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
-            "column itself.",
-            DataConversionWarning,
-        )
-        y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
-    try:
-        return as_elements(y.tolist() if isinstance(y, np.ma.MaskedArray) else y)
-    except Exception:  # an error of y may quote private values
-        return None
-
-
-def check_kind(y, classes):
-    """Raise ValueError where the type of labels differs from that of all classes.
-
-    Text always passes: labels that are numbers may be stored as text.
-    """
-    kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if kind not in _KINDS or not len(y):
-        return
-    forms = set(map(canonical, classes.tolist()))
-    possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
-    if not any(isinstance(form, float) for form in forms & possible):
-        raise ValueError(
-            f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
-            "schema is one of these, so that no label is one of the classes. Write them in one "
-            "way, as in classes=[0, 1] for y = [0, 1, 0]."
-        )
-
-
-def check_groups(groups, n_samples, by_group):
-    """Return IDs of people; raise ValueError where they are missing, or would have no effect."""
-    if by_group != (groups is not None):
-        unit, but, remedy = (
-            ("group", "no 'groups' were given", "Say there whose each row is")
-            if by_group
-            else ("record", "'groups' were given", "Leave them out, or use privacy_unit='group'")
-        )
-        raise ValueError(
-            f"DPStatisticsSource has privacy_unit={unit!r}, but {but}. {remedy}, so that all rows "
-            "of a person are protected together."
-        )
-    if groups is None:
-        return None
-    persons = _column(groups)
-    if persons is None or persons.shape != (n_samples,):
-        raise ValueError("The 'groups' parameter must have one entry for each row, and no more.")
-    _check_persons(persons)
-    return person_ids(persons)
-
-
-def _check_persons(persons):
-    """Raise ValueError for IDs of types that can represent one person in several ways.
-
-    Such as dates in other units, or floats of other widths: a person who returns in a later chunk
-    would count as another one.
-    """
-    if persons.dtype.kind == "O":
-        # NaN is a float, and missing; missing IDs are refused elsewhere.
-        types = {type(p) for p in persons.tolist() if not (isinstance(p, float) and p != p)}
-        types -= _MISSING
-        text = all(issubclass(t, str) for t in types)
-        whole = all(issubclass(t, int | np.integer) and t is not bool for t in types)
-    else:
-        text, whole = persons.dtype.kind == "U", persons.dtype.kind in "iu"
-    if not (text or whole):
-        raise ValueError(
-            "The 'groups' parameter must hold whole numbers only, or text only. Convert IDs to "
-            "text or whole numbers, the same way in all chunks."
-        )
 
 
 def read_table(columns, X, y, *, keep_all):
@@ -746,3 +516,17 @@ def read_table(columns, X, y, *, keep_all):
             "alike: rows of other labels are left out."
         )
     return rows[indices >= 0], classes[indices[indices >= 0]]
+
+
+def check_unit(groups, by_group):
+    """Raise ValueError where IDs of people are missing, or would have no effect."""
+    if by_group != (groups is not None):
+        unit, but, remedy = (
+            ("group", "no 'groups' were given", "Say there whose each row is")
+            if by_group
+            else ("record", "'groups' were given", "Leave them out, or use privacy_unit='group'")
+        )
+        raise ValueError(
+            f"DPStatisticsSource has privacy_unit={unit!r}, but {but}. {remedy}, so that all rows "
+            "of a person are protected together."
+        )

@@ -26,6 +26,7 @@ from skdp.release import (
     value_guarantee,
     warn_of_doubt,
 )
+from skdp.source._door import check_labels, read_numbers, refuse_measurements
 from skdp.source._perturbation import (
     NOISES,
     about_release,
@@ -35,22 +36,11 @@ from skdp.source._perturbation import (
     make_response,
     perturb_labels,
     perturb_rows,
+    public_stand_ins,
     warn_of_unstated_range,
 )
-from skdp.source._private_fit import (
-    default_settings,
-    kept_ledger,
-    opened_ledger,
-    sealed,
-    warnings_at_the_end,
-)
-from skdp.source._private_rows import (
-    PublicColumns,
-    check_labels,
-    encoded_columns,
-    read_numbers,
-    read_table,
-)
+from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
+from skdp.source._publication import default_settings, kept_ledger, publish
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
@@ -348,9 +338,8 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         ------
         ValueError
             When parameters, rows or labels are invalid, or the noise transformer contradicts
-            this object's parameters or states no guarantee in advance; nothing is charged. After
-            the ledger is charged, when the noise changes the shape of the rows, or the largest
-            magnitude of the noisy rows is not between 1e-12 and 1e12.
+            this object's parameters, states no guarantee in advance, or does not work for rows
+            of these columns; nothing is charged.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
@@ -372,18 +361,22 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             schema = None if columns is None else columns.schema
             response = make_response(self.label_noise, schema)
             check_scale(noise, X)
-            ledger = opened_ledger(self.ledger)
-            if ledger is not None:
-                ledger.spend(_guarantee_before(noise, response, X, y, schema), type(self).__name__)
-            with warnings_at_the_end():
-                labels = perturb_labels(response, y)
-                needed = self.parts != "papers"
-                noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
-                del X, y  # below there is only the noisy copy
-                check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
-                with sealed("DPSource.fit"):
-                    self._publish(noisy, labels, columns)
-                warn_of_doubt(self.release_)
+            guarantee = _guarantee_before(noise, response, X, y, schema)
+        # Without the generator of the noise, which a rehearsal must not advance.
+        twin = clone(self).set_params(random_state=0, n_jobs=None, verbose=0)
+        self.release_ = publish(
+            "DPSource.fit",
+            guarantee,
+            DPSource._perturb_and_learn,
+            private=(self, noise, response, X, y, columns),
+            rehearsals=[(twin, *public_stand_ins(noise, response, X, y, columns), columns)],
+            ledger=self.ledger,
+            name=type(self).__name__,
+            doubt=warn_of_doubt,
+        )
+        self.classes_ = self.release_.classes
+        self.guarantee_ = value_guarantee(self.release_.guarantee, self.release_.encoder)
+        self.label_guarantee_ = self.release_.label_guarantee
         return self
 
     def guarantee_for(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PrivacyGuarantee:
@@ -433,6 +426,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         if self.encoder is None:
             X = read_numbers(self, X)
             labels = class_labels(check_labels(y, X))
+            refuse_measurements(labels, "DPSource")
             if self.bounds is None:
                 return X, labels, None
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
@@ -446,12 +440,15 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     def _names(self):
         return getattr(self, "feature_names_in_", None)
 
-    def _publish(self, noisy, labels, columns):
-        """Make the release of noisy rows and labels."""
-        parts = {}
-        if self.parts != "papers":
-            parts = self._noise_aware_parts(noisy, labels, columns)
-        release = Release(
+    def _perturb_and_learn(self, noise, response, X, y, columns):
+        """Return the release of rows and labels, from noisy copies alone."""
+        labels, needed = perturb_labels(response, y), self.parts != "papers"
+        schema = None if columns is None else columns.schema
+        noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
+        del X, y  # below there is only the noisy copy
+        check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
+        parts = self._noise_aware_parts(noisy, labels, columns) if needed else {}
+        return Release(
             classes=labels.classes,
             n_features=noisy.rows.shape[1],
             dtype=noisy.rows.dtype,
@@ -459,13 +456,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             label_guarantee=labels.guarantee,
             feature_names=self._names() if columns is None else columns.names,
             bounds=None if columns is None else columns.bounds,
-            encoder=None if columns is None else columns.schema,
+            encoder=schema,
             **{**self._papers_parts(noisy, labels, parts), **parts},
         )
-        self.classes_ = release.classes
-        self.guarantee_ = value_guarantee(release.guarantee, release.encoder)
-        self.label_guarantee_ = release.label_guarantee
-        self.release_ = release
 
     def _noise_aware_parts(self, noisy, labels, columns):
         """Return what is learned with a correction for the noise, whose distribution is public."""
@@ -549,6 +542,8 @@ def _guarantee_before(noise, response, X, y, schema):
     if "perturb" in noise.get_params(deep=False):
         noise.set_params(perturb="fit")  # as when it is fitted
     guarantee = about_release(noise.guarantee_for(X), schema)
+    if response is not None and len(y) < 2:
+        raise ValueError("The 'X' and 'y' parameters of DPSource.fit must hold two rows or more.")
     if response is None:
         perturb_labels(None, y)  # refuses a single class, and leaves labels as they are
         return value_guarantee(guarantee, schema)

@@ -11,37 +11,22 @@ import pandas as pd
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import clone
 
-from skdp.noise import GaussianQueries, PrivateRandomness, private_bits, warn_of_no_noise
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
+from skdp.noise import GaussianQueries, PrivateRandomness, private_bits
+from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._dask_rows import announced_columns, is_dask
-from skdp.source._private_fit import (
-    default_settings,
-    kept_ledger,
-    opened_ledger,
-    sealed,
-    warnings_at_the_end,
-)
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
     one_pass_plan,
     read_private_rows,
 )
+from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit
-from skdp.utils._warnings import warn
-
-_UNITS = {"record": "labelled record", "group": "group"}
-_COVERED = {
-    "record": "whole records: all features of a row and its label, and whether it is there at all",
-    "group": "all rows of a person, features and labels, and whether they are there at all",
-}
-# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
-_LARGEST_DELTA = 1e-3
 
 
 class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
@@ -187,7 +172,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "privacy_unit": [StrOptions(set(_UNITS))],
+        "privacy_unit": [StrOptions({"record", "group"})],
         "bounds": ["array-like"],
         "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
         "classes": ["array-like", None],
@@ -282,7 +267,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
-            return self._release(*read_private_rows(self, X, y, groups))
+            plan, rows = read_private_rows(self, X, y, groups)
+        return self._publish(plan, rows)
 
     def guarantee_for(
         self,
@@ -333,7 +319,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 plan = self._plan_of(X)
             else:
                 plan, _ = read_private_rows(clone(self), X, y, groups)
-            warn_of_no_noise(self, self.epsilon)
             return self._guarantee(plan, self._queries(plan))
 
     def accumulator(
@@ -420,7 +405,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         with default_settings():
             plan = self._plan_of(accumulator)
             accumulator._refuse_untouched()
-            return self._release(plan, SummedRows(accumulator.unprotected_sums().sums))
+        return self._publish(plan, SummedRows(accumulator.unprotected_sums().sums))
 
     def _plan_of(self, accumulator):
         """Return the plan of an accumulator that was made for this source."""
@@ -440,42 +425,21 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         return plan
 
     def _queries(self, plan):
-        if self.delta > _LARGEST_DELTA:
-            warn(
-                f"The 'delta' parameter of DPStatisticsSource, {self.delta:g}, is about the "
-                "probability that a whole record is revealed. Use 1e-5, or another number far "
-                "below 1 over the number of records.",
-                PrivacyLeakWarning,
-            )
-        bits = private_bits(self, self.random_state)
+        bits = private_bits(type(self).__name__, self.random_state)
         shares = plan.model.shares(len(plan.classes), plan.grid)
         report = _print_query if self.verbose else None
         return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
 
-    def _release(self, plan, rows):
-        """Charge the ledger, learn by noisy queries, and make the release.
-
-        Everything that can be refused is refused before ``spend``; nothing that can fail follows
-        it, since an error there would cost the budget, or reveal rows. Hence the order of the
-        lines.
-
-        Parameters
-        ----------
-        plan : SummationPlan
-            What is public about the rows; its model's ``learn`` names fields of Release.
-
-        rows : PrivateRows or SummedRows
-        """
+    def _publish(self, plan, rows):
+        """Publish what the plan's model learns from rows, by noisy queries."""
         columns, queries = plan.columns, self._queries(plan)
-        ledger, guarantee = opened_ledger(self.ledger), self._guarantee(plan, queries)
-        warn_of_no_noise(self, self.epsilon)
+        guarantee = self._guarantee(plan, queries)
         self.n_features_in_ = columns.n_inputs
         if columns.input_names is not None:
             self.feature_names_in_ = columns.input_names
-        if ledger is not None:
-            ledger.spend(guarantee, type(self).__name__)
-        with warnings_at_the_end(), sealed("DPStatisticsSource.fit"):
-            release = Release(
+
+        def make(model, rows, queries):
+            return Release(
                 classes=plan.classes,
                 n_features=columns.n_features,
                 dtype=columns.dtype,
@@ -483,11 +447,21 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 feature_names=columns.names,
                 bounds=columns.bounds,
                 encoder=columns.schema,
-                **plan.model.learn(rows, plan.grid, queries),
+                **model.learn(rows, plan.grid, queries),
             )
-            self.classes_, self.guarantee_ = release.classes, release.guarantee
-            self.release_ = release
-            warn_of_doubt(release)
+
+        nothing = rows.none(plan.grid)
+        self.release_ = publish(
+            "DPStatisticsSource.fit",
+            guarantee,
+            make,
+            private=(plan.model, rows, queries),
+            rehearsals=[(each, nothing, queries.rehearsal()) for each in plan.model.branches],
+            ledger=self.ledger,
+            name=type(self).__name__,
+            doubt=warn_of_doubt,
+        )
+        self.classes_, self.guarantee_ = self.release_.classes, self.release_.guarantee
         return self
 
     def _guarantee(self, plan, queries):
@@ -496,20 +470,18 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         if columns.schema is None:
             refusals += ", and whether its numbers are float32"
         excludes = (
-            "what is public: columns, bounds, encoder, the list of classes, parameters; "
-            f"{refusals}; queries to the release"
+            f"columns, bounds, encoder, the list of classes, parameters; {refusals}; queries to "
+            "the release"
         )
         if self.classes is None and (columns.schema is None or columns.schema.classes is None):
             excludes += "; that each class occurs, as the list was taken from y"
-        return PrivacyGuarantee(
-            mechanism="Gaussian noise on sums over rows",
-            mechanisms=(queries.mechanism,),
-            sensitivity=None,
-            n_features=columns.n_features,
-            covers=_COVERED[self.privacy_unit],
+        return whole_guarantee(
+            "Gaussian noise on sums over rows",
+            (queries.mechanism,),
+            columns.n_features,
+            by_group=self.privacy_unit == "group",
+            covers="all features of the rows and their labels, and whether they are there at all",
             excludes=excludes,
-            unit=_UNITS[self.privacy_unit],
-            relation="add/remove",
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -13,7 +13,12 @@ from skdp.tabular._check import (
     check_table,
 )
 from skdp.tabular._columns import CategoryColumn, NumericColumn
-from skdp.tabular._encoder import TabularEncoder, encode_table, fitted_encoder
+from skdp.tabular._encoder import (
+    TabularEncoder,
+    encode_table,
+    fitted_encoder,
+    refuse_other_types,
+)
 from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
 from skdp.tabular._mistakes import (
     MANY,

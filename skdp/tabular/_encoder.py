@@ -339,14 +339,18 @@ def _columns(X, schema):
     """Return the columns of the schema, in its order, with the types that they have."""
     X = as_frame(X)
     columns = _by_name(X, schema) if hasattr(X, "columns") else _by_position(X, schema)
-    pairs = zip(schema.names, columns, strict=True)
-    others = [name for name, values in pairs if _is_other(values)]
+    refuse_other_types(dict(zip(schema.names, columns, strict=True)))
+    return columns
+
+
+def refuse_other_types(columns):
+    """Raise ValueError where columns, by name, hold dates, durations or complex numbers."""
+    others = [name for name, values in columns.items() if _is_other(values)]
     if others:
         raise ValueError(
             f"X has dates, durations or complex numbers in the columns {listed(others)}. Turn "
             "them into real numbers, as days since a public date."
         )
-    return columns
 
 
 def _is_other(column):

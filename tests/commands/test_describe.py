@@ -24,7 +24,7 @@ def test_the_text_answers_what_an_officer_asks(hospital, run):
     shown = float(how_well.split("%")[1].split()[-1])
     assert right <= shown < right + 0.0101
     assert "Labels Protected together with the columns." in flat
-    assert "whole records: all features of a row and its label" in flat
+    assert "whole records: all features of the rows and their labels" in flat
     assert "what is public: columns, bounds, encoder" in flat
     assert "'ward': category, 'surgery', 'medicine', 'cardiology'" in flat
     assert str(Release.load("hospital.skdp").guarantee).splitlines()[1].strip() in flat

@@ -270,12 +270,23 @@ def test_an_array_is_refused():
         quantile_bounds(np.ones((5, 1)), ["x"])
 
 
-def test_no_column_found_is_an_error_that_says_what_is_spent():
-    with (
-        pytest.warns(UserWarning, match="left out"),
-        pytest.raises(ValueError, match=r"found no column.* spent"),
-    ):
-        quantile_bounds(patients(20), ["bmi"], epsilon=0.1, random_state=0)
+def test_no_column_found_is_a_result_too():
+    ledger = PrivacyLedger()
+    with pytest.warns(UserWarning, match="hides the values.*there is no schema"):
+        found = quantile_bounds(patients(20), ["bmi"], epsilon=0.1, random_state=0, ledger=ledger)
+    assert (found.schema, found.left_out) == (None, ("bmi",))
+    assert "No schema" in found.summary()
+    assert len(ledger.entries) == 1
+
+
+def test_columns_that_a_schema_cannot_have_are_left_out_behind_the_charge():
+    X = pd.DataFrame({"ward": ["A", "B", "C"] * 100, "ward_A": np.arange(300.0)})
+    ledger = PrivacyLedger()
+    with pytest.warns(UserWarning, match="ward"):
+        found = quantile_bounds(X, ["ward_A"], ["ward"], epsilon=8.0, ledger=ledger)
+    assert [column.name for column in found.schema.columns] == ["ward_A"]
+    assert found.left_out == ("ward",)
+    assert len(ledger.entries) == 1
 
 
 def test_cells_may_be_text():

@@ -20,9 +20,11 @@ from skdp import (
     OptimalDPNoise,
     PrivacyLeakWarning,
     RandomizedResponse,
+    quantile_bounds,
 )
 from skdp.noise import GaussianQueries
 from skdp.privacy import BudgetExceededError, PrivacyLedger
+from skdp.source import _rows_source
 
 # What a release of few rows warns of, after all is done.
 OF_FEW_ROWS = "This release (does not|may) separate the classes"
@@ -62,22 +64,24 @@ def test_rows_are_booked_before_anything_is_drawn(small):
 
     class Noise(OptimalDPNoise):
         def _perturb(self, X):
-            drawn.append(len(ledger.entries))
+            drawn.append((len(X), len(ledger.entries)))
             return super()._perturb(X)
 
     class Response(RandomizedResponse):
         def transform(self, y):
-            drawn.append(len(ledger.entries))
+            drawn.append((len(y), len(ledger.entries)))
             return super().transform(y)
 
     ledger = PrivacyLedger(epsilon=8.0)
     settings = {"noise": Noise(1.0), "label_noise": Response(1.0), "ledger": ledger}
     source = DPSource(bounds=(0, 1), **settings, **SMALL).fit(*small)
-    assert drawn == [1, 1]
+    # First of two public rows of each class, then of private ones.
+    n = len(small[0])
+    assert drawn == [(6, 0), (6, 0), (n, 1), (n, 1)]
     assert ledger.total == source.release_.record_guarantee  # 6 elements at 1, and a label
     with pytest.raises(BudgetExceededError):
         source.fit(*small)
-    assert drawn == [1, 1]
+    assert drawn[4:] == [(6, 1), (6, 1)]
 
 
 def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
@@ -326,41 +330,60 @@ def test_what_warnings_or_parameters_stop_is_not_charged(small, make, settings):
     assert ledger.entries == []
 
 
-def test_warnings_behind_the_charge_wait_for_the_release(small):
+def test_warnings_of_a_noise_which_may_quote_rows_are_not_shown(small, recwarn):
     class Warns(OptimalDPNoise):
         def _perturb(self, X):
-            warnings.warn("by the noise", stacklevel=1)
+            warnings.warn(f"the first row is {X[0]}", stacklevel=1)
             return super()._perturb(X)
 
+    DPSource(noise=Warns(1.0), bounds=(0, 1), **SMALL).fit(*small)
+    assert not [w for w in recwarn if "first row" in str(w.message)]
+
+
+def few_rows(ledger):
+    source = statistics_source(1e-2, ledger=ledger)
+    return source.fit(np.zeros((30, 2)), np.arange(30) % 3).release_
+
+
+def few_values(ledger):
+    return quantile_bounds(pd.DataFrame({"age": [40.0, 50.0]}), ["age"], ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [(few_rows, "does not separate the classes"), (few_values, "Noise hides the values")],
+)
+def test_warnings_behind_the_charge_do_not_raise(make, said):
     ledger = PrivacyLedger()
-    source = DPSource(noise=Warns(1.0), bounds=(0, 1), ledger=ledger, **SMALL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="by the noise"):
-            source.fit(*small)
-    assert len(ledger.entries) == 1
-    assert source.release_.guarantee == source.guarantee_
-    with pytest.warns(UserWarning, match="by the noise"):
-        source.fit(*small)
+    with pytest.warns(UserWarning, match=said):  # noqa: SIM117
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = make(ledger)
+    assert [guarantee for _, guarantee in ledger.entries] == [made.guarantee]
 
 
 @pytest.mark.parametrize("where", ["GaussianQueries.add", "noise", "Release"])
 def test_what_fails_behind_the_charge_shows_nothing(small, where, monkeypatch):
-    class Noise(OptimalDPNoise):
-        def _perturb(self, X):
-            raise KeyError("Ann has 7391")
+    ledger = PrivacyLedger()
 
     def fail(*args, **settings):
-        raise KeyError("Ann has 7391")
+        if ledger.entries:  # not in the rehearsal, which would refuse
+            raise KeyError("Ann has 7391")
+        return release(**settings)
 
-    make = rows_source if where == "noise" else statistics_source
+    class Noise(OptimalDPNoise):
+        def _perturb(self, X):
+            if len(X) == len(small[0]):
+                raise KeyError("Ann has 7391")
+            return super()._perturb(X)
+
+    release = _rows_source.Release
+    make = statistics_source if where == "GaussianQueries.add" else rows_source
     settings = {"noise": Noise(1.0)} if where == "noise" else {}
     if where == "Release":
-        make = rows_source
-        monkeypatch.setattr("skdp.source._rows_source.Release", fail)
+        monkeypatch.setattr(_rows_source, "Release", fail)
     monkeypatch.setattr(GaussianQueries, "add", fail)
-    ledger = PrivacyLedger()
-    with pytest.raises(RuntimeError, match=r"failed with KeyError at .*test_private_fit") as error:
+    with pytest.raises(RuntimeError, match=r"failed with KeyError at .*test_publica") as error:
         make(ledger=ledger, **settings).fit(*small)
     shown = "".join(traceback.format_exception(error.value))
     assert not re.search("Ann|7391", shown)

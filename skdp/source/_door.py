@@ -1,0 +1,304 @@
+"""How private rows come in: one check for tables, one for labels, one for the IDs of people.
+
+Each is used by everything that takes private rows: sources, accumulators, bounds, evaluations and
+the commands. Types decide, not values, wherever that is possible; no message quotes a value.
+"""
+
+from math import inf
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from skdp.privacy import PrivacyLeakWarning
+from skdp.source._integers import ROW
+from skdp.tabular import ambiguity, canonical, numbers, person_ids
+from skdp.utils._labels import natural_labels
+from skdp.utils._private_data import as_elements, validate_private_data
+from skdp.utils._warnings import warn
+
+# Of the widest numbers that a release can hold.
+_BYTES = 8
+# Most classes that are taken from numbers, or from text that hardly repeats (rule of thumb).
+_MOST_CLASSES = 50
+# Names of the kinds of labels that are no text.
+_KINDS = {
+    "b": "booleans",
+    "i": "numbers",
+    "u": "numbers",
+    "f": "numbers",
+    "M": "dates",
+    "m": "durations",
+}
+# Missing values in a column of objects, besides NaN.
+_MISSING = {type(None), type(pd.NA), type(pd.NaT)}
+
+
+def read_numbers(estimator, X, **settings):
+    """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
+    try:
+        return validate_private_data(estimator, X, **settings)
+    except (TypeError, ValueError) as error:
+        if not ("NaN" in str(error) or "of type" in str(error)):
+            raise
+        raise type(error)(
+            f"{error}\nRows of a table that has text or missing values need the 'encoder' "
+            "parameter: encoder=TabularEncoder(schema)."
+        ) from None
+
+
+def check_labels(y, X):
+    """Return labels of any type, one for each row; raise ValueError otherwise."""
+    labels = _column(y)
+    if labels is None or labels.ndim != 1:
+        raise ValueError("y should be a 1d array: one label for each row.")
+    if labels.dtype.kind == "c":
+        raise ValueError("Complex data not supported: labels must be real numbers or text.")
+    if len(labels) != len(X):
+        raise ValueError(
+            "The 'X' and 'y' parameters have inconsistent numbers of samples. Give one label for "
+            "each row."
+        )
+    return labels
+
+
+def _column(y):
+    """Return labels, or a single column of them, as an array; None where they are no column."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
+            "column itself.",
+            DataConversionWarning,
+        )
+        y = y.iloc[:, 0] if hasattr(y, "iloc") else np.asarray(y)[:, 0]
+    try:
+        return as_elements(y.tolist() if isinstance(y, np.ma.MaskedArray) else y)
+    except Exception:  # an error of y may quote private values
+        return None
+
+
+def check_kind(y, classes):
+    """Raise ValueError where the type of labels differs from that of all classes.
+
+    Text always passes: labels that are numbers may be stored as text.
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind not in _KINDS or not len(y):
+        return
+    forms = set(map(canonical, classes.tolist()))
+    possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
+    if not any(isinstance(form, float) for form in forms & possible):
+        raise ValueError(
+            f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
+            "schema is one of these, so that no label is one of the classes. Write them in one "
+            "way, as in classes=[0, 1] for y = [0, 1, 0]."
+        )
+
+
+def class_list(given, schema, y):
+    """Return the list of classes.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_classes,) or None
+        By the owner.
+
+    schema : Schema or None
+        Which may list them.
+
+    y : ndarray of shape (n_samples,) or None
+        Labels; None where there are none yet.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        Sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
+
+    Raises
+    ------
+    ValueError
+        When fewer than two different classes are known.
+    """
+    if given is None and schema is not None:
+        given = schema.classes
+    if given is not None:
+        return _listed(given)
+    if y is None:
+        raise ValueError(
+            "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
+            "list the classes that may occur, such as classes=['ill', 'well']."
+        )
+    refuse_measurements(y, "DPStatisticsSource")
+    labels = y.tolist()
+    different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
+    # Of several spellings of a class, as "1" and "1.0", the first.
+    known = {canonical(label): label for label in different}
+    if None in known:
+        raise ValueError(
+            "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
+            "the classes in the 'classes' parameter: rows of no class of the list are left out."
+        )
+    check_classification_targets(natural_labels(y))
+    classes = np.array(sorted(known.values()))
+    if len(classes) < 2:
+        raise ValueError(
+            "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
+            "one class. List all that may occur in the 'classes' parameter."
+        )
+    warn(
+        "DPStatisticsSource(classes=None) takes the names of the classes from y, and releases "
+        "them: that each of them occurs is not protected. List those that may occur, known "
+        "without looking at the rows, in the 'classes' parameter.",
+        PrivacyLeakWarning,
+    )
+    return classes
+
+
+def _listed(given):
+    labels = list(given)
+    if not _alike(labels) or len(set(labels)) != len(labels):
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
+            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
+        )
+    if len(labels) < 2:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
+            f"{labels!r:.200}."
+        )
+    broken = [c for c in labels if not isinstance(c, str) and float(c) % 1]
+    if broken:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource lists {broken[0]!r}, a broken number, "
+            "which classifiers take for a measurement. Write such classes as text, in the list "
+            "and in y: '1.5'."
+        )
+    fault = ambiguity(labels)
+    if fault is not None:
+        raise ValueError(
+            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
+            "the list and in y."
+        )
+    return np.sort(np.array(labels))
+
+
+def _alike(labels):
+    """Return whether labels are all text, or all real numbers that a release can hold.
+
+    An array of both would convert all to text, which equals no number in y.
+    """
+    if all(isinstance(label, str) for label in labels):
+        return True
+    if not all(isinstance(label, Real | np.bool_) for label in labels):
+        return False
+    numbers = np.array(labels)  # of objects, where one is too large
+    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
+    return stored and bool(np.isfinite(numbers).all())
+
+
+def refuse_measurements(y, where):
+    """Raise ValueError where labels look like measurements, names or IDs rather than classes.
+
+    Before any work: each class costs time, memory and noise.
+    """
+    different = len(set(y.tolist())) if y.dtype.kind in "OUS" else len(np.unique(y))
+    if different <= _MOST_CLASSES:
+        return
+    number = y.dtype.kind in "iuf" or not np.isnan(numbers(y)).any()
+    if number or different > len(y) / 2:
+        what = "numbers" if number else "values, about as many as rows"
+        raise ValueError(
+            f"The 'y' parameter of {where}.fit holds more than {_MOST_CLASSES} different {what}: "
+            "a measurement, an amount, or names, rather than classes. Turn a measurement into "
+            "classes by public limits, as numpy.digitize(y, [100, 1000]) does; if these are "
+            "classes, list them in the 'classes' parameter or the schema."
+        )
+
+
+def check_budget(where, epsilon, delta):
+    """Raise ValueError unless ε and δ are parameters that a function may have."""
+    for name, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (number and value > 0 and (value < most or most == inf)):
+            raise ValueError(
+                f"The {name!r} parameter of {where} must be a number above 0"
+                f"{'' if most == inf else ' and below 1'}, got {value!r:.100}. epsilon=1 and "
+                "delta=1e-5 are usual choices; smaller is more private."
+            )
+
+
+def read_persons(groups, n_samples, where):
+    """Return whose each row is, as IDs in one form; None where each row is protected by itself.
+
+    IDs are whole numbers, or text, in which numbers are the same IDs. Other types can represent a
+    person in several ways, as dates in other units or floats of other widths do: a single broken
+    number would turn all IDs into floats, in which large ones collide, and a person who returns in
+    a later chunk would count as another one.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,) or None
+
+    n_samples : int
+
+    where : str
+        Of the function whose parameter it is.
+
+    Raises
+    ------
+    ValueError
+        When it is no such column, or lacks the ID of a row.
+    """
+    if groups is None:
+        return None
+    persons = _column(groups)
+    if persons is None or persons.shape != (n_samples,):
+        raise ValueError(
+            f"The 'groups' parameter of {where} must have one entry for each row, and no more."
+        )
+    if not _are_ids(persons):
+        raise ValueError(
+            f"The 'groups' parameter of {where} must hold whole numbers only, or text only. "
+            "Convert IDs to text or whole numbers, the same way in all chunks. Where IDs are "
+            "missing, programs read whole numbers as floats: leave such rows out."
+        )
+    persons = person_ids(persons)
+    if pd.isna(persons).any():
+        raise ValueError(
+            f"The 'groups' parameter of {where} lacks the group of some rows. Name the person of "
+            "each row, or leave such rows out."
+        )
+    return persons
+
+
+def _are_ids(persons):
+    """Return whether an array holds whole numbers only, or text only, besides missing values."""
+    if persons.dtype.kind != "O":
+        return persons.dtype.kind in "Uiu"
+    # NaN is a float, and missing.
+    types = {type(p) for p in persons.tolist() if not (isinstance(p, float) and p != p)}
+    types -= _MISSING
+    text = all(issubclass(t, str) for t in types)
+    return text or all(issubclass(t, int | np.integer) and t is not bool for t in types)
+
+
+def group_sizes(persons):
+    """Return for each row the number of rows of its person, and the people.
+
+    Examples
+    --------
+    >>> sizes, persons = group_sizes(np.array(["ann", "bob", "ann"]))
+    >>> sizes.tolist(), persons.tolist()
+    ([2, 1, 2], ['ann', 'bob'])
+    """
+    codes, different = pd.factorize(persons)
+    return np.bincount(codes)[codes], different
+
+
+def row_weights(persons, n_rows):
+    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
+    if persons is None:
+        return np.full(n_rows, ROW, dtype=np.int64)
+    return ROW // group_sizes(persons)[0]
