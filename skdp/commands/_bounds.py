@@ -82,6 +82,8 @@ def run(arguments, note):
             ledger=ledger,
             name=target.name,
         )
+    if found.schema is None:
+        return f"{found.summary()}\nNothing was written: no column was found.", 1
     with write_whole(target, overwrite=arguments.force) as file:
         file.write(f"{found.schema.to_json()}\n".encode())
     said = f"Wrote {str(target)!r}, which may be published, and is part of releases."

@@ -1,6 +1,9 @@
 """``skdp release``: a release of noisy statistics, of whole records or people."""
 
 import secrets
+from contextlib import suppress
+from pathlib import Path
+from tempfile import gettempdir
 
 from skdp.commands._budget import add_budget, check_budget, opened_ledger
 from skdp.commands._check import (
@@ -85,14 +88,19 @@ def _result(release, target):
 
 
 def _save(release, target, force):
-    """Write a release; under another name where a file of its name appeared meanwhile."""
+    """Write a release; elsewhere where that fails, since its budget is spent."""
     try:
         release.save(target, overwrite=force)
-    except FileExistsError:
-        # Its budget is spent, and nothing gives that back.
-        other = target.with_stem(f"{target.stem}-{secrets.token_hex(4)}")
-        release.save(other, overwrite=False)
+    except OSError as error:
+        name = f"{target.stem}-{secrets.token_hex(4)}{target.suffix}"
+        for folder in (target.parent, Path(gettempdir())):
+            other = folder / name
+            with suppress(OSError):
+                release.save(other, overwrite=False)
+                break
+        else:
+            raise
         raise ValueError(
-            f"--output {str(target)!r} was written by somebody else meanwhile, and stays as it "
-            f"is. The release, which is charged, was saved as {str(other)!r}."
+            f"--output {str(target)!r} could not be written ({error.strerror or error}). The "
+            f"release, which is charged, was saved as {str(other)!r}."
         ) from None

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, claimed_rates, require_kind
-from skdp.privacy import UNITS
 
 # Pairs of classes that are shown, those that are told apart worst.
 _MOST_PAIRS = 12
@@ -184,7 +183,7 @@ class ReleaseDisplay(Display):
         what = "is in the data" if g.relation == "add/remove" else "was replaced"
         ax.set(
             title=f"ε = {g.epsilon:.3g}, δ = {g.delta:.3g} per {g.unit}",
-            xlabel=f"wrongly said that the {UNITS[g.unit].noun} {what}",
+            xlabel=f"wrongly said that the {g.noun} {what}",
             ylabel="rightly said so",
             aspect=1,
             xlim=(0, 1),

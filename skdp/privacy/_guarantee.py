@@ -713,6 +713,11 @@ class PrivacyGuarantee:
         return replace(self, mechanisms=tuple(each.repeat(k) for each in self.mechanisms))
 
     @property
+    def noun(self) -> str:
+        """str: the unit in one word, such as "person"."""
+        return UNITS[self.unit].noun
+
+    @property
     def neighbours(self) -> str:
         """The neighboring relation, as a text."""
         unit, d = self.unit, self.sensitivity

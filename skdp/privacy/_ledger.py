@@ -508,7 +508,8 @@ class _NamedLedger(PrivacyLedger):
     """The account of a ledger, for one entry of a given name."""
 
     def __init__(self, ledger, name):
-        vars(self).update(vars(ledger), _ledger=ledger, _name=name)
+        vars(self).update(vars(ledger))
+        self._ledger, self._name = ledger, name
 
     def spend(self, guarantee, name=""):
         return self._ledger.spend(guarantee, self._name)

@@ -26,9 +26,11 @@ _ARRAYS = ("counts", "total", "contrast", "frequencies", "count_sd", "total_sd")
 _NUMBERS = ("radius", "contrast_sd", "second_sd")
 # Largest deviation of the sum of frequencies of a source from 1, due to rounding.
 _ROUNDING = 1e-9
-# Smallest frequency, and smallest variance or scale of a basis function, so that quotients stay
-# finite (rule of thumb).
+# Smallest frequency, and smallest variance of a basis function, so that quotients stay finite
+# (rule of thumb).
 _LEAST = 1e-9
+# Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
+_LEAST_SCALE = 1e-13
 # Largest magnitude of a basis function between its bounds, and of its variance, where 1 is usual
 # (rule of thumb).
 _LARGEST_VALUE = 1e3
@@ -129,8 +131,9 @@ class Statistics(Part):
         require(once, f"{name}.basis", "must have no function of a column twice")
         curved = np.isin(basis.column[basis.order > 1], basis.column[basis.two_valued])
         require(not curved.any(), f"{name}.basis", "must have no cosines of two values")
-        divided = min(np.abs(basis.scale).min(), basis.variances.min()) >= _LEAST
-        require(divided, f"{name}.basis", f"must have scales and variances of at least {_LEAST:g}")
+        divided = np.abs(basis.scale).min() >= _LEAST_SCALE and basis.variances.min() >= _LEAST
+        least = f"must have scales of at least {_LEAST_SCALE:g} and variances of {_LEAST:g}"
+        require(divided, f"{name}.basis", least)
         ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.centre))
         small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE

@@ -40,7 +40,7 @@ def statements(release):
         Some of several lines.
     """
     guarantee = release.guarantee
-    added, noun = guarantee.relation == "add/remove", f"the {UNITS[guarantee.unit].noun}"
+    added, noun = guarantee.relation == "add/remove", f"the {guarantee.noun}"
     answers = {
         "What is in the file": _contents(release),
         "Which numbers": "\n".join(_numbers_in_it(release)),
@@ -63,8 +63,7 @@ def statements(release):
 
 def _conditions(release):
     """Return the conditions of the guarantee."""
-    columns = () if release.encoder is None else release.encoder.columns
-    noisy = [inline(column.name) for column in columns if column.noisy]
+    noisy = () if release.encoder is None else tuple(map(inline, release.encoder.noisy_names))
     exception = ""
     if noisy:
         exception = (
@@ -129,7 +128,7 @@ def trade_off(guarantee, noun=None):
     >>> print(trade_off(PrivacyGuarantee("m", [Mechanism("any", 0.5)], 1.0, 1, "c", "e")))
     Somebody who knows everything else guesses which of two versions of the value is in ...
     """
-    noun = f"the {UNITS[guarantee.unit].noun}" if noun is None else noun
+    noun = f"the {guarantee.noun}" if noun is None else noun
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
     else:

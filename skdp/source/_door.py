@@ -289,11 +289,11 @@ def group_sizes(persons):
 
     Examples
     --------
-    >>> sizes, persons = group_sizes(np.array(["ann", "bob", "ann"]))
+    >>> sizes, persons = group_sizes(["ann", "bob", "ann"])
     >>> sizes.tolist(), persons.tolist()
     ([2, 1, 2], ['ann', 'bob'])
     """
-    codes, different = pd.factorize(persons)
+    codes, different = pd.factorize(np.asarray(persons))
     return np.bincount(codes)[codes], different
 
 

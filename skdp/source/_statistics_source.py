@@ -25,8 +25,8 @@ from skdp.source._private_rows import (
 from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
-from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import forget_fit
+from skdp.utils._sklearn import Interval, StrOptions, fit_context, refuse_scorers
+from skdp.utils._validation import forget_fit, listed
 
 
 class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
@@ -265,6 +265,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             the list of classes is taken from y.
         """
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
+        refuse_scorers(self)
         self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
             plan, rows = read_private_rows(self, X, y, groups)
@@ -473,6 +474,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             f"columns, bounds, encoder, the list of classes, parameters; {refusals}; queries to "
             "the release"
         )
+        noisy = [] if columns.schema is None else columns.schema.noisy_names
+        if noisy:
+            excludes += (
+                f"; what the schema says of {listed(noisy)}, which was found in private rows with "
+                "noise (quantile_bounds): that loss adds to this one"
+            )
         if self.classes is None and (columns.schema is None or columns.schema.classes is None):
             excludes += "; that each class occurs, as the list was taken from y"
         return whole_guarantee(

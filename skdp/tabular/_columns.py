@@ -253,7 +253,7 @@ class CategoryColumn:
     def __post_init__(self) -> None:
         _check_name(self.name)
         _check_flags(self, "ordered", "missing", "noisy")
-        listed = isinstance(self.categories, list | tuple)
+        listed = isinstance(self.categories, list | tuple | np.ndarray)
         _require(listed, self.name, "has no list of categories", "list them as 'categories'")
         categories = tuple(_category(self.name, value) for value in self.categories)
         object.__setattr__(self, "categories", categories)
@@ -444,6 +444,11 @@ _KINDS = {
     "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step", "noisy")),
     "category": (CategoryColumn, ("categories",), ("ordered", "missing", "noisy")),
 }
+
+
+def plain(value):
+    """Return a scalar of NumPy as that of Python, and anything else unchanged."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_text(value):

@@ -26,6 +26,7 @@ from skdp.tabular._columns import (
     column_from,
     description_of,
     is_text,
+    plain,
 )
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._html import as_html, grid
@@ -78,6 +79,9 @@ class Schema:
     encoded_names : tuple of str
         Of the encoded columns.
 
+    noisy_names : tuple of str
+        Of the columns whose bounds or categories were found in private rows with noise.
+
     Raises
     ------
     ValueError
@@ -107,12 +111,19 @@ class Schema:
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
+        if isinstance(self.classes, list | tuple | np.ndarray):  # of NumPy's numbers too
+            object.__setattr__(self, "classes", tuple(map(plain, self.classes)))
         _check_classes(self.classes)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Tuple of str: names of the columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def noisy_names(self) -> tuple[str, ...]:
+        """Tuple of str: names of the columns whose description was found in rows with noise."""
+        return tuple(column.name for column in self.columns if column.noisy)
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -195,7 +206,7 @@ class Schema:
             columns, classes = mapping["columns"], mapping.get("classes")
         _check_number(columns)
         described = tuple(column_from(name, columns[name]) for name in columns)
-        return cls(described, tuple(classes) if isinstance(classes, list) else classes)
+        return cls(described, classes)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -671,6 +682,12 @@ def _check_classes(classes):
         raise ValueError(
             "The 'classes' of the schema must be two or more different labels, all of them text "
             "or all of them finite numbers of one type; list each class once."
+        )
+    broken = [c for c in classes if isinstance(c, float) and c % 1]
+    if broken:
+        raise ValueError(
+            f"The schema lists {broken[0]!r} as one of the 'classes', a broken number, which "
+            "classifiers take for a measurement; write such classes as text."
         )
     fault = ambiguity(classes)
     if fault is not None:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, Release
+from skdp.noise import GaussianQueries
 from skdp.privacy import PrivacyLedger
 
 
@@ -117,10 +118,10 @@ def test_the_ledger_is_charged_and_stops_overspending(
 def test_what_fails_after_the_charge_stays_spent(
     folder, run, release_command, monkeypatch, shows_nothing_private
 ):
-    def fails(self, *args, **settings):
+    def fails(self, *query):
         raise RuntimeError("cannot do with Zaphod")
 
-    monkeypatch.setattr(DPStatisticsSource, "fit", fails)
+    monkeypatch.setattr(GaussianQueries, "add", fails)
     limits = ("--budget-epsilon", 5, "--budget-delta", 1e-5)
     code, out, err = run(*release_command, "--ledger", "budget.json", *limits)
     assert code == 1

@@ -469,7 +469,7 @@ class Watched(GaussianDPNoise):
     draws = 0
 
     def _perturb(self, X):
-        Watched.draws += 1
+        Watched.draws += len(X) == 60  # of private rows, not in a rehearsal
         return super()._perturb(X)
 
 
@@ -487,13 +487,14 @@ def test_a_source_is_refused_before_its_noise_is_drawn(rows):
     assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labelled record")
     assert entered == fitted.release_.record_guarantee
     assert Watched.draws == 1
+    features, labels = fitted.guarantee_.epsilon, fitted.label_guarantee_.epsilon
     with pytest.raises(BudgetExceededError, match="bring epsilon to 6"):
         ledger.release(source, *rows)
     assert Watched.draws == 1
     assert len(ledger.entries) == 1
     # Labels alone would not have exceeded it, nor features alone.
-    assert fitted.guarantee_.epsilon + entered.epsilon > ledger.epsilon
-    assert fitted.label_guarantee_.epsilon + entered.epsilon == ledger.epsilon
+    assert features + entered.epsilon > ledger.epsilon
+    assert labels + entered.epsilon == ledger.epsilon
 
 
 def test_a_source_of_public_labels_costs_its_features(rows):
@@ -539,10 +540,14 @@ def test_what_the_source_would_refuse_spends_nothing(rows):
 def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
     source, ledger = DPSource(0.5, n_layers=1), PrivacyLedger(epsilon=0.9)
 
-    def fail(*_):
-        raise MemoryError
+    learn = DPSource._perturb_and_learn
 
-    monkeypatch.setattr(DPSource, "_publish", fail)
+    def fail(source, noise, response, X, *rest):
+        if len(X) == len(rows[0]):  # not in the rehearsal
+            raise MemoryError
+        return learn(source, noise, response, X, *rest)
+
+    monkeypatch.setattr(DPSource, "_perturb_and_learn", fail)
     with pytest.raises(RuntimeError, match="MemoryError"):
         ledger.release(source, *rows)
     assert ledger.total.epsilon == 0.5

@@ -141,7 +141,7 @@ def test_a_memory_map_is_read_in_chunks_and_never_copied(dtype, tmp_path, monkey
         PrivateRows, "chunks", lambda self, grid: (seen.append(self.X), chunks(self, grid))[1]
     )
     fitted = seeded().fit(mapped, y)
-    assert [np.shares_memory(x, mapped) for x in seen] == [True]
+    assert [np.shares_memory(x, mapped) for x in seen if len(x)] == [True]  # of rows
     assert fitted.release_.dtype == dtype
     assert file_of(fitted.release_, tmp_path) == file_of(expected.release_, tmp_path)
     source = seeded()

@@ -88,8 +88,8 @@ class Dropping(OptimalDPNoise):
 @pytest.mark.parametrize(
     ("noise", "problem"),
     [
-        (Silent(), "states no guarantee_"),
-        (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "states no guarantee_"),
+        (Silent(), "has no guarantee_for"),
+        (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "has no guarantee_for"),
         (Dropping(), "changes the shape"),
         (Lazy(), "left most elements as they are"),
     ],
@@ -165,15 +165,16 @@ def test_noisy_labels_have_the_weights_of_their_response():
     assert labels.guarantee.epsilon == 1.0
 
 
-def test_one_class_is_not_enough():
+def test_one_class_is_not_enough_but_noise_may_leave_one():
     class Constant(RandomizedResponse):
         def transform(self, y):
             return np.full(len(y), "a")
 
     with pytest.raises(ValueError, match=r"at least two classes, got one class: \['a'\]"):
         perturb_labels(None, np.array(["a", "a"]))
-    with pytest.raises(ValueError, match=r"at least two classes after 'label_noise', got one"):
-        perturb_labels(Constant(), np.array(["a", "b"]))
+    labels = perturb_labels(Constant(), np.array(["a", "b", "b"]))
+    assert labels.classes[labels.indices].tolist() == ["b", "a", "a"]
+    assert labels.weights.shape == (3, 2)
 
 
 def test_a_class_in_place_of_a_noise_is_named():

@@ -86,7 +86,7 @@ def test_persons_are_a_unit_of_their_own(rows):
     groups = np.arange(2000) // 2
     guarantee = seeded(privacy_unit="group", classes=CLASSES).fit(X, y, groups).guarantee_
     assert guarantee.unit == "group"
-    assert "person" in guarantee.covers
+    assert "whole people" in guarantee.covers
     with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
         seeded(privacy_unit="group", classes=CLASSES).fit(X, y)
     with pytest.raises(ValueError, match="use privacy_unit='group'"):

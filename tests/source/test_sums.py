@@ -3,6 +3,7 @@ import pytest
 
 from skdp.release import BasisFunctions
 from skdp.source import PrivateRows, RowGrid
+from skdp.source._door import read_persons
 from skdp.source._integers import ExactSums
 
 GRID, ROW = 2**16, 2**30
@@ -129,4 +130,4 @@ def test_more_rows_than_64_bits_can_sum_are_refused():
 
 def test_a_missing_group_is_refused():
     with pytest.raises(ValueError, match="lacks the group"):
-        PrivateRows.of_labels(np.zeros((2, 4)), ["a", "b"], CLASSES, ["ann", None])
+        read_persons(["ann", None], 2, "DPStatisticsSource")
