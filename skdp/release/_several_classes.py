@@ -13,6 +13,9 @@ from skdp.release._simulated_rows import RowSimulator
 # Simulated rows, about, and at least of a class. With 8,000 losses are the same within .003.
 _N_ROWS = 4000
 _LEAST_ROWS = 20
+# Number of classes beyond which the map of scores has no matrix D, and rare classes fewer rows, so
+# that time and memory grow with the number of classes and not with its square (rule of thumb).
+_MANY = 50
 # Least variance of the scores within classes, in units of what simulated rows have. Of .5, .7 and
 # 1 the log loss without noise is .562, .502 and .483 on adult's marital status, and .050, .085 and
 # .141 on human activity.
@@ -82,10 +85,15 @@ def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
     middles = population.mean + (1 - pi) * (weights @ covariance) / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    simulated = _simulate(population, covariance, basis, shrinkage, coefficients)
-    scores = [s + intercepts for s in simulated.scores]
+    # More classes than functions: scores lie in a subspace, in whose coordinates rows are cheap.
+    axes, few = None, coefficients
+    if len(coefficients) > coefficients.shape[1]:
+        axes, few = np.linalg.qr(coefficients)
+    simulated = _simulate(population, covariance, basis, shrinkage, few)
+    scores = [(s if axes is None else s @ axes.T) + intercepts for s in simulated.scores]
     matrix, shift = _softmax_map(scores, population.frequencies)
     coefficients, intercepts = matrix @ coefficients, matrix @ intercepts + shift
+    matrix = matrix if axes is None else matrix @ axes
     coefficients = coefficients - coefficients.mean(axis=0)
     return ScoredClasses(
         coefficients, intercepts - intercepts.mean(), *simulated.separations(matrix)
@@ -98,16 +106,16 @@ class _Simulation:
 
     Attributes
     ----------
-    scores : list of ndarray of shape (n_rows, n_classes)
+    scores : list of ndarray of shape (n_rows, n_scores)
         For each class.
 
-    centres : ndarray of shape (n_classes, n_classes)
+    centres : ndarray of shape (n_classes, n_scores)
         Scores of the posterior means of the classes.
 
-    uncertainty : ndarray of shape (n_classes, n_classes, n_classes)
+    uncertainty : ndarray of shape (n_classes, n_scores, n_scores)
         For each class, the posterior covariance of these.
 
-    within : ndarray of shape (n_classes, n_classes, n_classes)
+    within : ndarray of shape (n_classes, n_scores, n_scores)
         For each class, the covariance of the scores of its rows.
     """
 
@@ -121,11 +129,14 @@ class _Simulation:
 
         Of scores that a matrix is applied to.
         """
-        apart = matrix[:, None] - matrix  # of each pair, what its score is in the scores here
-        centres = self.centres[:, None] - self.centres
-        own = (((apart @ each) * apart).sum(axis=2) for each in (self.uncertainty, self.within))
-        squares, variances = (each + each.T for each in own)  # of both classes of a pair
-        means = (apart * centres).sum(axis=2)
+        means, squares, variances = np.zeros((3, len(matrix), len(matrix)))
+        for c, row in enumerate(matrix):
+            apart = row - matrix  # of each pair, what its score is in the scores here
+            means[c] = (apart * (self.centres[c] - self.centres)).sum(axis=1)
+            squares[c] = ((apart @ self.uncertainty[c]) * apart).sum(axis=1)
+            variances[c] = ((apart @ self.within[c]) * apart).sum(axis=1)
+        # Of both classes of a pair.
+        squares, variances = squares + squares.T, variances + variances.T
         return means, np.sqrt(np.maximum(squares, 0)), variances / 2
 
 
@@ -153,7 +164,7 @@ def _posterior_offsets(population, covariance, coefficients):
     -------
     offsets : ndarray of shape (n_classes, n_basis)
 
-    uncertainty : ndarray of shape (n_classes, n_classes, n_classes)
+    uncertainty : ndarray of shape (n_classes, n_scores, n_scores)
         For each class, of the scores of its mean.
     """
     rest = 1 - population.frequencies
@@ -180,7 +191,8 @@ def _simulate(population, covariance, basis, shrinkage, coefficients):
     longer = 1 / np.sqrt(shrinkage)
     means = longer * (population.mean + offsets)
     simulator = RowSimulator(basis, covariance / shrinkage)
-    n_rows = np.maximum(np.ceil(_N_ROWS * pi), _LEAST_ROWS).astype(int)
+    least = max(2, min(_LEAST_ROWS, _LEAST_ROWS * _MANY // len(pi)))
+    n_rows = np.maximum(np.ceil(_N_ROWS * pi), least).astype(int)
     deviations = []
     for mean, n in zip(means, n_rows, strict=True):
         scores = simulator.draw(mean, n, rng) @ coefficients.T / longer
@@ -222,6 +234,8 @@ def _root(covariance):
 def _softmax_map(scores, frequencies):
     """Return the matrix T I + D and the intercepts b of a softmax regression on scores.
 
+    Of very many classes D is zero.
+
     Parameters
     ----------
     scores : list of ndarray of shape (n_rows, n_classes)
@@ -243,20 +257,26 @@ def _softmax_map(scores, frequencies):
     unit = max(np.sqrt((w * (s - mean) ** 2).sum() / K), np.sqrt(_TINY))
     s = (s - mean) / unit
 
+    full = K * K if K <= _MANY else 0
+
     def parts(x):
-        return x[0], x[1 : 1 + K * K].reshape(K, K), x[1 + K * K :]
+        return x[0], x[1 : 1 + full].reshape(-1, K), x[1 + full :]
 
     def loss(x):
         T, D, b = parts(x)
-        log_p = log_softmax(T * s + s @ D.T + b, axis=1)
+        log_p = log_softmax((T * s + s @ D.T if full else T * s) + b, axis=1)
         slope = w * (np.exp(log_p) - labels)
-        by_matrix = slope.T @ s
-        gradient = [by_matrix.trace(), (by_matrix + 2 * _PENALTY * D).ravel(), slope.sum(axis=0)]
+        if full:
+            by_matrix = slope.T @ s
+            gradient = [by_matrix.trace(), (by_matrix + 2 * _PENALTY * D).ravel()]
+        else:
+            gradient = [(slope * s).sum()]
+        gradient.append(slope.sum(axis=0))
         return _PENALTY * (D**2).sum() - (w * labels * log_p).sum(), np.hstack(gradient)
 
-    start = np.concatenate([[unit], np.zeros(K * K), mean])
+    start = np.concatenate([[unit], np.zeros(full), mean])
     T, D, b = parts(
         minimize(loss, start, jac=True, options={"maxiter": _MAX_ITER}, method="L-BFGS-B").x
     )
-    matrix = (T * np.eye(K) + D) / unit
+    matrix = (T * np.eye(K) + (D if full else 0.0)) / unit
     return matrix, b - matrix @ mean

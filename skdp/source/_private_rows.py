@@ -299,7 +299,7 @@ class PrivateRows:
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
-        for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis)):
+        for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis + self.n_classes)):
             yield grid.quantise(X), class_indices, sizes
 
     def blocks(self, n):
