@@ -6,16 +6,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
 from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
+from skdp.utils._frames import as_column
+from skdp.utils._labels import checked_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import validate_queries
+from skdp.utils._validation import validate_data, validate_queries
 
 _NO_SCALES = (
     "This %(name)s was fitted with error_scale='shared' and has no scales for each class; call "
@@ -66,8 +67,8 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     ([1, 0], dtype('float64'))
     """
     validate = validate_private_data if private else validate_data
-    X, y = validate(classifier, X, y, dtype=[np.float64, np.float32])
-    check_classification_targets(y)
+    X, y = validate(classifier, X, as_column(y), dtype=[np.float64, np.float32])
+    y = checked_labels(y, f"{type(classifier).__name__}.fit")
     classifier.classes_, class_indices = np.unique(y, return_inverse=True)
     if len(classifier.classes_) < min_classes:
         raise ValueError(
@@ -644,8 +645,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
         if not hasattr(self, "classes_"):
             X, class_indices = validate_training(self, X, y, min_classes=1)
             return self._fit(X, class_indices)
-        X, y = validate_data(self, X, y, dtype=self.dtype_, reset=False)
-        check_classification_targets(y)
+        X, y = validate_data(self, X, as_column(y), dtype=self.dtype_, reset=False)
+        y = checked_labels(y, "WideCDMMAClassifier.partial_fit")
         present = np.unique(y)
         if (present.dtype.kind in "OSU") != (self.classes_.dtype.kind in "OSU"):
             raise ValueError(

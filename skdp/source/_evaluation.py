@@ -16,6 +16,7 @@ from skdp.source._integers import ROW
 from skdp.source._private_fit import default_settings, opened_ledger, sealed
 from skdp.source._private_rows import check_labels, group_sizes
 from skdp.tabular import Vocabulary, person_ids
+from skdp.utils._frames import as_frame
 
 _COVERED = {
     "labelled record": "whole records: the scores of a row and its label",
@@ -123,6 +124,7 @@ def evaluate_privately(
     n_scores = 1 if len(classes) == 2 else len(classes)
     unit = "labelled record" if groups is None else "group"
     with default_settings():
+        X = as_frame(X)
         labels = check_labels(y, X)
         weights = row_weights(groups, len(labels))
         with sealed("evaluate_privately"):

@@ -28,6 +28,7 @@ from skdp.tabular import (
     person_ids,
     rounded_bounds,
 )
+from skdp.utils._frames import as_frame
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
 _SMALLEST, _LARGEST = -30, 60
@@ -219,6 +220,7 @@ def quantile_bounds(
     >>> found.schema.columns[0].noisy
     True
     """
+    X = as_frame(X)
     numeric, categories = _names(X, "numeric", numeric), _names(X, "categories", categories)
     public = None if schema is None else as_schema(schema)
     _check(numeric, categories, public, epsilon, delta, quantiles)

@@ -33,9 +33,10 @@ from skdp.tabular import (
     fitted_encoder,
     person_ids,
 )
+from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._labels import natural_labels
 from skdp.utils._linalg import as_slice
-from skdp.utils._private_data import as_elements, validate_private_data
+from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
@@ -471,6 +472,7 @@ def read_private_rows(source, X, y, groups):
     if is_dask(X):
         plan = one_pass_plan(source, *announced_columns(X))
         return plan, SummedRows(sum_dask(plan, X, y, groups))
+    X = as_frame(X)
     if source.encoder is not None:
         columns = _encoded_columns(source, X)
         X = encode_table(columns.schema, X)
