@@ -98,6 +98,7 @@ class PrivacyUtilityDisplay(Display):
             When columns are missing, or an ε is not above 0.
         """
         owner = "PrivacyUtilityDisplay.from_scores"
+        scores = as_frame(scores, "scores", text_as_categories=False)
         missing = {"epsilon", "score"} - set(getattr(scores, "columns", ()))
         if missing:
             raise ValueError(

@@ -163,6 +163,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         UserWarning
             Without ``image_shape``, when the number of pixels is no square.
         """
+        X = as_frame(X)
         check_table(X)
         X = validate_data(self, X, dtype="numeric")
         shape = _checked_shape(self.image_shape, X.shape[1])

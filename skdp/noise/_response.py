@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.noise._randomness import PrivateRandomness, private_bits, warn_of_no_noise, warn_of_seeds
 from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
-from skdp.utils._labels import checked_labels, label_array, natural_labels
+from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._sklearn import Interval
 
 # Largest effective ε: up to here the table represents the odds to 2^-30, and larger ε would hardly
@@ -143,7 +143,7 @@ class RandomizedResponse(PrivateRandomness):
         """
         self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
         self._validate_params()  # even if scikit-learn is configured to skip it
-        y = checked_labels(_as_labels(y), "RandomizedResponse.fit")
+        y = _as_labels(y)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
         self._class_indices(y)  # raises for labels that are not among the classes
         k = len(self.classes_)
@@ -350,4 +350,4 @@ class RandomizedResponse(PrivateRandomness):
 def _as_labels(y):
     if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would quote labels
         raise ValueError("Complex labels are not supported.")
-    return natural_labels(label_array(y, warn=True))
+    return checked_labels(label_array(y, warn=True), "RandomizedResponse")

@@ -49,7 +49,7 @@ def as_frame(X, name="X", *, text_as_categories=True):
     if isinstance(X, pd.Series):
         is_arrow = isinstance(X.dtype, pd.ArrowDtype)
         return as_frame(X.to_frame(), name).iloc[:, 0] if is_arrow else X
-    is_lazy = hasattr(X, "collect_schema")  # of polars, without importing it
+    is_lazy = hasattr(X, "collect_schema") and hasattr(X, "collect")  # of polars
     if not (is_lazy or hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return X
     what = f"The {name!r} parameter, of type {type(X).__name__},"
@@ -72,9 +72,7 @@ def as_column(values, name="y"):
     values = as_frame(values, name)
     if not isinstance(values, pd.Series) or isinstance(values.dtype, np.dtype):
         return values
-    elements = as_elements(values)
-    elements[values.isna()] = None
-    return elements
+    return np.where(values.isna(), None, as_elements(values))
 
 
 def _read(X, text_as_categories):

@@ -67,16 +67,8 @@ def label_array(y, **settings):
 
 
 def natural_labels(y):
-    """Return labels in their own dtype, which marks or programs may have turned into objects.
-
-    Unchanged where they are neither all numbers nor all text.
-    """
-    if y.dtype.kind != "O":
-        return y
-    labels = y.tolist()
-    kinds = str, Real | np.bool_
-    alike = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
-    return np.array(labels) if alike else y
+    """Return labels in their own dtype, which marks may have turned into objects."""
+    return np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
 def checked_labels(y, where):
@@ -100,12 +92,13 @@ def checked_labels(y, where):
     >>> checked_labels(np.array([0, 1, 1], dtype=object), "fit")
     array([0, 1, 1])
     """
-    y = natural_labels(y)
-    if y.dtype.kind == "O":
+    kinds = str, Real | np.bool_
+    if y.dtype.kind == "O" and not any(all(isinstance(v, kind) for v in y) for kind in kinds):
         raise ValueError(
             f"Unknown label type: the 'y' parameter of {where} must hold labels that are all "
             "numbers or all text, and one for each row."
         )
+    y = natural_labels(y)
     check_classification_targets(y)
     return y
 

@@ -32,8 +32,8 @@ def check_magnitude(values, name):
 
 def validate_data(estimator, X, *y, **settings):
     """Validate rows, and outputs if given, as scikit-learn does, of any library."""
-    y = (as_frame(outputs, "y") for outputs in y)
-    return validation.validate_data(estimator, as_frame(X), *y, **settings)
+    outputs = [as_frame(values, "y") for values in y]
+    return validation.validate_data(estimator, as_frame(X), *outputs, **settings)
 
 
 def check_array(X, **settings):
