@@ -13,7 +13,7 @@ from skdp.membership._cdmma import CDMMA, WideCDMMA
 from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
 from skdp.utils._frames import as_column
-from skdp.utils._labels import checked_labels
+from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_data, validate_queries
@@ -93,6 +93,36 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     classes_: np.ndarray
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean accuracy.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        y : array-like of shape (n_samples,)
+            Labels, as for ``fit``.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
+        >>> classifier.score(X / 16, y) > 0.9
+        True
+        """
+        labels = checked_labels(label_array(y), f"{type(self).__name__}.score")
+        return super().score(X, labels, sample_weight)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class.
