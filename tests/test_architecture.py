@@ -120,6 +120,14 @@ def test_the_target_s_side_reads_no_private_name_but_its_own(path):
         assert not list(private_reads(TREES[path]))
 
 
+@each_module
+def test_tables_are_read_in_utils_alone(path):
+    """scikit-learn reads some tables differently, and others not at all."""
+    readers = {"validate_data", "check_array", "check_X_y", "column_or_1d", "_check_feature_names"}
+    of_sklearn = {name for module, name in imports(TREES[path]) if module.startswith("sklearn")}
+    assert package_of(path) == "utils" or not of_sklearn & readers
+
+
 def test_private_reads_are_found():
     code = "self._a; release._b; getattr(x, '_c'); super()._d; cls._e; x.f; x.__doc__"
     assert list(private_reads(ast.parse(code))) == ["release._b", "getattr(x, '_c')"]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from skdp.utils._frames import as_column
+
 
 def local_file(file_name):
     """Return the path of a file in the folder that SKDP_DATA names, None where there is none."""
@@ -73,7 +75,7 @@ def hide_labels(
     >>> hide_labels([0, 1, 0, 1, 0], n_shown=3, sampling="random", random_state=0)
     array([ 0,  1,  0, -1, -1])
     """
-    y, rng = np.asarray(y), check_random_state(random_state)
+    y, rng = np.asarray(as_column(y)), check_random_state(random_state)
     if marker in y.tolist():
         raise ValueError(
             f"The 'marker' parameter of hide_labels is {marker!r}, which is a label. Use None."

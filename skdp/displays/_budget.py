@@ -11,6 +11,8 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from skdp.displays._base import OKABE_ITO, Display, require_kind
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import label_array, natural_labels
 from skdp.utils._sklearn import safe_indexing
 
 _MARKERS = "os^Dv<>P"
@@ -96,6 +98,7 @@ class PrivacyUtilityDisplay(Display):
             When columns are missing, or an ε is not above 0.
         """
         owner = "PrivacyUtilityDisplay.from_scores"
+        scores = as_frame(scores, "scores", text_as_categories=False)
         missing = {"epsilon", "score"} - set(getattr(scores, "columns", ()))
         if missing:
             raise ValueError(
@@ -216,6 +219,7 @@ class PrivacyUtilityDisplay(Display):
                 f"The 'param_name' parameter of {owner} is {param_name!r}, which none of the "
                 "estimators has. See estimator.get_params()."
             )
+        X, y = as_frame(X), natural_labels(label_array(y))
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
         lines = []
         for name, model in models.items():

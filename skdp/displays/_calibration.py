@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.utils._frames import as_column, as_frame
 
 _DIAGONAL = "perfectly calibrated"
 
@@ -134,10 +135,14 @@ class CalibrationDisplay(Display):
                 f"The 'positive' parameter of {owner} must be one of the classes "
                 f"{classes!r:.200}, got {positive!r:.100}."
             )
-        probabilities = np.asarray(estimator.predict_proba(X))[:, classes.index(positive)]
+        probabilities = np.asarray(estimator.predict_proba(as_frame(X)))
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
-            np.asarray(y) == positive, probabilities, name=name, positive=positive, **settings
+            np.asarray(as_column(y)) == positive,
+            probabilities[:, classes.index(positive)],
+            name=name,
+            positive=positive,
+            **settings,
         )
 
     @classmethod

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.utils._frames import as_frame
 
 # Half of the height over which the dots of a column are spread.
 _SPREAD = 0.32
@@ -152,6 +153,7 @@ class ExplanationDisplay(Display):
         owner = "ExplanationDisplay.from_estimator"
         wanted = "a fitted classifier with explain, such as DPTransferClassifier"
         require_kind(owner, "estimator", estimator, ("explain",), wanted)
+        X = as_frame(X)
         table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
         rows = table.iloc if isinstance(table, pd.DataFrame) else table
         found = [estimator.explain(rows[[k]]) for k in range(len(table))]

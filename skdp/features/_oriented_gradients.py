@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from skdp.utils._frames import as_frame
 from skdp.utils._parallel import map_rows
 from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import Interval, check_feature_names_in, fit_context
+from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
 
 # Weights of a neighborhood extend over this many widths: beyond, they are below 4e-4 of the
@@ -161,6 +163,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         UserWarning
             Without ``image_shape``, when the number of pixels is no square.
         """
+        X = as_frame(X)
         check_table(X)
         X = validate_data(self, X, dtype="numeric")
         shape = _checked_shape(self.image_shape, X.shape[1])
@@ -200,6 +203,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         array([[1., 0., 0., 0.]], dtype=float32)
         """
         self._validate_params()  # there need not have been a fit
+        X = as_frame(X)
         check_table(X)
         X = validate_data(self, X, dtype="numeric", reset=False)
         shape = _checked_shape(self.image_shape, X.shape[1])

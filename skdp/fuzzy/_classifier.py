@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
@@ -30,6 +30,8 @@ from skdp.membership import (
 from skdp.noise import perturb_training_rows
 from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpack_guarantee
 from skdp.tabular import as_schema, explain_prediction
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import label_array
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 from skdp.utils._storage import (
     load_arrays,
@@ -291,7 +293,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         names: list[Any] = [None]
         participants: np.ndarray = np.zeros(len(rows), dtype=int)
         if groups is not None:
-            groups = column_or_1d(groups)
+            groups = label_array(groups)
             check_consistent_length(rows, groups)
             found, participants = np.unique(groups, return_inverse=True)
             names = found.tolist()
@@ -462,6 +464,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'
         """
+        x = as_frame(x, "x")
         X = validate_queries(self, x if hasattr(x, "columns") else np.reshape(x, (1, -1)))
         if len(X) > 1:
             raise ValueError(f"The 'x' parameter of explain must be one row, got {len(X)} rows.")

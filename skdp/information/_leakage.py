@@ -27,6 +27,7 @@ from skdp.information._decoders import (
     number_decoders,
 )
 from skdp.information._estimate import InformationEstimate
+from skdp.utils._frames import as_frame
 from skdp.utils._parallel import draw_seeds, run_tasks
 
 # Smallest number of rows.
@@ -154,8 +155,8 @@ def information_leakage(
             f"The 'kind' parameter must be 'auto', 'categories' or 'numbers', got {kind!r:.60}."
         )
     rng = check_random_state(random_state)
-    columns, about = _private_columns(private)
-    X = _features(released, len(columns))
+    columns, about = _private_columns(as_frame(private, "private"))
+    X = _features(as_frame(released, "released"), len(columns))
     secret = _Secret.of(columns, kind, rng)
     _check_decoder(decoder, secret)
     seeds = draw_seeds(rng, n_permutations + 1)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from skdp.information._estimate import InformationEstimate
 from skdp.release import Release
 from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
+from skdp.utils._frames import as_column, as_frame
 from skdp.utils._validation import listed
 
 # Least probability of which a logarithm is taken.
@@ -123,6 +124,7 @@ def transferability(
             "The 'release' parameter must have predict_proba and classes_, as a Release or a "
             f"fitted classifier has, got {type(release).__name__}."
         )
+    X = as_frame(X)
     scores = np.log(np.maximum(release.predict_proba(X), _LEAST))
     if len(scores) < 4:
         raise ValueError(f"The 'X' parameter must have four rows or more, got {len(scores)}.")
@@ -137,7 +139,7 @@ def transferability(
 
 def _codes(y, classes, n_rows):
     """Return the index of each label among the classes of the release."""
-    y, classes = np.asarray(y), np.asarray(classes)
+    y, classes = np.asarray(as_column(y)), np.asarray(classes)
     if y.shape != (n_rows,):
         raise ValueError(
             f"The 'y' parameter must have one label for each of {n_rows} rows, got an array of "

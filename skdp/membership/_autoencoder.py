@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import as_slice, row_blocks, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
-from skdp.utils._validation import validate_queries
+from skdp.utils._validation import check_array, validate_queries
 
 # Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
 # file. With all rows, time would grow with the square of their number.

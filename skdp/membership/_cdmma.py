@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership._autoencoder import (
     BaseAutoencoder,
@@ -23,7 +23,7 @@ from skdp.utils._kernel_regression import resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
-from skdp.utils._validation import validate_training_data
+from skdp.utils._validation import validate_data, validate_training_data
 
 # Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
 # Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).

@@ -6,16 +6,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
 from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
+from skdp.utils._frames import as_column
+from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import validate_queries
+from skdp.utils._validation import validate_data, validate_queries
 
 _NO_SCALES = (
     "This %(name)s was fitted with error_scale='shared' and has no scales for each class; call "
@@ -66,8 +67,8 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     ([1, 0], dtype('float64'))
     """
     validate = validate_private_data if private else validate_data
-    X, y = validate(classifier, X, y, dtype=[np.float64, np.float32])
-    check_classification_targets(y)
+    X, y = validate(classifier, X, as_column(y), dtype=[np.float64, np.float32])
+    y = checked_labels(y, f"{type(classifier).__name__}.fit")
     classifier.classes_, class_indices = np.unique(y, return_inverse=True)
     if len(classifier.classes_) < min_classes:
         raise ValueError(
@@ -92,6 +93,36 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     classes_: np.ndarray
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean accuracy.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Queries.
+
+        y : array-like of shape (n_samples,)
+            Labels, as for ``fit``.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        accuracy : float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import CDMMAClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
+        >>> classifier.score(X / 16, y) > 0.9
+        True
+        """
+        labels = checked_labels(label_array(y), f"{type(self).__name__}.score")
+        return super().score(X, labels, sample_weight)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class.
@@ -644,8 +675,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
         if not hasattr(self, "classes_"):
             X, class_indices = validate_training(self, X, y, min_classes=1)
             return self._fit(X, class_indices)
-        X, y = validate_data(self, X, y, dtype=self.dtype_, reset=False)
-        check_classification_targets(y)
+        X, y = validate_data(self, X, as_column(y), dtype=self.dtype_, reset=False)
+        y = checked_labels(y, "WideCDMMAClassifier.partial_fit")
         present = np.unique(y)
         if (present.dtype.kind in "OSU") != (self.classes_.dtype.kind in "OSU"):
             raise ValueError(

@@ -13,8 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
@@ -26,6 +25,8 @@ from skdp.privacy import (
     pack_guarantee,
     unpack_guarantee,
 )
+from skdp.utils._frames import as_column
+from skdp.utils._labels import checked_labels
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -38,7 +39,7 @@ from skdp.utils._storage import (
     stored_labels,
     well_formed,
 )
-from skdp.utils._validation import forget_fit
+from skdp.utils._validation import forget_fit, validate_data
 from skdp.utils._warnings import warn
 
 # Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
@@ -144,8 +145,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             self._check_same_layers()
         else:
             forget_fit(self)
-        values, targets = validate_private_data(self, X, y, reset=not resumed)
-        check_classification_targets(targets)
+        values, targets = validate_private_data(self, X, as_column(y), reset=not resumed)
+        targets = checked_labels(targets, f"{type(self).__name__}.fit")
         classes = self.classes_ if resumed else self._find_classes(targets)
         if not np.isin(targets, classes).all():
             raise ValueError(

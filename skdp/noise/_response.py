@@ -6,8 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.noise._randomness import (
@@ -18,6 +16,7 @@ from skdp.noise._randomness import (
 )
 from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._sklearn import Interval
 
 # Largest effective ε: up to here the table represents the odds to 2^-30, and larger ε would hardly
@@ -150,7 +149,6 @@ class RandomizedResponse(PrivateRandomness):
         self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
         self._validate_params()  # even if scikit-learn is configured to skip it
         y = _as_labels(y)
-        check_classification_targets(y)
         self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
         self._class_indices(y)  # raises for labels that are not among the classes
         k = len(self.classes_)
@@ -358,4 +356,4 @@ class RandomizedResponse(PrivateRandomness):
 def _as_labels(y):
     if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would quote labels
         raise ValueError("Complex labels are not supported.")
-    return column_or_1d(y, warn=True)
+    return checked_labels(label_array(y, warn=True), "RandomizedResponse")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.utils._files import PRIVATE, checksum, write_whole
+from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
 
@@ -376,6 +377,7 @@ class PrivacyLedger:
                 f"The 'y' parameter of PrivacyLedger.release must hold labels, got {y!r}. Pass a "
                 f"name as name={y!r}."
             )
+        X = as_frame(X)  # read once, for the guarantee and the fit
         data = (X,) if y is None else (X, y)
         known = {} if groups is None else {"groups": groups}
         if hasattr(estimator, "ledger"):  # it charges by itself, when nothing can fail any more

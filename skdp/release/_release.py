@@ -17,7 +17,6 @@ from sklearn.utils import (
     InputTags,
     Tags,
     TargetTags,
-    check_array,
     check_random_state,
 )
 
@@ -63,10 +62,11 @@ from skdp.release._subspace import Alignment, Subspace
 from skdp.release._summary import statements
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
+from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
-from skdp.utils._validation import checked_subset
+from skdp.utils._validation import check_array, checked_subset
 
 # Types of labels that a file can hold.
 _LABELS = (bool, int, float, str)
@@ -553,6 +553,7 @@ class Release:
                [0.01],
                [0.02]])
         """
+        X = as_frame(X)
         names, schema = getattr(X, "columns", None), self.encoder
         if names is not None and schema is not None and not schema.is_encoded(names):
             # Finite by construction. scikit-learn's check would first search all installed

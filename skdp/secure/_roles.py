@@ -20,6 +20,7 @@ from skdp.secure._messages import read_message, write_message
 from skdp.secure._scale import ScoreScale, class_scores
 from skdp.secure._session import Session
 from skdp.utils._files import PRIVATE, write_whole
+from skdp.utils._frames import as_frame
 
 # How many participants may be named in an error (rule of thumb).
 _MOST_NAMED = 5
@@ -671,7 +672,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        messages, ids = [], []
+        X, messages, ids = as_frame(X), [], []
         for estimator, participant in zip(self.estimators, self._participants, strict=True):
             scores = class_scores(estimator, X, self.method)
             ids = [str(position) for position in range(len(scores))]

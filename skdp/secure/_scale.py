@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdp.utils._frames import as_frame
 from skdp.utils._warnings import warn
 
 # Largest dissimilarity: 8 bits, as in the encrypted comparison.
@@ -155,7 +156,7 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
             f"The estimator, a {type(estimator).__name__}, has no method {' or '.join(names)}. "
             "Use a classifier with scores of classes."
         )
-    scores = np.asarray(getattr(estimator, found)(X))
+    scores = np.asarray(getattr(estimator, found)(as_frame(X)))
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 

@@ -16,7 +16,8 @@ from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
 from skdp.tabular import ambiguity, canonical, numbers, person_ids
 from skdp.utils._labels import natural_labels
-from skdp.utils._private_data import as_elements, validate_private_data
+from skdp.utils._frames import as_elements
+from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
 # Of the widest numbers that a release can hold.

@@ -14,7 +14,7 @@ from skdp.source._door import check_budget, check_labels, read_persons, row_weig
 from skdp.source._integers import ROW
 from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
 from skdp.tabular import Vocabulary
-from skdp.utils._private_data import as_frame
+from skdp.utils._frames import as_frame
 
 
 def evaluate_privately(

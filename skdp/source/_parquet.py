@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from skdp.tabular import person_ids
-from skdp.utils._private_data import as_elements
+from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
 # Bytes read ahead of each column. Otherwise Arrow would load a whole row group, often a million

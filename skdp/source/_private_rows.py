@@ -34,6 +34,7 @@ from skdp.tabular import (
     encode_table,
     fitted_encoder,
 )
+from skdp.utils._frames import as_frame
 from skdp.utils._linalg import as_slice
 
 MODELS: dict[str, StatisticsModel] = {
@@ -367,6 +368,7 @@ def read_private_rows(source, X, y, groups):
     if is_dask(X):
         plan = one_pass_plan(source, *announced_columns(X))
         return plan, SummedRows(sum_dask(plan, X, y, groups))
+    X = as_frame(X)
     if source.encoder is not None:
         columns = _encoded_columns(source, X)
         X = encode_table(columns.schema, X)

@@ -42,6 +42,7 @@ from skdp.source._perturbation import (
 from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
 from skdp.source._publication import default_settings, kept_ledger, publish
 from skdp.tabular import Schema, TabularEncoder
+from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
 from skdp.utils._private_data import PrivateParametersMixin
@@ -424,6 +425,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
     def _read(self, X, y):
         """Return rows as numbers, labels, and what is public about bounded columns, or None."""
+        X = as_frame(X)
         if self.encoder is None:
             X = read_numbers(self, X)
             labels = class_labels(check_labels(y, X))

@@ -29,7 +29,7 @@ from skdp.tabular._mistakes import (
 )
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
-from skdp.utils._private_data import as_elements
+from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
@@ -261,7 +261,7 @@ def check_table(
     >>> print(report.stops[0].text.split(". ")[1])
     They would lie inside if they were converted from °F to °C.
     """
-    schema = as_schema(schema)
+    schema, frame = as_schema(schema), as_frame(frame, "frame")
     _require_columns(frame, schema, label, group)
     counts, findings = [], []
     for column in schema.columns:

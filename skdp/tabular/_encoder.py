@@ -9,14 +9,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._private_data import as_frame, check_table
+from skdp.utils._frames import as_frame
+from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
-from skdp.utils._validation import listed
+from skdp.utils._validation import check_array, listed, validate_data
 from skdp.utils._warnings import warn
 
 

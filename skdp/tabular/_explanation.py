@@ -12,6 +12,7 @@ from scipy.stats import qmc
 
 from skdp.tabular._columns import CategoryColumn
 from skdp.tabular._schema import Schema, as_schema
+from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline, listed
 
@@ -314,7 +315,7 @@ def explain_prediction(
     age   80.0     2.0  60.0  100.0
     ward     B     0.0   NaN    NaN
     """
-    x = np.asarray(x, dtype=np.float64).ravel()
+    x = np.asarray(as_frame(x, "x"), dtype=np.float64).ravel()
     labels = np.asarray(classes).tolist()
     [at_row] = scores(x[np.newaxis])
     best = np.argsort(-at_row, kind="stable")[:2]

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from skdp.tabular._values import canonical, missing_values
-from skdp.utils._private_data import as_elements
+from skdp.utils._frames import as_elements
 
 # Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
 # both are exceeded, the column is probably in other units (rules of thumb).

@@ -16,6 +16,7 @@ from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary
+from skdp.utils._frames import as_frame
 
 # Largest number of rows of each table in the comparisons by boosting.
 _MOST_ROWS = 10_000
@@ -140,6 +141,7 @@ def compare_tables(
     >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
     """
     schema = as_schema(schema)
+    real, synthetic = as_frame(real, "real"), as_frame(synthetic, "synthetic")
     for argument, frame in (("real", real), ("synthetic", synthetic)):
         _check(argument, frame, schema, label)
     rng = check_random_state(random_state)

@@ -29,6 +29,7 @@ from skdp.tabular._columns import (
     plain,
 )
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
+from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
 from skdp.utils._warnings import warn
@@ -607,6 +608,7 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
             "rows are private, and a release would reveal them. Draft from public rows or "
             "the target's own, or write the schema from units, instruments and code books."
         )
+    frame = as_frame(frame, "frame", text_as_categories=False)
     if label is not None and label not in frame.columns:
         raise ValueError(f"The frame has no column 'label'={label!r}; name one that it has.")
     names = [name for name in frame.columns if name != label]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.displays import TransferReportDisplay
 from skdp.membership import WideCDMMAClassifier
@@ -44,8 +44,9 @@ from skdp.transfer._sources import (
 from skdp.transfer._strategy import Strategy, Task
 from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
+from skdp.utils._frames import as_frame
 from skdp.utils._sklearn import StrOptions, fit_context
-from skdp.utils._validation import check_magnitude, forget_fit
+from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 
 # A new strategy is added here; the name is used nowhere else.
 _STRATEGIES: dict[str, Strategy] = {
@@ -444,6 +445,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         forget_fit(self)  # no attribute of an earlier fit remains if this one fails
         strategy = _STRATEGIES[self.strategy]
         releases = as_releases(self.source, strategy)
+        X = as_frame(X)
         if y is None and not releases:
             validate_data(self, X, y)  # raises, as all of scikit-learn does
         self._matching = match_columns(releases, X, strategy)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_array
 
 from skdp.tabular import NumericColumn, Schema
+from skdp.utils._frames import as_frame
+from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
 
 # Floor of probabilities, as in scikit-learn's log loss.
@@ -151,7 +152,9 @@ def one_row(x):
     ValueError
         If there are more rows, or none.
     """
-    if hasattr(x, "to_frame"):  # a row of a DataFrame, whose values have become objects
+    is_row = isinstance(x, pd.Series)  # of a DataFrame, whose values have become objects
+    x = as_frame(x, "x")
+    if is_row:
         x = x.to_frame().T.infer_objects()
     x = x if hasattr(x, "columns") else np.asarray(x)
     if getattr(x, "ndim", 2) < 2:

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, spelled_as
-from skdp.utils._labels import natural_labels, scorable_labels, unlabelled_rows
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabelled_rows
 from skdp.utils._sklearn import safe_indexing
 from skdp.utils._warnings import warn
 
@@ -190,11 +191,11 @@ class LabeledSplit:
 
     def _labelled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
-        y = column_or_1d(y)
+        y = label_array(y)
         marked = unlabelled_rows(y, self.unlabeled)
         labelled = np.flatnonzero(~marked)
         if groups is not None:
-            groups = column_or_1d(groups)
+            groups = label_array(groups)
             check_consistent_length(y, groups)
             groups = groups[labelled]
         return labelled, np.flatnonzero(marked), np.array(y[labelled].tolist()), groups
@@ -275,7 +276,7 @@ class LabeledScorer:
         ValueError
             If no row is labeled.
         """
-        labels = column_or_1d(y)
+        labels = label_array(y)
         classes = list(map(canonical, estimator.classes_.tolist()))
         marked = unlabelled_rows(labels, self.unlabeled, classes)
         if marked.all():
@@ -285,7 +286,7 @@ class LabeledScorer:
             )
         labelled = np.flatnonzero(~marked)
         known = spelled_as(natural_labels(labels[labelled]), estimator.classes_)
-        return get_scorer(self.scoring)(estimator, safe_indexing(X, labelled), known)
+        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labelled), known)
 
     def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"

@@ -4,11 +4,13 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.release import Release, merge_problem, merged_guarantee
 from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
 from skdp.transfer._embedding import far_columns, unseen_columns
+from skdp.utils._frames import as_frame
+from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
 
 # Accepted dtypes of numeric rows.
@@ -229,6 +231,7 @@ class Matching:
             If X is an array although a table was fitted: encoded values cannot be told from
             original ones.
         """
+        X = as_frame(X)
         named = hasattr(X, "columns")
         if self.is_raw and not named:
             raise ValueError(

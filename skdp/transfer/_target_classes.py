@@ -1,12 +1,12 @@
 """The classes of a target, and their indices among the classes of a source."""
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.tabular import Vocabulary, canonical, spelled_as
 from skdp.transfer._strategy import is_calibrated
-from skdp.utils._labels import natural_labels, unlabelled_rows
+from skdp.utils._labels import label_array, natural_labels, unlabelled_rows
 from skdp.utils._warnings import warn
 
 # What NumPy makes of marks in a list of text.
@@ -54,7 +54,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     ValueError
         If the labels cannot be learned from.
     """
-    y = np.full(n_samples, None) if y is None else column_or_1d(y, warn=True)
+    y = np.full(n_samples, None) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
     known = [canonical(label) for release in releases for label in release.classes.tolist()]
     unlabelled = unlabelled_rows(y, unlabeled, known if releases else None)

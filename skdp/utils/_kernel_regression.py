@@ -7,9 +7,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
-from sklearn.utils import check_array
 
 from skdp.utils._sklearn import Interval, RealNotInt
+from skdp.utils._validation import check_array
 
 # Parameter constraints for the argument of :func:`resolve_count`.
 COUNT_OR_FRACTION: list = [

@@ -1,7 +1,12 @@
 """Labels: marks of unlabeled rows, by one rule, and folds."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from skdp.utils._frames import as_column
 
 
 def unlabelled_rows(y, marker="auto", classes=None):
@@ -33,7 +38,7 @@ def unlabelled_rows(y, marker="auto", classes=None):
     >>> unlabelled_rows([1, -1, 1]).tolist()
     [False, False, False]
     """
-    values = column_or_1d(y).tolist()
+    values = label_array(y).tolist()
     auto = isinstance(marker, str) and marker == "auto"
     missing = np.array([is_missing(value) for value in values], dtype=bool)
     if is_missing(marker):
@@ -56,9 +61,46 @@ def is_missing(value):
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
+def label_array(y, **settings):
+    """Return labels of any library as an array of one dimension; None where one is missing."""
+    return column_or_1d(as_column(y), **settings)
+
+
 def natural_labels(y):
     """Return labels in their own dtype, which marks may have turned into objects."""
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
+
+
+def checked_labels(y, where):
+    """Return the labels of all rows in their own dtype; raise ValueError for other outputs.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+
+    where : str
+        Name of the caller, for the error message, which quotes no label.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.utils._labels import checked_labels
+    >>> checked_labels(np.array([0, 1, 1], dtype=object), "fit")
+    array([0, 1, 1])
+    """
+    kinds = str, Real | np.bool_
+    if y.dtype.kind == "O" and not any(all(isinstance(v, kind) for v in y) for kind in kinds):
+        raise ValueError(
+            f"Unknown label type: the 'y' parameter of {where} must hold labels that are all "
+            "numbers or all text, and one for each row."
+        )
+    y = natural_labels(y)
+    check_classification_targets(y)
+    return y
 
 
 def scorable_labels(y, where, marker, classes):
@@ -84,7 +126,7 @@ def scorable_labels(y, where, marker, classes):
     ValueError
         If one of them is a mark.
     """
-    y = column_or_1d(y, warn=True)
+    y = label_array(y, warn=True)
     unlabelled = unlabelled_rows(y, marker, classes)
     if unlabelled.any():
         raise ValueError(

@@ -1,12 +1,12 @@
 """Validation of private rows: without rounding, and without values in error messages."""
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from sklearn import config_context
-from sklearn.utils.validation import validate_data
 
+from skdp.utils._frames import as_frame
 from skdp.utils._sklearn import InvalidParameterError
+from skdp.utils._validation import validate_data
 
 # Magnitude up to which float64 represents every integer. Beyond it, neighbors that differ by 1 may
 # become floats that differ by 1,024.
@@ -17,129 +17,6 @@ _FLOAT_BYTES, _INTEGER_BYTES = 8, 4
 # Types that an array or column of objects may contain: float64 numbers, or integers that are
 # clipped to these.
 _SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np.integer, np.bool_)
-
-
-def as_frame(X):
-    """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
-
-    These are tables and record batches of pyarrow, frames of polars, and other objects with the
-    Arrow stream interface. Numbers without missing values are not copied; distinct text values
-    are stored once; types are those of the columns, independently of their values.
-
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    frame : DataFrame or object
-        X itself without pyarrow, or if X is not an Arrow table.
-    """
-    if not (_has_arrow(X) and hasattr(X, "columns")):
-        return X
-    pyarrow = _pyarrow()
-    return X if pyarrow is None else _frame_of_arrow(pyarrow.table(X), pyarrow)
-
-
-def _series_of_arrow(values):
-    """Return an array or column in Arrow's format as a Series; anything else unchanged."""
-    if not _has_arrow(values) or hasattr(values, "columns"):
-        return values
-    pyarrow = _pyarrow()
-    if pyarrow is None:
-        return values
-    chunks = values if hasattr(values, "__arrow_c_stream__") else [values]
-    table = pyarrow.table([pyarrow.chunked_array(chunks)], names=["values"])
-    return _frame_of_arrow(table, pyarrow)["values"]
-
-
-def _has_arrow(values):
-    if isinstance(values, pd.DataFrame | pd.Series | pd.Index):  # which need no translation
-        return False
-    return hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
-
-
-def _pyarrow():
-    try:
-        import pyarrow
-    except ImportError:  # polars works without it: its columns are read element by element
-        return None
-    return pyarrow
-
-
-def _frame_of_arrow(table, pyarrow):
-    # Booleans with missing values, and dates, would become objects, which are refused by type.
-    settings = {
-        "types_mapper": {pyarrow.bool_(): pd.BooleanDtype()}.get,
-        "date_as_object": False,
-        "strings_to_categorical": True,
-        "split_blocks": True,
-        "ignore_metadata": True,
-    }
-    try:
-        return table.to_pandas(**settings)
-    except ValueError:  # a dictionary that lists a value twice, or a missing one
-        fields = [
-            field.with_type(getattr(field.type, "value_type", field.type))
-            if pyarrow.types.is_dictionary(field.type)
-            else field
-            for field in table.schema
-        ]
-        return table.cast(pyarrow.schema(fields)).to_pandas(**settings)
-
-
-def as_elements(values):
-    """Return a column as an array whose elements do not depend on each other.
-
-    A list with one text would become an array of text, and integers with one missing value would
-    become floats: a single row would change all others. Only arrays with a given dtype keep it;
-    anything else becomes an array of objects.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    elements : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If it is not a sequence.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.utils._private_data import as_elements
-    >>> as_elements([0, 1, "x"]).tolist()
-    [0, 1, 'x']
-    >>> as_elements(pd.Series([2**53 + 1, None], dtype="Int64")).tolist()
-    [9007199254740993, <NA>]
-    """
-    if isinstance(values, np.ndarray):
-        return values
-    values = _series_of_arrow(values)
-    dtype = getattr(values, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return np.asarray(values)
-    if dtype is not None and hasattr(values, "astype"):  # of pandas, with a mask or categories
-        return np.asarray(values.astype(object), dtype=object)
-    for method in ("to_list", "tolist"):
-        if hasattr(values, method):
-            return _objects(getattr(values, method)())
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise ValueError("A column must be an array or a list.")
-    return _objects(list(values))
-
-
-def _objects(values):
-    elements = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # elementwise, as sequences would become rows otherwise
-        elements[i] = value
-    return elements
 
 
 def check_table(X, min_samples=1):

@@ -3,7 +3,11 @@
 from collections.abc import Iterable
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn import utils
+from sklearn.utils import validation
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.utils._frames import as_frame
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
@@ -24,6 +28,17 @@ def check_magnitude(values, name):
             f"Input {name} must have its largest magnitude between {SMALLEST:g} and "
             f"{LARGEST:g}, got {largest:g}. Scale it to about unit range."
         )
+
+
+def validate_data(estimator, X, *y, **settings):
+    """Validate rows, and outputs if given, as scikit-learn does, of any library."""
+    outputs = [as_frame(values, "y") for values in y]
+    return validation.validate_data(estimator, as_frame(X), *outputs, **settings)
+
+
+def check_array(X, **settings):
+    """Validate rows as scikit-learn does, of any library."""
+    return utils.check_array(as_frame(X), **settings)
 
 
 def validate_training_data(estimator, X, *y, **settings):

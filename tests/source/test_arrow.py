@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.source._parquet import parquet_batches
-from skdp.utils._private_data import as_frame
+from skdp.utils._frames import as_frame
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")

@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp.utils._labels import is_missing, stratified_folds, unlabelled_rows
+from skdp import (
+    CDMMAClassifier,
+    DeepFuzzyClassifier,
+    DPTransferClassifier,
+    RandomizedResponse,
+    WideCDMMAClassifier,
+)
+from skdp.utils._labels import checked_labels, is_missing, stratified_folds, unlabelled_rows
 
 
 @pytest.mark.parametrize(
@@ -58,3 +65,61 @@ def test_folds_are_equally_large_and_random(rng, n_folds):
     assert_array_equal(
         *(stratified_folds(labels, n_folds, np.random.RandomState(3)) for _ in range(2))
     )
+
+
+def classifiers():
+    return [
+        CDMMAClassifier(2, 5, 1, random_state=0),
+        WideCDMMAClassifier(2, 5, 1, random_state=0),
+        DeepFuzzyClassifier(2, 5, random_state=0),
+        DPTransferClassifier(random_state=0),
+    ]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_whole_numbers_may_be_objects_or_of_pandas_types(place, rng):
+    X, y = rng.rand(20, 3), np.arange(20) % 2
+    expected = classifiers()[place].fit(X, y)
+    for labels in (y.astype(object), pd.Series(y, dtype="Int64"), pd.Series(y).astype("category")):
+        model = classifiers()[place].fit(X, labels)
+        assert model.classes_.dtype == y.dtype
+        assert_array_equal(model.predict(X), expected.predict(X))
+        assert model.score(X, labels) == expected.score(X, y)
+
+
+def test_classes_that_are_objects_may_arrive_in_parts(rng):
+    X, y = rng.rand(20, 3), np.arange(20) % 2
+    first, second = (WideCDMMAClassifier(2, 5, 1, random_state=0) for _ in range(2))
+    for rows in (slice(10), slice(10, 20)):
+        first.partial_fit(X[rows], y[rows])
+        second.partial_fit(X[rows], y[rows].astype(object))
+    assert second.classes_.dtype == y.dtype
+    assert_array_equal(first.predict(X), second.predict(X))
+
+
+@pytest.mark.parametrize("classes", [None, [0, 1]])
+def test_whole_numbers_that_are_objects_are_randomized(classes):
+    y = np.repeat([0, 1], 50)
+    response = RandomizedResponse(1.0, classes=classes, random_state=np.random.RandomState(0))
+    expected = RandomizedResponse(1.0, classes=classes, random_state=np.random.RandomState(0))
+    noisy = response.fit(y.astype(object)).transform(y.astype(object))
+    assert_array_equal(noisy, expected.fit(y).transform(y))
+    assert noisy.dtype == y.dtype
+    assert_array_equal(
+        response.unbiased_counts(noisy.astype(object)), expected.unbiased_counts(noisy)
+    )
+
+
+@pytest.mark.parametrize(
+    "labels", [[0, "secret"], [0, None], ["secret", np.nan], ["secret", pd.NA]]
+)
+def test_labels_are_all_numbers_or_all_text_and_never_quoted(labels):
+    y = np.array(labels, dtype=object)
+    for take in (
+        lambda: checked_labels(y, "fit"),
+        lambda: RandomizedResponse(1.0).fit(y),
+        lambda: CDMMAClassifier().fit(np.zeros((2, 1)), pd.Series(y)),
+    ):
+        with pytest.raises(ValueError, match=r"all numbers or all text|contains NaN") as error:
+            take()
+        assert "secret" not in str(error.value)

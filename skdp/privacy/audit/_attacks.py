@@ -16,6 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import label_array, natural_labels
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
@@ -90,8 +92,9 @@ def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "los
     >>> float(seen.mean()), bool(unseen.mean() < 1)
     (1.0, True)
     """
+    X, y = read_rows(X, y)
     if attack == "correctness":
-        return (model.predict(X) == np.asarray(y)).astype(np.float64)
+        return (model.predict(X) == y).astype(np.float64)
     p = _class_probabilities(model, X)
     if attack == "loss":
         return np.log(_probability_of_label(model, p, y))
@@ -136,6 +139,11 @@ def _log_odds(model, X, y):
     """Return the log-odds log p_y/(1 − p_y) of the true class of each record."""
     p = _probability_of_label(model, _class_probabilities(model, X), y)
     return np.log(p) - np.log(np.maximum(1 - p, _LEAST))
+
+
+def read_rows(X, y):
+    """Return rows and labels of any library as arrays, or rows as a DataFrame."""
+    return as_frame(X), natural_labels(label_array(y))
 
 
 def take_rows(X, rows):
@@ -442,7 +450,7 @@ class ShadowAttack(_ShadowTraining):
         >>> list(attack.fit(X[:300], y[:300]).attack_classifiers_)
         [None]
         """
-        y = np.asarray(y)
+        X, y = read_rows(X, y)
         shadows, seen = self._train(X, y)
         features = np.concatenate([_features(shadow, X, y) for shadow in shadows])
         labels, members = np.tile(y, len(shadows)), seen.ravel()
@@ -476,7 +484,7 @@ class ShadowAttack(_ShadowTraining):
             Probability of membership, or the decision function of the attack classifier.
         """
         check_is_fitted(self)
-        y = np.asarray(y)
+        X, y = read_rows(X, y)
         features = _features(model, X, y)
         scores = _positive(self.attack_classifiers_[None], features)
         for label, attack in self.attack_classifiers_.items():
@@ -593,7 +601,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         >>> attack = LikelihoodRatioAttack(DecisionTreeClassifier(), n_shadows=4, random_state=0)
         >>> attack = attack.fit(X[:300], y[:300])
         """
-        y = np.asarray(y)
+        X, y = read_rows(X, y)
         shadows, seen = self._train(X, y)
         odds = np.array([_log_odds(shadow, X, y) for shadow in shadows])
         self._distributions = [_normal(odds, seen), _normal(odds, ~seen)]
@@ -623,7 +631,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
             If the number of records is not that of :meth:`fit`.
         """
         (mean_in, sd_in), (mean_out, sd_out) = self._distributions
-        labels = np.asarray(y)
+        X, labels = read_rows(X, y)
         if len(labels) != len(mean_in):
             raise ValueError(
                 f"score_members got {len(labels)} records, but fit had {len(mean_in)}. Pass the "

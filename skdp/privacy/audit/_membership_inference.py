@@ -23,6 +23,7 @@ from skdp.privacy.audit._attacks import (
     canary_scores,
     halfway_scores,
     membership_scores,
+    read_rows,
     stack_rows,
 )
 from skdp.privacy.audit._evidence import (
@@ -297,9 +298,10 @@ def audit_membership(
     _check_model(model)
     claim = _claim(_find_guarantee(model) if isinstance(guarantee, str) else guarantee)
     delta = 0.0 if claim is None else claim.delta
-    X = stack_rows(members[0], others[0])
-    y = np.concatenate([np.asarray(members[1]), np.asarray(others[1])])
-    is_member = np.arange(len(y)) < len(np.asarray(members[1]))
+    (rows, labels), (other_rows, other_labels) = read_rows(*members), read_rows(*others)
+    members, others = (rows, labels), (other_rows, other_labels)
+    X, y = stack_rows(rows, other_rows), np.concatenate([labels, other_labels])
+    is_member = np.arange(len(y)) < len(labels)
     rng = check_random_state(random_state)
     chooses = _halves(is_member, y, rng)
     estimator = clone(model if estimator is None else estimator)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
-from skdp.privacy.audit._attacks import stack_rows
+from skdp.privacy.audit._attacks import read_rows, stack_rows
 from skdp.privacy.audit._evidence import (
     AuditReport,
     Evidence,
@@ -20,6 +20,8 @@ from skdp.privacy.audit._evidence import (
     find_evidence,
     find_gaussian_evidence,
 )
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import label_array
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
@@ -403,13 +405,13 @@ class _Worlds:
     def __init__(self, source, X, y, groups, canary, statistics):
         self._source, self._statistics = source, statistics
         self.seeded = "random_state" in source.get_params(deep=False)
-        y = np.asarray(y)
+        X, y = read_rows(X, y)
         with_canary = _with_canary(X, y, canary, 1 if groups is None else _ROWS_OF_A_PERSON)
         self.n_rows = len(with_canary[1]) - len(y)
         self._data = [(X, y), with_canary]
         self._groups: list = [{}, {}]
         if groups is not None:
-            codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+            codes = np.unique(label_array(groups), return_inverse=True)[1]
             own = np.full(self.n_rows, codes.max() + 1)
             self._groups = [{"groups": codes}, {"groups": np.concatenate([codes, own])}]
         self.guarantee = self._fit(False, None).release_.guarantee
@@ -477,6 +479,7 @@ def _check_guarantee(guarantee, groups):
 def _with_canary(X, y, canary, n_rows):
     """Return rows and labels with those of the canary, by default extreme ones."""
     rows, labels = _extreme(X, y, n_rows) if canary is None else canary
+    rows = as_frame(rows, "canary")
     if not hasattr(rows, "iloc"):
         rows = np.atleast_2d(rows)
     return stack_rows(X, rows), np.concatenate([y, np.broadcast_to(labels, len(rows))])

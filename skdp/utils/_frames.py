@@ -1,0 +1,193 @@
+"""Tables and columns of any library, converted at this one place."""
+
+import numpy as np
+import pandas as pd
+
+
+def as_frame(X, name="X", *, text_as_categories=True):
+    """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
+
+    These are tables and record batches of pyarrow, frames of polars, lazy ones too, and other
+    objects with the Arrow stream interface. Numbers without missing values are not copied;
+    distinct text values are stored once; types are those of the columns. Columns become Series
+    likewise, and columns of Arrow's types in a DataFrame or Series those of pandas.
+
+    Parameters
+    ----------
+    X : object
+
+    name : str, default="X"
+        Name of the parameter, for error messages.
+
+    text_as_categories : bool, default=True
+        Whether text in Arrow's format becomes categories, in no particular order.
+
+    Returns
+    -------
+    frame : DataFrame, Series or object
+        X itself if it is not in Arrow's format, at no cost. Without pyarrow, frames and series of
+        polars, which are read element by element.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read. The message quotes no value.
+
+    ImportError
+        If nothing but pyarrow can read it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.utils._frames import as_frame
+    >>> frame = pd.DataFrame({"age": [40, 50]})
+    >>> as_frame(frame) is frame
+    True
+    """
+    if isinstance(X, pd.DataFrame):
+        return _without_arrow_types(X, text_as_categories)
+    if isinstance(X, pd.Series):
+        is_arrow = isinstance(X.dtype, pd.ArrowDtype)
+        return as_frame(X.to_frame(), name).iloc[:, 0] if is_arrow else X
+    is_lazy = hasattr(X, "collect_schema") and hasattr(X, "collect")  # of polars
+    if not (is_lazy or hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
+        return X
+    what = f"The {name!r} parameter, of type {type(X).__name__},"
+    error: Exception
+    try:
+        return _read(X.collect() if is_lazy else X, text_as_categories)
+    except ImportError:
+        error = ImportError(f"{what} needs the package pyarrow: pip install 'skdp[parquet]'.")
+    except Exception:  # the message of any exception may quote values
+        error = ValueError(f"{what} cannot be read. Convert it to a DataFrame to see why.")
+    raise error
+
+
+def as_column(values, name="y"):
+    """Return labels or groups of any library as scikit-learn reads them without a change.
+
+    It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA:
+    these types become objects, with None for missing values.
+    """
+    values = as_frame(values, name)
+    if not isinstance(values, pd.Series) or isinstance(values.dtype, np.dtype):
+        return values
+    return np.where(values.isna(), None, as_elements(values))
+
+
+def _read(X, text_as_categories):
+    """Return an object in Arrow's format as a DataFrame or Series."""
+    try:
+        import pyarrow
+    except ImportError:
+        if hasattr(X, "__array__"):  # polars works without it: columns are read by element
+            return X
+        raise
+    try:
+        table = pyarrow.table(X)
+    except (TypeError, ValueError):  # a column
+        chunks = X if hasattr(X, "__arrow_c_stream__") else [X]
+        column = pyarrow.table([pyarrow.chunked_array(chunks)], names=["values"])
+        return _in_pandas(column, text_as_categories).iloc[:, 0].rename(None)
+    return _in_pandas(table, text_as_categories)
+
+
+def _without_arrow_types(frame, text_as_categories):
+    """Return a frame of pandas with pandas' own types; itself where it has no others."""
+    places = [i for i, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
+    if not places:
+        return frame
+    import pyarrow
+
+    columns = [pyarrow.array(frame.iloc[:, i].array) for i in places]
+    table = pyarrow.table(columns, names=[str(i) for i in places])
+    converted = _in_pandas(table, text_as_categories).set_axis(frame.index)
+    frame = frame.copy(deep=False)
+    for i in places:
+        frame.isetitem(i, converted[str(i)])
+    return frame
+
+
+def _in_pandas(table, text_as_categories):
+    """Return a table of pyarrow in pandas."""
+    import pyarrow
+
+    # Booleans with missing values, and dates, would become objects, which are refused by type.
+    settings = {
+        "types_mapper": {pyarrow.bool_(): pd.BooleanDtype()}.get,
+        "date_as_object": False,
+        "strings_to_categorical": text_as_categories,
+        "split_blocks": True,
+        "ignore_metadata": True,
+    }
+    try:
+        frame = table.to_pandas(**settings)
+    except ValueError:  # a dictionary that lists a value twice, or a missing one
+        fields = [
+            field.with_type(getattr(field.type, "value_type", field.type))
+            if pyarrow.types.is_dictionary(field.type)
+            else field
+            for field in table.schema
+        ]
+        frame = table.cast(pyarrow.schema(fields)).to_pandas(**settings)
+    # With a missing value, integers would become floats: one row would round all others.
+    for i, column in enumerate(table.columns):
+        if pyarrow.types.is_integer(column.type) and column.null_count:
+            large = column.type == pyarrow.uint64()
+            kind = pd.UInt64Dtype() if large else pd.Int64Dtype()
+            frame.isetitem(i, kind.__from_arrow__(column))
+    return frame
+
+
+def as_elements(values):
+    """Return a column as an array whose elements do not depend on each other.
+
+    A list with one text would become an array of text, and integers with one missing value would
+    become floats: a single row would change all others. Only arrays with a given dtype keep it;
+    anything else becomes an array of objects.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    elements : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If it is not a sequence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.utils._frames import as_elements
+    >>> as_elements([0, 1, "x"]).tolist()
+    [0, 1, 'x']
+    >>> as_elements(pd.Series([2**53 + 1, None], dtype="Int64")).tolist()
+    [9007199254740993, <NA>]
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    values = as_frame(values, "y")
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return np.asarray(values)
+    if dtype is not None and hasattr(values, "astype"):  # of pandas, with a mask or categories
+        return np.asarray(values.astype(object), dtype=object)
+    for method in ("to_list", "tolist"):
+        if hasattr(values, method):
+            return _objects(getattr(values, method)())
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise ValueError("A column must be an array or a list.")
+    return _objects(list(values))
+
+
+def _objects(values):
+    elements = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # elementwise, as sequences would become rows otherwise
+        elements[i] = value
+    return elements

@@ -1,0 +1,564 @@
+"""Every public function that takes a table takes those of all libraries, with the same result."""
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import skdp
+from skdp import (
+    CDMMA,
+    CDMMAClassifier,
+    DeepFuzzyAutoencoder,
+    DeepFuzzyClassifier,
+    DeepFuzzyRegressor,
+    DPSource,
+    DPStatisticsSource,
+    DPTransferClassifier,
+    GaussianDPNoise,
+    LabeledScorer,
+    LabeledSplit,
+    MembershipMapping,
+    OptimalDPNoise,
+    OrientedGradients,
+    Release,
+    StaircaseDPNoise,
+    TabularEncoder,
+    WideCDMMA,
+    WideCDMMAClassifier,
+    evaluate_privately,
+    quantile_bounds,
+    schema_from,
+)
+from skdp.displays import CalibrationDisplay, ExplanationDisplay, PrivacyUtilityDisplay
+from skdp.information import information_leakage, transferability
+from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
+from skdp.privacy.audit import (
+    LikelihoodRatioAttack,
+    ShadowAttack,
+    audit_membership,
+    audit_release,
+    membership_scores,
+)
+from skdp.secure import SecureCombination, class_scores
+from skdp.tabular import (
+    CategoryColumn,
+    NumericColumn,
+    check_table,
+    compare_tables,
+    explain_prediction,
+)
+
+pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
+pl = pytest.importorskip("polars", reason="compares with polars")
+
+# Seeded noise and tiny samples warn, but nothing is asked for here but equal results.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SCHEMA = {
+    "version": 1,
+    "columns": {
+        "age": {"type": "numeric", "low": 0, "high": 100},
+        "dose": {"type": "numeric", "low": 0, "high": 10, "missing": True},
+        "visits": {"type": "numeric", "low": 0, "high": 9, "missing": True},
+        "ward": {"type": "category", "categories": ["A", "B"], "missing": True},
+        "smokes": {"type": "category", "categories": ["False", "True"]},
+    },
+    "classes": ["no", "yes"],
+}
+
+
+class Stream:
+    """A table with Arrow's interface and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def arrow(values):
+    if isinstance(values, pd.DataFrame):
+        return pa.Table.from_pandas(values, preserve_index=False)
+    return pa.chunked_array([pa.array(values, from_pandas=True)])
+
+
+def batch(values):
+    found = arrow(values).combine_chunks()
+    return found.to_batches()[0] if isinstance(values, pd.DataFrame) else found
+
+
+def polars(values):
+    return pl.from_arrow(arrow(values))
+
+
+def lazy(values):
+    return polars(values).lazy() if isinstance(values, pd.DataFrame) else polars(values)
+
+
+def stream(values):
+    return Stream(arrow(values)) if isinstance(values, pd.DataFrame) else arrow(values)
+
+
+FORMS = {
+    "pyarrow": arrow,
+    "record batch": batch,
+    "polars": polars,
+    "polars, lazy": lazy,
+    "pandas, Arrow's types": lambda values: arrow(values).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas, nullable": lambda values: values.convert_dtypes(),
+    "stream": stream,
+}
+
+
+@dataclass
+class Tables:
+    """Rows in the form of one library.
+
+    Attributes
+    ----------
+    mixed, labelled, numbers, scores : table
+        All kinds of columns, with missing values; these with labels and IDs of people; numbers
+        alone; and scores of models.
+
+    first : table
+        The first row of numbers.
+
+    y, whole, real, groups : column
+        Labels that are text, labels that are whole numbers, outputs, and people.
+    """
+
+    mixed: Any
+    labelled: Any
+    numbers: Any
+    scores: Any
+    first: Any
+    y: Any
+    whole: Any
+    real: Any
+    groups: Any
+
+
+@cache
+def plain():
+    """Return rows in NumPy's types."""
+    rng, n = np.random.RandomState(0), 80
+    whole, absent = np.arange(n) % 2, rng.rand(n) < 0.2
+    signal = np.clip(rng.rand(n) + 0.3 * whole, 0, 1)
+    numbers = pd.DataFrame(
+        {"a": signal, "b": rng.rand(n), "c": rng.randint(2, size=n), "d": signal < 0.5}
+    )
+    mixed = pd.DataFrame(
+        {
+            "age": rng.randint(100, size=n),
+            "dose": np.where(absent, np.nan, signal * 10),
+            "visits": np.where(absent, np.nan, rng.randint(9, size=n)),
+            "ward": pd.Series(np.where(absent, None, rng.choice(["B", "A"], n)), dtype=object),
+            "smokes": rng.rand(n) < 0.5,
+        }
+    )
+    y = pd.Series(np.where(whole, "yes", "no"), dtype=object)
+    groups = pd.Series(np.arange(n) // 4 * 2 + whole)
+    scores = pd.DataFrame({"model": list("bbaa"), "epsilon": [1, 2, 1, 2], "score": rng.rand(4)})
+    labelled = mixed.assign(y=y, who=groups)
+    columns = y, pd.Series(whole), pd.Series(rng.rand(n)), groups
+    return Tables(mixed, labelled, numbers, scores, numbers[:1], *columns)
+
+
+@cache
+def tables(form):
+    return Tables(*(FORMS[form](getattr(plain(), field.name)) for field in fields(Tables)))
+
+
+def source(**settings):
+    settings = {"encoder": SCHEMA, "random_state": 0, "model": "linear", **settings}
+    return DPStatisticsSource(8.0, **settings)
+
+
+def fuzzy():
+    return DeepFuzzyClassifier(2, 5, random_state=0)
+
+
+# Models of numbers, and labels or outputs that they learn.
+MAKERS = {
+    "CDMMA": (partial(CDMMA, 2, 5, 2, random_state=0), None),
+    "WideCDMMA": (partial(WideCDMMA, 2, 5, 2, random_state=0), None),
+    "DeepFuzzyAutoencoder": (partial(DeepFuzzyAutoencoder, 2, 5, random_state=0), None),
+    "OptimalDPNoise": (partial(OptimalDPNoise, random_state=0), None),
+    "StaircaseDPNoise": (partial(StaircaseDPNoise, random_state=0), None),
+    "GaussianDPNoise": (partial(GaussianDPNoise, random_state=0), None),
+    "OrientedGradients": (partial(OrientedGradients, (2, 2), scales=[1.0]), None),
+    "CDMMAClassifier": (partial(CDMMAClassifier, 2, 5, 2, random_state=0), "y"),
+    "WideCDMMAClassifier": (partial(WideCDMMAClassifier, 2, 5, 2, random_state=0), "y"),
+    "DeepFuzzyClassifier": (fuzzy, "y"),
+    "MembershipMapping": (partial(MembershipMapping, 5, random_state=0), "real"),
+    "DeepFuzzyRegressor": (partial(DeepFuzzyRegressor, 2, 5, random_state=0), "real"),
+    "DecisionTreeClassifier": (partial(DecisionTreeClassifier, max_depth=2, random_state=0), "y"),
+    "LogisticRegression": (LogisticRegression, "y"),
+}
+
+
+@cache
+def model(name):
+    """Return a model of rows in NumPy's types."""
+    make, y = MAKERS[name]
+    return make().fit(plain().numbers, y and getattr(plain(), y))
+
+
+@cache
+def release():
+    return source().fit(plain().mixed, plain().y).release_
+
+
+@cache
+def transfer():
+    return DPTransferClassifier(release(), random_state=0).fit(plain().mixed, plain().y)
+
+
+@cache
+def combination():
+    return SecureCombination(2 * [model("LogisticRegression")]).fit()
+
+
+class Mean(BaseEstimator):
+    """A source that publishes a mean with noise."""
+
+    noise: np.random.RandomState
+
+    def fit(self, X, y):
+        claim = PrivacyGuarantee(
+            *("a noisy mean", [Mechanism("gaussian", 1.0, 1e-5)], None, 1, "all", "nothing"),
+            unit="labelled record",
+            relation="add/remove",
+        )
+        mean = X["a"].to_numpy(dtype=float).mean() + 0.1 * self.noise.randn()
+        self.release_ = SimpleNamespace(guarantee=claim, mean=np.array([mean]))
+        return self
+
+
+def audit(t):
+    Mean.noise = np.random.RandomState(0)
+    found = audit_release(
+        *(Mean(), t.numbers, t.y),
+        canary=(t.first, ["yes"]),
+        statistics=lambda release: release.mean,
+        n_trials=100,
+    )
+    return found.mu_lower, found.event_epsilon_lower
+
+
+def compare(t):
+    quick = partial(HistGradientBoostingClassifier, max_iter=2)
+    with mock.patch("sklearn.ensemble.HistGradientBoostingClassifier", quick):
+        return compare_tables(t.labelled, t.labelled, SCHEMA, label="y")
+
+
+def add(t):
+    accumulator = source().accumulator()
+    accumulator.add(t.mixed, t.y)
+    return accumulator.unprotected_sums().sums
+
+
+AUTOENCODER = "transform reconstruct reconstruction_error"
+CLASSIFIER = "predict predict_proba decision_function log_odds reconstruction_errors score"
+METHODS = {
+    "CDMMA": f"{AUTOENCODER} layer_outputs fit_transform",
+    "WideCDMMA": f"{AUTOENCODER} layer_outputs fit_transform",
+    "DeepFuzzyAutoencoder": f"{AUTOENCODER} membership fit_transform",
+    "OrientedGradients": "transform fit_transform",
+    "OptimalDPNoise": "transform fit_transform guarantee_for",
+    "StaircaseDPNoise": "transform fit_transform guarantee_for",
+    "GaussianDPNoise": "transform fit_transform guarantee_for",
+    "CDMMAClassifier": CLASSIFIER,
+    "WideCDMMAClassifier": CLASSIFIER,
+    "DeepFuzzyClassifier": f"{CLASSIFIER} memberships",
+    "MembershipMapping": "predict score",
+    "DeepFuzzyRegressor": "predict score",
+}
+
+
+def call(name, method, t):
+    """Call a method of a model of numbers."""
+    make, y = MAKERS[name]
+    outputs = y and getattr(t, y)
+    if method == "fit" or method == "fit_transform":
+        return getattr(make(), method)(t.numbers, outputs)
+    rest = (outputs,) if method == "score" else ()
+    return getattr(model(name), method)(t.numbers, *rest)
+
+
+# What is called with tables, by the name of each public function and method.
+CALLS = {
+    f"{name}.{method}": partial(call, name, method)
+    for name, methods in METHODS.items()
+    for method in ["fit", *methods.split()]
+}
+CALLS |= {
+    f"DPTransferClassifier.{method}": lambda t, method=method: getattr(transfer(), method)(t.mixed)
+    for method in (
+        *("predict", "predict_proba", "decision_function", "source_scores", "target_scores"),
+    )
+}
+CALLS |= {
+    f"Release.{method}": lambda t, method=method: getattr(release(), method)(t.mixed)
+    for method in ("encode", "predict", "predict_proba", "scores")
+}
+TREE, LOGISTIC = (
+    partial(model, name) for name in ("DecisionTreeClassifier", "LogisticRegression")
+)
+CALLS |= {
+    "CDMMA.inverse_transform": lambda t: (
+        CDMMA(4, 5, 2, random_state=0).fit(plain().numbers).inverse_transform(t.numbers)
+    ),
+    "DeepFuzzyAutoencoder.inverse_transform": lambda t: (
+        DeepFuzzyAutoencoder(4, 5, random_state=0).fit(plain().numbers)
+    ).inverse_transform(t.numbers),
+    "WideCDMMA.partial_fit": lambda t: MAKERS["WideCDMMA"][0]().partial_fit(t.numbers),
+    "WideCDMMAClassifier.partial_fit": lambda t: (
+        MAKERS["WideCDMMAClassifier"][0]().partial_fit(t.numbers, t.y).partial_fit(t.numbers, t.y)
+    ),
+    "DeepFuzzyClassifier.fit": lambda t: fuzzy().fit(t.numbers, t.y, groups=t.whole),
+    "DeepFuzzyClassifier.explain": lambda t: model("DeepFuzzyClassifier").explain(t.first),
+    "DPStatisticsSource.fit": lambda t: [
+        source().fit(t.mixed, t.y),
+        source(encoder=None, classes=[0, 1]).fit(t.numbers, t.whole),
+        source(privacy_unit="group").fit(t.mixed, t.y, t.groups),
+    ],
+    "DPStatisticsSource.guarantee_for": lambda t: source().guarantee_for(t.mixed, t.y),
+    "StatisticsAccumulator.add": add,
+    "DPSource.fit": lambda t: rows_source(encoder=SCHEMA).fit(t.mixed, t.y),
+    "DPSource.guarantee_for": lambda t: rows_source().guarantee_for(t.numbers, t.y),
+    "quantile_bounds": lambda t: quantile_bounds(
+        t.mixed, ["age", "dose"], ["ward"], epsilon=50.0, groups=t.groups, random_state=0
+    ),
+    "evaluate_privately": lambda t: [
+        evaluate_privately(release(), t.mixed, t.y, groups=t.groups, random_state=0),
+        evaluate_privately(LOGISTIC(), t.numbers, t.y, random_state=0),
+    ],
+    "PrivacyLedger.release": lambda t: PrivacyLedger(20.0).release(source(), t.mixed, t.y),
+    "Release.score": lambda t: release().score(t.mixed, t.y),
+    "DPTransferClassifier.fit": lambda t: [
+        DPTransferClassifier(release(), random_state=0).fit(t.mixed, t.y),
+        DPTransferClassifier(random_state=0).fit(t.numbers, t.whole),
+    ],
+    "DPTransferClassifier.score": lambda t: transfer().score(t.mixed, t.y),
+    "DPTransferClassifier.explain": lambda t: (
+        DPTransferClassifier(random_state=0).fit(plain().numbers, plain().y).explain(t.first)
+    ),
+    "LabeledScorer.__call__": lambda t: LabeledScorer("roc_auc")(LOGISTIC(), t.numbers, t.y),
+    "LabeledSplit.split": lambda t: list(LabeledSplit(3).split(t.numbers, t.y, t.groups)),
+    "transferability": lambda t: [
+        transferability(release(), t.mixed, t.y, random_state=0),
+        transferability(release(), t.mixed, random_state=0),
+    ],
+    "TabularEncoder.fit": lambda t: [
+        TabularEncoder(SCHEMA).fit(t.mixed),
+        TabularEncoder().fit(t.numbers),
+    ],
+    "TabularEncoder.transform": lambda t: (
+        TabularEncoder(SCHEMA).fit(plain().mixed).transform(t.mixed)
+    ),
+    "TabularEncoder.fit_transform": lambda t: TabularEncoder(SCHEMA).fit_transform(t.mixed),
+    "TabularEncoder.inverse_transform": lambda t: (
+        TabularEncoder({name: {"type": "numeric", "low": 0, "high": 9} for name in "abcd"})
+        .fit(plain().numbers)
+        .inverse_transform(t.numbers)
+    ),
+    "NumericColumn.encode": lambda t: NumericColumn("real", 0, 1).encode(t.real),
+    "NumericColumn.positions": lambda t: NumericColumn("real", 0, 1).positions(t.real),
+    "CategoryColumn.encode": lambda t: CategoryColumn("y", ("no", "yes")).encode(t.y),
+    "CategoryColumn.codes": lambda t: CategoryColumn("y", ("no", "yes")).codes(t.y),
+    "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),
+    "schema_from": lambda t: schema_from(t.labelled, public=True, label="y").to_json(),
+    "check_table": lambda t: check_table(t.labelled, SCHEMA, label="y", group="who"),
+    "compare_tables": compare,
+    "explain_prediction": lambda t: explain_prediction(
+        lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1
+    ),
+    "CalibrationDisplay.from_estimator": lambda t: (
+        CalibrationDisplay.from_estimator(release(), t.mixed, t.y).curve
+    ),
+    "ExplanationDisplay.from_estimator": lambda t: (
+        ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
+    ),
+    "PrivacyUtilityDisplay.from_estimator": lambda t: (
+        PrivacyUtilityDisplay.from_estimator(
+            source(), t.mixed, t.y, epsilon=[1.0], cv=2, scoring="roc_auc"
+        ).table
+    ),
+    "PrivacyUtilityDisplay.from_scores": lambda t: (
+        PrivacyUtilityDisplay.from_scores(t.scores).table
+    ),
+    "information_leakage": lambda t: information_leakage(
+        t.whole, t.mixed, decoder=LogisticRegression(), n_permutations=0, random_state=0
+    ),
+    "membership_scores": lambda t: [
+        membership_scores(TREE(), t.numbers, t.y, attack) for attack in ("loss", "correctness")
+    ],
+    "LikelihoodRatioAttack.fit": lambda t: (
+        LikelihoodRatioAttack(TREE(), n_shadows=4, random_state=0)
+        .fit(t.numbers, t.y)
+        .score_members(TREE(), plain().numbers, plain().y)
+    ),
+    "LikelihoodRatioAttack.score_members": lambda t: (
+        LikelihoodRatioAttack(TREE(), n_shadows=4, random_state=0)
+        .fit(plain().numbers, plain().y)
+        .score_members(TREE(), t.numbers, t.y)
+    ),
+    "ShadowAttack.fit": lambda t: (
+        ShadowAttack(TREE(), n_shadows=2, random_state=0)
+        .fit(t.numbers, t.y)
+        .score_members(TREE(), plain().numbers, plain().y)
+    ),
+    "ShadowAttack.score_members": lambda t: (
+        ShadowAttack(TREE(), n_shadows=2, random_state=0)
+        .fit(plain().numbers, plain().y)
+        .score_members(TREE(), t.numbers, t.y)
+    ),
+    "audit_membership": lambda t: (
+        audit_membership(
+            TREE(),
+            *2 * [(t.numbers, t.y)],
+            attacks=["loss", "canary", "shadow"],
+            shadow_data=(t.numbers, t.y),
+            n_shadows=2,
+            random_state=0,
+        ).table
+    ),
+    "audit_release": audit,
+    "class_scores": lambda t: class_scores(LOGISTIC(), t.numbers),
+    "SecureCombination.predict": lambda t: combination().predict(t.numbers),
+    "SecureCombination.score": lambda t: combination().score(t.numbers, t.y),
+}
+# What takes more than 0.1 s is called with two forms: the nearest to NumPy's, and the farthest.
+SLOW = {
+    *("DPStatisticsSource.fit", "PrivacyLedger.release", "DPTransferClassifier.fit"),
+    *("DPTransferClassifier.explain", "DeepFuzzyClassifier.explain", "transferability"),
+    *("ExplanationDisplay.from_estimator", "PrivacyUtilityDisplay.from_estimator"),
+    *("compare_tables", "audit_membership", "audit_release", "information_leakage"),
+}
+# What takes a table that it does not read, or one of a single library.
+UNREAD = {"LabeledSplit.get_n_splits", "Release.fit", "SecureCombination.fit"}
+UNREAD |= {"StatisticsAccumulator.add_dask"}
+
+ROWS = {"X", "x", "frame", "table", "rows", "data", "values"}
+ROWS |= {"real", "synthetic", "private", "released", "members", "others", "canary"}
+
+
+def rows_source(**settings):
+    settings = settings or {"bounds": (0, 1)}
+    noise = OptimalDPNoise(8.0, random_state=0)
+    return DPSource(noise=noise, n_components=2, n_layers=1, random_state=0, **settings)
+
+
+def takes_a_table(function):
+    """Tell whether a function has a parameter of rows that need not be an array."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of a class that is written in C
+        return False
+    named = (p for p in parameters if p.name in ROWS or "DataFrame" in str(p.annotation))
+    return any(p.annotation is not np.ndarray for p in named)
+
+
+def public_functions(modules):
+    """Yield the name of each public function and method, and the function."""
+    for module in modules:
+        names = getattr(module, "__all__", ()) if module.__name__ != "skdp.neural" else ()
+        for name in names:  # skdp.neural needs PyTorch; test_architecture.py looks at its files
+            public = getattr(module, name)
+            if not inspect.isclass(public):
+                yield name, public
+                continue
+            for method in dir(public):
+                listed = not method.startswith(("_", "set_")) or method == "__call__"
+                if listed and callable(getattr(public, method)):
+                    yield f"{name}.{method}", getattr(public, method)
+
+
+def all_packages():
+    found = pkgutil.walk_packages(skdp.__path__, "skdp.")
+    packages = [each.name for each in found if each.ispkg]
+    return [skdp, *(importlib.import_module(name) for name in packages)]
+
+
+def test_no_function_that_takes_a_table_is_forgotten():
+    found = {name for name, each in public_functions(all_packages()) if takes_a_table(each)}
+    assert found - UNREAD == set(CALLS)
+
+
+def test_a_new_function_would_be_found():
+    def new(release: Release, patients: pd.DataFrame):
+        """Something with a table of any name."""
+
+    def another(rows):
+        """Something with rows."""
+
+    def numbers_only(rows: np.ndarray):
+        """Something that takes arrays alone."""
+
+    assert takes_a_table(new)
+    assert takes_a_table(another)
+    assert not takes_a_table(numbers_only)
+
+
+def content(result):
+    """Return what two equal results have in common, as plain values and arrays."""
+    if isinstance(result, Release):
+        return [result.feature_names, result.classes, *result.sample(9, random_state=0)]
+    if isinstance(result, BaseEstimator):
+        return {k: content(v) for k, v in vars(result).items() if k.endswith("_")}
+    if is_dataclass(result):
+        return {each.name: content(getattr(result, each.name)) for each in fields(result)}
+    if isinstance(result, list | tuple):
+        return [content(each) for each in result]
+    if isinstance(result, dict):
+        return {k: content(v) for k, v in result.items()}
+    if hasattr(result, "__dict__") and not isinstance(result, pd.DataFrame):
+        return type(result)
+    return result
+
+
+def assert_same(ours, theirs):
+    if isinstance(ours, pd.DataFrame):
+        assert_frame_equal(ours, theirs, check_dtype=False)  # text has several
+    elif isinstance(ours, dict):
+        assert list(ours) == list(theirs)
+        for name, value in ours.items():
+            assert_same(value, theirs[name])
+    elif isinstance(ours, list):
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other)
+    else:
+        assert type(ours) is type(theirs)
+        assert_array_equal(ours, theirs)
+        assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
+
+
+@cache
+def expected(name):
+    result = content(CALLS[name](plain()))
+    assert not isinstance(result, type), "an empty result equals any other"
+    return result
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_tables_of_all_libraries_give_the_same_result(name):
+    for form in ("pandas, nullable", "stream") if name in SLOW else FORMS:
+        assert_same(content(CALLS[name](tables(form))), expected(name))
