@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
 from skdp.tabular import ambiguity, canonical, numbers, person_ids
-from skdp.utils._labels import natural_labels
 from skdp.utils._frames import as_elements
+from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sklearn.base import _fit_context
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -55,7 +55,7 @@ def refuse_scorers(estimator: Any) -> None:
     if frame is None or frame.f_locals.get("estimator") is not estimator:
         return
     scorer = frame.f_locals.get("scorer")
-    scorers = scorer._scorers.values() if isinstance(scorer, _MultimetricScorer) else [scorer]
+    scorers = getattr(scorer, "_scorers", {"score": scorer}).values()
     if any(isinstance(each, _BaseScorer) for each in scorers):
         raise ValueError(
             f"A {type(estimator).__name__} makes a release, and predicts nothing by itself: "
