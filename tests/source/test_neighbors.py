@@ -134,13 +134,15 @@ def chargeable():
     for package in (skdp, skdp.source, skdp.federated, skdp.tabular, skdp.release):
         for name in package.__all__:
             with suppress(ValueError, TypeError):  # no function
-                if "ledger" in inspect.signature(getattr(package, name)).parameters:
+                if {"ledger", "epsilon"} <= {
+                    *inspect.signature(getattr(package, name)).parameters
+                }:
                     names.add(name)
     for command in _COMMANDS:
         parser = ArgumentParser()
         parser.add_output = parser.add_label = lambda *args, **settings: None
         command.add_arguments(parser)
-        if "--ledger" in parser.format_help():
+        if {"--ledger", "--epsilon"} <= set(parser._option_string_actions):
             names.add(command.NAME)
     return names
 
