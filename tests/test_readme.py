@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss, roc_auc_score
 
+from skdp import Schema
 from skdp.datasets import load_heart_disease
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +59,21 @@ def test_participants_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     *_, code = blocks("python")
     exec(code, {})
-    assert "of participant 'hospital" in capsys.readouterr().out
+    rules = re.findall(r"([\d.]+): if a row is like (.*), then", capsys.readouterr().out)[:2]
+    # Of 27 runs with other noise, at least .993.
+    assert sum(float(share) for share, _ in rules) > 0.8
+    expected = {f"class 8 of participant 'hospital {name}'" for name in "AB"}
+    assert {premise for _, premise in rules} == expected
+    assert f"if a row is like {max(expected)}, then it is of class 8" in code
+
+
+def test_the_schema_can_be_pasted():
+    (text,) = blocks("text")
+    schema = Schema.from_json(text.replace(", ...", ""))
+    described = load_heart_disease().schema
+    assert schema.names == ("age", "chol", "thal")
+    assert set(schema.names) < set(described["columns"])
+    assert list(schema.classes) == described["classes"]
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])

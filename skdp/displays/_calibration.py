@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
-from skdp.utils._frames import as_column, as_frame
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import scorable_labels
 
 _DIAGONAL = "perfectly calibrated"
 
@@ -100,7 +101,7 @@ class CalibrationDisplay(Display):
             Rows that it was not trained on.
 
         y : array-like of shape (n_samples,)
-            Their classes.
+            Their classes. All rows must be labeled.
 
         positive : label or None, default=None
             The class; None: the second of two.
@@ -118,7 +119,7 @@ class CalibrationDisplay(Display):
         Raises
         ------
         ValueError
-            When it has no probabilities, or not this class.
+            When it has no probabilities, or not this class, or a row is marked as unlabeled.
         """
         owner = "CalibrationDisplay.from_estimator"
         require_kind(
@@ -128,6 +129,7 @@ class CalibrationDisplay(Display):
         )
         classes = getattr(estimator, "classes_", getattr(estimator, "classes", None))
         classes = np.asarray(classes).tolist()
+        y = scorable_labels(y, owner, getattr(estimator, "unlabeled", "auto"), classes)
         if positive is None and len(classes) == 2:
             positive = classes[1]
         if positive not in classes:
@@ -138,7 +140,7 @@ class CalibrationDisplay(Display):
         probabilities = np.asarray(estimator.predict_proba(as_frame(X)))
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
-            np.asarray(as_column(y)) == positive,
+            y == positive,
             probabilities[:, classes.index(positive)],
             name=name,
             positive=positive,

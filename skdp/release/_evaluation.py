@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
+from itertools import combinations
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -32,7 +34,7 @@ _VERSION = 1
 _KIND = "skdp evaluation"
 _MOST_CHARACTERS = 10_000_000
 _LARGEST_COUNT = 1e15
-_KEYS = ("kind", "version", "classes", "histograms", "deviation", "guarantee")
+_KEYS = ("kind", "version", "classes", "histograms", "deviation", "guarantee", "parts")
 
 
 class Estimate(NamedTuple):
@@ -105,6 +107,10 @@ class PrivateEvaluation:
     guarantee : PrivacyGuarantee
         For the rows that the model was evaluated on.
 
+    parts : tuple of str, default=()
+        SHA-256 of the noisy histograms of each evaluation that was merged, so that none is merged
+        twice; of these histograms if empty. Empty without noise, where owners may have equal ones.
+
     Raises
     ------
     ValueError
@@ -134,6 +140,7 @@ class PrivateEvaluation:
     histograms: np.ndarray
     deviation: float
     guarantee: PrivacyGuarantee
+    parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         histograms = np.array(self.histograms, dtype=np.float64)
@@ -153,6 +160,12 @@ class PrivateEvaluation:
         own = isinstance(self.guarantee, PrivacyGuarantee)
         own = own and self.guarantee.unit in WHOLE
         _require(own, "guarantee", "must be one of records or people")
+        digest = sha256(histograms.astype("<f8").tobytes()).hexdigest()
+        parts = tuple(self.parts) or ((digest,) if self.deviation else ())
+        object.__setattr__(self, "parts", parts)
+        digests = all(isinstance(part, str) for part in parts)
+        digests = digests and len(set(parts)) == len(parts) and (self.deviation > 0 or not parts)
+        _require(digests, "parts", "must be different digests of noisy histograms")
 
     @cached_property
     def _draws(self):
@@ -494,7 +507,8 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When classes differ, an evaluation occurs twice, or there are none.
+            When classes differ, an evaluation occurs twice, also inside a merged one, or there are
+            none.
 
         Examples
         --------
@@ -525,13 +539,19 @@ class PrivateEvaluation:
                     f"Evaluations of other classes cannot be merged: {first.classes!r:.200} and "
                     f"{each.classes!r:.200}."
                 )
-            if np.array_equal(each.histograms, first.histograms) and first.deviation:
-                raise ValueError("An evaluation occurs twice. Leave one of them out.")
+        for (j, one), (k, other) in combinations(enumerate(evaluations), 2):
+            if set(one.parts) & set(other.parts):
+                raise ValueError(
+                    f"Evaluations {j} and {k} cannot be merged: they have the counts of the same "
+                    "rows, with the same noise, alone or merged with others. Rows that are "
+                    "counted twice tell nothing more: pass each evaluation once."
+                )
         return cls(
             first.classes,
             np.sum([each.histograms for each in evaluations], axis=0),
             float(np.linalg.norm([each.deviation for each in evaluations])),
             merged_guarantee([each.guarantee for each in evaluations], disjoint),
+            tuple(part for each in evaluations for part in each.parts),
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -570,6 +590,7 @@ class PrivateEvaluation:
             "histograms": self.histograms.tolist(),
             "deviation": self.deviation,
             "guarantee": pack_guarantee(self.guarantee),
+            "parts": list(self.parts),
         }
         with write_whole(Path(path), overwrite=overwrite) as file:
             file.write(json.dumps(document).encode())
@@ -607,7 +628,8 @@ class PrivateEvaluation:
             deviation = document["deviation"]
             if isinstance(deviation, bool) or not isfinite(deviation):
                 raise ValueError("its 'deviation' is no number")
-            return cls(tuple(document["classes"]), histograms, float(deviation), guarantee)
+            classes, parts = (tuple(document[key]) for key in ("classes", "parts"))
+            return cls(classes, histograms, float(deviation), guarantee, parts)
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             reason = str(error) if isinstance(error, ValueError) else "something is missing"
             raise ValueError(

@@ -23,6 +23,7 @@ from skdp.tabular._explanation import ColumnEffect, Explanation, explain_predict
 from skdp.tabular._mistakes import (
     MANY,
     cells_without_value,
+    is_record_number,
     mostly_far_outside,
     number_forms,
     same_spelling,

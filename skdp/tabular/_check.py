@@ -5,7 +5,6 @@ nowhere else.
 """
 
 import os
-import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +18,12 @@ from skdp.tabular._columns import NumericColumn
 from skdp.tabular._mistakes import (
     MANY,
     MOST,
+    PERSON_ID,
     Spelling,
     cells_without_value,
     conversions,
+    is_record_number,
+    letters,
     most_frequent,
     mostly_far_outside,
     number_forms,
@@ -57,10 +59,6 @@ _DIFFERENT, _AGREE = 10, 0.95
 # Share of the different rows that a column must distinguish, as IDs and measurements of many
 # digits do, for copies of whole rows not to be chance (rule of thumb).
 _UNIQUE = 0.9
-# Names of columns with IDs of people, without separators between words.
-_WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
-_ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
-_PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_ID}|nr|no|num|number|code|key)?")
 # Rows of a person, on average, up to which a column of that name is believed (rule of thumb).
 _ROWS_PER_PERSON = 100
 
@@ -270,6 +268,7 @@ def check_table(
         cells, n_given, clipped = as_elements(values)[unread], int((~missing).sum()), 0
         if isinstance(column, NumericColumn):
             clipped, found = _numeric_findings(column, values, cells, n_given)
+            found += _number_findings(column.name, values)
         else:
             listed_ones, fate = column.categories, "count as missing"
             found = _listing_findings(column.name, cells, n_given, listed_ones, fate)
@@ -332,6 +331,18 @@ def _numeric_findings(column, values, cells, n_given):
             )
             findings.append(TableFinding(column.name, "narrow", text, False))
     return len(outside), findings
+
+
+def _number_findings(name, values):
+    """Return what is to be said of record numbers; no stop, as one record that repeats decides."""
+    if not is_record_number(name, values):
+        return []
+    text = (
+        "All values are different whole numbers, as record numbers and IDs are. These are no "
+        "features, and mislead where the order of the records depends on the labels: delete the "
+        "column from the schema."
+    )
+    return [TableFinding(name, "ids", text, False)]
 
 
 def _clipped_finding(column, values, outside):
@@ -490,8 +501,7 @@ def _person_findings(frame, schema, label, group):
 
 def _said_of_ids(frame, name):
     """Return why a column may hold ids of people with several rows; empty where not."""
-    plain = re.sub(r"[^a-z]", "", str(name).casefold())
-    if not _PERSON_ID.fullmatch(plain) or list(frame.columns).count(name) > 1:
+    if not PERSON_ID.fullmatch(letters(name)) or list(frame.columns).count(name) > 1:
         return ""
     values = frame[name]
     ids = _ids(values[~missing_values(values)])

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from skdp.tabular._values import canonical, missing_values
+from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_elements
 
 # Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
@@ -63,6 +63,15 @@ _DEGREES = (
     ("from kelvin to °C", -273.15, 1.0, 0.0),
     ("from °C to kelvin", 0.0, 1.0, 273.15),
 )
+# Fewest different numbers that are evidence of record numbers, and the probability that so many
+# draws from their range all differ, below which they are (rules of thumb).
+_RECORDS, _BY_CHANCE = 20, 1e-3
+# Names of columns with IDs of people, without separators between words, and with record numbers.
+_WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
+_ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
+_KEY = f"{_ID}|nr|no|num|number|code|key"
+PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?")
+_RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|records?|rows?|cases?)(?:{_KEY})|unnamed|index")
 _DIGITS = r"[+-]?\d+"
 # 12,5 and 1.234,5 and 1,234.5 and 1 234 and 1'234.
 _OTHER_SIGNS = re.compile(
@@ -123,6 +132,51 @@ def cells_without_value(column, values):
     missing = np.zeros_like(unread)
     missing[unread] = missing_values(as_elements(values)[unread])
     return missing, unread & ~missing
+
+
+def letters(name):
+    """Return the letters of a name in lower case, without separators between words."""
+    return re.sub(r"[^a-z]", "", str(name).casefold())
+
+
+def is_record_number(name, values):
+    """Return whether a column numbers the records rather than measuring something.
+
+    Its values are 20 or more different whole numbers, none twice. In addition they are so dense
+    that as many draws from their range would all differ with a probability below .001, such as 30
+    of 1 to 50 and 1,000 of 1 to 70,000; or the column is named like an ID, such as "patient_id"
+    or "Unnamed: 0". Numbers of many digits under another name are not found: costs in whole
+    dollars may all differ, too.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+
+    values : array-like of shape (n_samples,)
+        Missing values do not count.
+
+    Returns
+    -------
+    is_record_number : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.tabular import is_record_number
+    >>> is_record_number("row", np.arange(50)), is_record_number("cost", np.arange(50) ** 2)
+    (True, False)
+    >>> is_record_number("patient_id", np.arange(50) ** 2)
+    True
+    """
+    found = numbers(values)
+    found = found[~np.isnan(found)]
+    whole = len(found) >= _RECORDS and np.isfinite(found).all() and (found == np.rint(found)).all()
+    if not whole or len(np.unique(found)) < len(found):
+        return False
+    drawn = np.arange(len(found)) / (np.ptp(found) + 1)
+    dense = np.log1p(-drawn).sum() < np.log(_BY_CHANCE)
+    return bool(dense) or _RECORD_ID.fullmatch(letters(name)) is not None
 
 
 def conversions(name, values, low, high):

@@ -28,6 +28,7 @@ from skdp.tabular._columns import (
     is_text,
     plain,
 )
+from skdp.tabular._mistakes import is_record_number
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
@@ -590,7 +591,7 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
     ------
     ValueError
         Unless ``public`` is True; when there is no such ``label``; or when a column has no
-        values, or as many different ones as names or IDs, naming it.
+        values, as many different ones as names or IDs, or record numbers, naming it.
 
     Examples
     --------
@@ -729,6 +730,11 @@ def _drafted(name, values):
     found = np.unique(found[np.isfinite(found)])
     if not found.size:
         raise ValueError(f"Column {name!r} has no finite number; leave it out.")
+    if is_record_number(name, values):
+        raise ValueError(
+            f"Column {name!r} has a different whole number in each row, as record numbers and IDs "
+            "have; leave it out, or describe it by hand if it is a measurement."
+        )
     if len(found) == 2 and np.all(found == np.rint(found)):
         return CategoryColumn(name, tuple(found.tolist()), missing=missing)
     low, high = rounded_bounds(found[0], found[-1])

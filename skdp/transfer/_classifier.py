@@ -392,7 +392,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Target rows. All of them, labeled or not, shape the subspace and the model. If the
             source has an encoder, a DataFrame with its columns is encoded, here and in all other
-            methods.
+            methods. Named columns that the source does not describe are left out, with a
+            warning, if they number the records, such as "Unnamed: 0".
 
         y : array-like of shape (n_samples,) or None, default=None
             Labels, with unlabeled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are the same

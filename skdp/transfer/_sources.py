@@ -7,7 +7,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.release import Release, merge_problem, merged_guarantee
-from skdp.tabular import Schema, TabularEncoder, fitted_encoder, schema_from
+from skdp.tabular import (
+    Schema,
+    TabularEncoder,
+    fitted_encoder,
+    is_record_number,
+    schema_from,
+)
 from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._frames import as_frame
 from skdp.utils._validation import validate_data
@@ -294,8 +300,11 @@ def match_columns(releases, X, strategy):
         two columns have the same name.
     """
     columns = list(getattr(X, "columns", ()))
-    if not releases or not columns:
+    if not columns:
         return Matching(releases)
+    if not releases:
+        features = _features(X, columns)
+        return Matching([], None if features == columns else features)
     _check_unique(columns)
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
@@ -305,7 +314,7 @@ def match_columns(releases, X, strategy):
         )
     if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
-    return _match_numbers(releases, columns, strategy)
+    return _match_numbers(releases, X, columns, strategy)
 
 
 def _check_unique(columns):
@@ -339,7 +348,7 @@ def _match_table(releases, X, columns, strategy):
     return Matching(releases, shared + extra, n_shared, encoder, is_raw=True)
 
 
-def _match_numbers(releases, columns, strategy):
+def _match_numbers(releases, X, columns, strategy):
     """Return the matching of named columns of numbers."""
     lists = [release.feature_names for release in releases]
     known = None if any(each is None for each in lists) else [each.tolist() for each in lists]
@@ -354,6 +363,7 @@ def _match_numbers(releases, columns, strategy):
     marginal = all(each.moments is not None and each.encoder is None for each in releases)
     if not shared or not (complete or marginal):
         return Matching(releases)
+    extra = _features(X, extra)
     releases = _restrict(releases, names, shared, extra)
     return Matching(releases, shared + extra, len(shared) if extra else None)
 
@@ -372,6 +382,19 @@ def _split_columns(names, columns, strategy):
             f"strategy={strategy.name!r}.",
         )
     return shared, []
+
+
+def _features(X, names):
+    """Return the names of the target's own columns of numbers that do not number its records."""
+    unique = [name for name in names if list(X.columns).count(name) == 1]
+    records = [name for name in unique if is_record_number(name, X[name])]
+    if records:
+        warn(
+            f"The columns {records!r:.300} of X have a different whole number in each row, as "
+            "record numbers and IDs have. They are not used: remove them. If they are "
+            "measurements, write them in another unit, such as thousands."
+        )
+    return [name for name in names if name not in records]
 
 
 def _extra_encoder(X, extra):

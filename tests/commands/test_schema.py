@@ -52,6 +52,10 @@ def test_columns_of_ids_are_warned_of(folder, run):
     code, _, err = run("schema", "once.csv", "--public", "-o", "new.json")
     assert code == 1
     assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
+    frame.drop(columns="name").to_csv("numbered.csv")  # with pandas' index, as by mistake
+    code, _, err = run("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
+    assert code == 1
+    assert "has a different whole number in each row, as record numbers and IDs have; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     code, _, err = run("schema", "draft.csv", "--public", "-o", "new.json")
     assert code == 0
@@ -180,7 +184,7 @@ def test_mistakes_with_common_schemas_are_refused(owners, run, arguments, messag
 
 def test_decimal_commas_are_warned_of(tmp_path, run):
     path, output = tmp_path / "draft.csv", str(tmp_path / "s.json")
-    path.write_text("age;lactate\n" + "\n".join(f"{20 + i};{i},5" for i in range(60)))
+    path.write_text("age;lactate\n" + "\n".join(f"{20 + i % 30};{i},5" for i in range(60)))
     command = ("schema", str(path), "--public", "--sep", ";", "-o", output)
     code, _, err = run(*command)
     assert code == 1

@@ -17,6 +17,8 @@ from skdp.privacy import (
     joint_guarantee,
 )
 
+from .conftest import needs_accounting
+
 X = np.zeros((4, 6))
 
 
@@ -53,6 +55,7 @@ def laplace_delta(epsilon0, epsilon, atom):
     return atom + (1 - atom) * max(0.0, 1 - np.exp((epsilon - epsilon0) / 2))
 
 
+@needs_accounting
 @pytest.mark.parametrize("atom", [0.0, 0.01])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.5])
 def test_one_optimal_noise_is_an_exact_mixture(atom, epsilon):
@@ -62,6 +65,7 @@ def test_one_optimal_noise_is_an_exact_mixture(atom, epsilon):
     assert guarantee.delta_at(epsilon) >= expected - 1e-12
 
 
+@needs_accounting
 def test_two_laplace_mechanisms_against_quadrature():
     # Losses of both coordinates on a fine grid, convolved.
     edges = np.linspace(-60, 60, 1_200_001)
@@ -103,6 +107,7 @@ def test_closed_forms_of_k_releases_and_of_a_record(cls):
     assert one.to_record(50).n_features == 50
 
 
+@needs_accounting
 def test_tight_composition_is_below_the_basic_one():
     record = OptimalDPNoise(0.1, 0.0).fit(np.zeros((2, 784))).guarantee_.to_record()
     tight = record.epsilon_at(1e-5)
@@ -113,6 +118,7 @@ def test_tight_composition_is_below_the_basic_one():
     assert tight > 784 * mean
 
 
+@needs_accounting
 def test_mechanisms_together_are_their_sum():
     laplace, gaussian = OptimalDPNoise(0.5, 0.0).fit(X), GaussianDPNoise(0.5).fit(X)
     both = laplace.guarantee_ + gaussian.guarantee_
@@ -124,6 +130,7 @@ def test_mechanisms_together_are_their_sum():
     )
 
 
+@needs_accounting
 @pytest.mark.parametrize("first", [OptimalDPNoise(0.5, 0.0), OptimalDPNoise(0.3, 0.01)])
 def test_mechanisms_together_are_never_better_than_one_of_them(first):
     mechanisms = [first.fit(X).guarantee_, GaussianDPNoise(1.0).fit(X).guarantee_]
@@ -136,6 +143,7 @@ def test_mechanisms_together_are_never_better_than_one_of_them(first):
     assert together[-1] > 0
 
 
+@needs_accounting
 def test_a_small_and_a_large_loss_are_composed_in_bounded_time():
     small, large = OptimalDPNoise(1e-4, 0.0).fit(X), GaussianDPNoise(1.0).fit(X)
     together = (small.guarantee_ + large.guarantee_).epsilon_at(1e-5)
@@ -220,6 +228,7 @@ def test_many_randomised_labels_are_an_exact_binomial_sum(z):
     assert_allclose(many.epsilon_at(slow), epsilon, rtol=1e-6)
 
 
+@needs_accounting
 @pytest.mark.filterwarnings("ignore:A delta of")
 @pytest.mark.parametrize("mechanisms", [[(0.005, 2000), (0.01, 800)], [(0.05, 700), (0.1, 2000)]])
 def test_numerical_bounds_are_bounds_down_to_rounding(mechanisms):
@@ -234,7 +243,7 @@ def test_numerical_bounds_are_bounds_down_to_rounding(mechanisms):
             assert exact_delta(together.epsilon_at(slow), *mechanisms) <= slow
 
 
-@pytest.mark.parametrize("kind", ["laplace", "pure"])
+@pytest.mark.parametrize("kind", [pytest.param("laplace", marks=needs_accounting), "pure"])
 def test_epsilons_whose_exponential_overflows(kind):
     # 100 losses of 10 each, which hardly ever cancel.
     many = bare(Mechanism(kind, 10.0, count=100))
@@ -248,6 +257,7 @@ def test_epsilons_whose_exponential_overflows(kind):
             assert_allclose(found, delta, rtol=0.1)
 
 
+@needs_accounting
 def test_deltas_below_the_arithmetic_warn():
     together = bare(Mechanism("pure", 0.05, count=700), Mechanism("laplace", 0.1, count=99))
     with pytest.warns(UserWarning, match=r"A delta of 5.0e-12 is below the 1e-11"):
@@ -340,6 +350,7 @@ def test_what_is_of_another_kind_is_refused(kind):
                 Mechanism(**fields)
 
 
+@needs_accounting
 def test_sums_hold_at_their_own_delta():
     mixed = GaussianDPNoise(0.5).fit(X).guarantee_ + OptimalDPNoise(0.5).fit(X).guarantee_
     for own in (mixed, mixed.compose(500), mixed.to_record(784), mixed + mixed):
@@ -347,6 +358,7 @@ def test_sums_hold_at_their_own_delta():
         assert own.delta_at(own.epsilon) <= own.delta
 
 
+@needs_accounting
 def test_very_many_mechanisms_have_a_closed_form_or_none():
     few, many = (bare(Mechanism("laplace", 1e-3, count=n)) for n in (10**6, 10**6 + 1))
     assert_allclose(many.epsilon_at(1e-6), few.epsilon_at(1e-6), rtol=1e-5)
@@ -357,6 +369,7 @@ def test_very_many_mechanisms_have_a_closed_form_or_none():
         mixed.epsilon_at(1e-6)
 
 
+@needs_accounting
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -378,6 +391,7 @@ def test_extreme_losses_end_in_a_plain_refusal(first, second):
             call()
 
 
+@needs_accounting
 @pytest.mark.parametrize(
     "losses",
     [

@@ -10,6 +10,8 @@ from scipy.stats import laplace, norm
 
 from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta
 
+from .conftest import needs_accounting
+
 PRIORS = (0.5, 0.3, 0.1, 0.01)
 
 
@@ -111,6 +113,7 @@ def test_epsilon_and_delta_alone_in_closed_form(epsilon, delta, share):
     assert guarantee.precision_at(0.5) == pytest.approx(share)
 
 
+@needs_accounting
 def test_a_mixture_is_composed():
     """Of Laplace and Gaussian noise together, by integration over both."""
     mu, step = 0.8, 0.01
@@ -124,6 +127,7 @@ def test_a_mixture_is_composed():
         assert guarantee.best_guess(prior) == pytest.approx(accuracy, rel=1e-3)
 
 
+@needs_accounting
 def test_what_cannot_be_composed_is_bounded_by_what_is_stated():
     parts = Mechanism("laplace", 1e-10, count=2), Mechanism("gaussian", 1.0, 1e-5)
     guarantee = guarantee_of(*parts)

@@ -260,6 +260,9 @@ class TestCurvesAndFiles:
             {"deviation": -1.0},
             {"deviation": float("nan")},
             {"guarantee": {}},
+            {"parts": 3},
+            {"parts": [3]},
+            {"parts": ["a", "a"]},
             {"more": 1},
         ],
     )
@@ -281,12 +284,33 @@ class TestCurvesAndFiles:
         other = exact(Known([0, 1]), X, y)
         with pytest.raises(ValueError, match="other classes"):
             PrivateEvaluation.merge([evaluation, other], disjoint=True)
-        with pytest.raises(ValueError, match="twice"):
-            PrivateEvaluation.merge([evaluation, evaluation], disjoint=True)
         with pytest.raises(ValueError, match="'disjoint' parameter"):
             PrivateEvaluation.merge([evaluation], disjoint=None)
         with pytest.raises(ValueError, match="one evaluation or more"):
             PrivateEvaluation.merge([], disjoint=True)
+
+
+def test_no_evaluation_counts_twice_alone_merged_or_from_a_file(tmp_path):
+    X, y = scored(300, 12)
+    a, b, c = (evaluate_privately(Known([0, 1]), X, y) for _ in range(3))
+
+    def merge(*evaluations):
+        return PrivateEvaluation.merge(evaluations, disjoint=True)
+
+    merge(a, b).save(tmp_path / "merged.json")
+    loaded = PrivateEvaluation.load(tmp_path / "merged.json")
+    assert merge(loaded, c).parts == merge(a, merge(b, c)).parts
+    for pair, evaluations in {
+        "1 and 2": (a, b, b),
+        "0 and 1": (merge(a, b), b),
+        "0 and 2": (loaded, c, a),
+        "1 and 2 ": (c, merge(a, b), merge(b)),
+    }.items():
+        with pytest.raises(ValueError, match=f"Evaluations {pair.strip()} cannot .* each .* once"):
+            merge(*evaluations)
+    # Without noise, equal counts may be those of different rows.
+    without = exact(Known([0, 1]), X[:1], y[:1])
+    assert merge(without, without, a).parts == a.parts
 
 
 def test_merged_noise_and_guarantees_add_up():

@@ -193,6 +193,14 @@ def test_ids_of_people():
         assert stops(patients().assign(**{name: values})) == []
 
 
+def test_record_numbers_in_a_schema_are_remarked():
+    schema = {"row": {"type": "numeric", "low": 0, "high": 10_000}}
+    numbered = pd.DataFrame({"row": np.random.RandomState(0).permutation(N).astype(str)})
+    (finding,) = check_table(numbered, schema).findings
+    assert (finding.name, finding.is_stop) == ("row:ids", False)
+    assert finding.text.startswith("All values are different whole numbers, as record numbers")
+
+
 def test_rows_that_agree_by_chance_are_no_copies():
     """A few columns of few values leave few different rows, each of which is there often."""
     rng = np.random.RandomState(0)

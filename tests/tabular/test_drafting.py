@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from skdp import Schema, TabularEncoder, schema_from
-from skdp.tabular import CategoryColumn, NumericColumn
+from skdp.tabular import CategoryColumn, NumericColumn, is_record_number
 
 
 @pytest.fixture
@@ -100,13 +100,55 @@ def test_labels_of_two_numbers_stay_numbers():
 def test_names_and_ids_are_refused(n_values, n_rows, accepted):
     values = np.resize([f"P{i:03}" for i in range(n_values)], n_rows)
     for column in (values, pd.Categorical(values)):
-        frame = pd.DataFrame({"patient": column, "age": np.arange(n_rows)})
+        frame = pd.DataFrame({"patient": column, "age": np.arange(n_rows) % 19})
         if accepted:
             assert len(schema_from(frame, public=True).columns[0].categories) == n_values
             continue
         message = f"Column 'patient' has {n_values} different values in {n_rows} rows, as names"
         with pytest.raises(ValueError, match=message):
             schema_from(frame, public=True)
+
+
+RANDOM = np.random.RandomState(0).permutation
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("Unnamed: 0", np.arange(20), True),
+        ("row", 5000.0 + RANDOM(30), True),
+        ("visit", [*map(str, RANDOM(30)), "NA", None], True),
+        ("account", RANDOM(20_000)[:1000], True),  # draws would repeat with p > 1 - 1e-10
+        ("Patient-ID", RANDOM(10**6)[:200] * 1000, True),
+        ("account", RANDOM(10**6)[:200] * 1000, False),  # under this name they may be costs
+        ("cost", np.sort(RANDOM(60_000)[:30]), False),
+        ("age", RANDOM(60)[:20], False),  # which occurs by chance
+        ("row", np.arange(19), False),
+        ("row", [*range(40), 7], False),
+        ("row", np.arange(40) + 0.5, False),
+        ("patients", RANDOM(10**6)[:200], False),  # a number of them
+        ("id", np.array(["a", "b"] * 20), False),
+        ("id", [np.inf, *range(30)], False),
+    ],
+)
+def test_record_numbers_are_told_from_measurements(name, values, expected):
+    values = pd.Series(values)
+    assert is_record_number(name, values) is expected
+    if values.dtype.kind in "if" and np.isfinite(values).all():
+        frame = pd.DataFrame({name: values})
+        if expected:
+            with pytest.raises(ValueError, match=f"Column '{name}' has a different whole number"):
+                schema_from(frame, public=True)
+        else:
+            assert schema_from(frame, public=True).names == (name,)
+
+
+def test_measurements_of_whole_numbers_that_differ_by_chance_are_seldom_hit():
+    """Of 20 to 100 draws from ranges at which none repeats once in 1,000 tables, the worst."""
+    rng = np.random.RandomState(0)
+    for n, size in ((20, 35), (30, 75), (100, 760)):
+        hits = sum(is_record_number("age", rng.randint(size, size=n)) for _ in range(2000))
+        assert hits < 12  # 2 are expected
 
 
 def test_declared_categories_are_no_names():

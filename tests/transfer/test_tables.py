@@ -247,3 +247,35 @@ def test_columns_far_from_the_source_are_named_as_in_the_table(release, target):
     rare = rare.fit(rows.assign(ward=np.where(np.arange(2000) < 5, "C", "A")), y).release_
     with pytest.warns(UserWarning, match=r"columns \['ward'\] of X .* records of another kind"):
         DPTransferClassifier(rare, random_state=0).fit(X)
+
+
+def numbers(n, seed):
+    rng = np.random.RandomState(seed)
+    X = pd.DataFrame(rng.uniform(0, 9, (n, 2)), columns=["age", "dose"])
+    return X, (X["age"] + rng.normal(0, 3, n) > 4.5).to_numpy().astype(int)
+
+
+def of_numbers():
+    return DPStatisticsSource(4.0, bounds=(0, 9), classes=[0, 1]).fit(*numbers(800, 0)).release_
+
+
+@pytest.mark.parametrize("source", ["table", "numbers", None])
+def test_record_numbers_are_no_features(source, target):
+    """Of rows sorted by outcome, where their numbers would predict it perfectly."""
+    X, y = (*target[:2],) if source == "table" else numbers(40, 1)
+    X, y = X.iloc[np.argsort(y == y[0])], y[np.argsort(y == y[0])]
+    numbered = X.assign(**{"Unnamed: 0": np.arange(40), "patient_id": np.arange(40) ** 2 * 97})
+    release = {"table": release_of, "numbers": of_numbers, None: lambda: None}[source]()
+    expected, model = (DPTransferClassifier(release, random_state=0) for _ in range(2))
+    with pytest.warns(UserWarning, match=r"in each row, as record numbers.* not used") as caught:
+        model.fit(numbered, y)
+    expected.fit(X, y)
+    text = " ".join(str(warning.message) for warning in caught)
+    assert "'Unnamed: 0'" in text
+    assert "'patient_id'" in text
+    for rows in (X, numbered[::-1]):
+        assert_array_equal(model.predict_proba(rows), expected.predict_proba(rows[[*X]]))
+    assert_array_equal(model.feature_names_in_, X.columns)
+    # Measurements of as many different whole numbers are used, here too.
+    costs = X.assign(cost=(np.arange(40) * 997) % 10_007)
+    assert list(DPTransferClassifier(release).fit(costs, y).feature_names_in_)[-1] == "cost"
