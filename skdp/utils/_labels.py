@@ -51,7 +51,7 @@ def unlabelled_rows(y, marker="auto", classes=None):
         others = {v for v, no in zip(values, missing | marked, strict=True) if not no}
         is_class = len(others) == 1 and bool(marked.any())
     else:
-        is_class = -1 in list(classes)
+        is_class = any(c == -1 or c == "-1" for c in classes)
     return missing if is_class else missing | marked
 
 

@@ -47,12 +47,30 @@ def test_all_forms_make_the_same_schema(schema, tmp_path):
     assert columns_alone.classes is None
 
 
-@pytest.mark.parametrize("classes", [(0, 1), (False, True), (0.5, 1.5), ("a", "b"), None])
+@pytest.mark.parametrize("classes", [(0, 1), (False, True), (0.0, 1.0), ("a", "b"), None])
 def test_classes_keep_their_type(classes):
     schema = Schema((NumericColumn("age", 18, 100),), classes)
     again = Schema.from_json(schema.to_json())
     assert again.classes == classes
     assert list(map(type, again.classes or ())) == list(map(type, classes or ()))
+
+
+def test_lists_of_programs_are_taken():
+    y = np.array([1, 2, 1])
+    schema = Schema((NumericColumn("age", 18, 100),), list(np.unique(y)))
+    assert schema.classes == (1, 2)
+    assert list(map(type, schema.classes)) == [int, int]
+    column = {"type": "category", "categories": np.unique(["b", "a"])}
+    mapping = {"columns": {"ward": column}, "classes": np.unique(y), "version": 1}
+    assert as_schema(mapping).columns[0].categories == ("a", "b")
+    assert as_schema(mapping).classes == (1, 2)
+    assert Schema.from_json(as_schema(mapping).to_json()) == as_schema(mapping)
+
+
+def test_broken_numbers_are_no_classes():
+    # No classifier of scikit-learn would take them for labels later.
+    with pytest.raises(ValueError, match="lists 1.5 .* a broken number.* as text"):
+        Schema((NumericColumn("age", 18, 100),), (1.5, 2.5))
 
 
 def test_a_column_may_have_any_name():
