@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skdp import DPSource, DPStatisticsSource
+from skdp import DPSource, DPStatisticsSource, evaluate_privately, quantile_bounds
 from skdp.privacy import PrivacyLedger
 
 N_ROWS, N_COLUMNS = 37, 3
@@ -225,6 +225,28 @@ def case(rng):
     return source.set_params(ledger=ledger), data
 
 
+class Model:
+    """A public classifier of any rows."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        return np.full((len(X), 2), 0.5)
+
+
+def function_case(rng):
+    """Return a call of a function that takes private rows, and its ledger."""
+    ledger, y = PrivacyLedger(), spoiled(rng, rng.randint(2, size=N_ROWS), 0.3)
+    groups = spoiled(rng, rng.randint(9, size=N_ROWS), 0.3) if rng.rand() < 0.5 else None
+    settings = {"groups": groups, "ledger": ledger}
+    rows = table(rng)
+    if rng.rand() < 0.5:
+        X = spoiled(rng, rng.rand(N_ROWS, N_COLUMNS), 0.3) if rng.rand() < 0.5 else rows
+        return lambda: evaluate_privately(Model(), X, y, **settings), ledger
+    numeric = ["age"] if rng.rand() < 0.8 else choice(rng, [["sex", "age"], [], ["S-no"]])
+    return lambda: quantile_bounds(rows, numeric, ["ward"], epsilon=1.0, **settings), ledger
+
+
 def texts(error):
     """Yield all that a traceback shows of an error."""
     while error is not None:
@@ -232,22 +254,40 @@ def texts(error):
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
+def outcome(call):
+    """Return the result of a call, or None, and all that it shows."""
+    result, shown = None, ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except Exception as error:
+            shown = " ".join(texts(error))
+    return result, shown + " ".join(str(each.message) for each in caught)
+
+
 @pytest.mark.parametrize("seed", range(11))
 def test_hostile_inputs_show_nothing_and_cost_nothing(seed):
     rng, refused = np.random.RandomState(seed), 0
     for _ in range(100):
         source, data = case(rng)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                source.fit(*data)
-                shown = ""
-            except Exception as error:
-                shown = " ".join(texts(error))
-        refused += bool(shown)
+        fitted, shown = outcome(lambda source=source, data=data: source.fit(*data))
+        refused += fitted is None
         entered = [guarantee for _, guarantee in source.ledger.entries]
-        assert entered == ([] if shown else [source.guarantee_]), shown
-        assert hasattr(source, "release_") == (not shown)
-        shown += " ".join(str(each.message) for each in caught)
+        assert entered == ([] if fitted is None else [source.guarantee_]), shown
+        assert hasattr(source, "release_") == (fitted is not None)
         assert not SECRET.search(shown), shown
     assert 50 < refused < 95  # of each kind some
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_inputs_of_functions_show_nothing_and_cost_nothing(seed):
+    rng, refused = np.random.RandomState(seed), 0
+    for _ in range(100):
+        call, ledger = function_case(rng)
+        result, shown = outcome(call)
+        refused += result is None
+        entered = [guarantee for _, guarantee in ledger.entries]
+        assert entered == ([] if result is None else [result.guarantee]), shown
+        assert not SECRET.search(shown), shown
+    assert 20 < refused < 95  # of each kind some

@@ -69,7 +69,7 @@ def test_lists_of_programs_are_taken():
 
 def test_broken_numbers_are_no_classes():
     # No classifier of scikit-learn would take them for labels later.
-    with pytest.raises(ValueError, match="lists 1.5 .* a broken number.* as text"):
+    with pytest.raises(ValueError, match=r"lists 1.5 .* a broken number.* as text"):
         Schema((NumericColumn("age", 18, 100),), (1.5, 2.5))
 
 
