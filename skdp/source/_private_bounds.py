@@ -240,7 +240,8 @@ def quantile_bounds(
         found, left_out = _schema(before, columns, classes)
         return PrivateBounds(found, guarantee, noise.deviation, left_out)
 
-    nothing = (dict.fromkeys(values, np.zeros(0)), weights[:0], dict.fromkeys(counted, ([], [0])))
+    no_counts: tuple[list[Any], list[int]] = ([], [0])
+    nothing = dict.fromkeys(values, np.zeros(0)), weights[:0], dict.fromkeys(counted, no_counts)
     return publish(
         "quantile_bounds",
         guarantee,
@@ -560,7 +561,8 @@ def _quantile(counts, edges, share, deviation, middle):
 def _numeric_column(name, low, high, missing):
     """Return a column of numbers between rounded bounds, None where a schema cannot have them."""
     try:
-        return NumericColumn(name, *rounded_bounds(low, high), missing=missing, noisy=True)
+        low, high = rounded_bounds(low, high)
+        return NumericColumn(name, low, high, missing=missing, noisy=True)
     except ValueError:
         return None
 

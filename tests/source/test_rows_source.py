@@ -17,6 +17,7 @@ from skdp import (
     Release,
     WideCDMMAClassifier,
 )
+from skdp.privacy import PrivacyLedger
 from skdp.release import Moments
 
 
@@ -264,3 +265,19 @@ def test_absurd_units_are_refused(digits):
     for unit in (1e20, 1e-15):
         with pytest.raises(ValueError, match="with the noise of 'sensitivity' and 'epsilon'"):
             DPSource(8.0, sensitivity=unit).fit(X * unit, y)
+
+
+@pytest.mark.parametrize("parts", ["noise_aware", "papers"])
+@pytest.mark.parametrize("n", [2, 4])
+def test_randomized_labels_of_few_rows_always_give_a_release(rng, parts, n):
+    # Half of the time or one time in eight, all get one label.
+    X, y, ledger = rng.rand(n, 2), np.arange(n) % 2, PrivacyLedger()
+    noise = RandomizedResponse(0.01, classes=[0, 1])
+    settings = {"label_noise": noise, "parts": parts, "n_layers": 1, "ledger": ledger}
+    for _ in range(10):
+        release = DPSource(2.0, bounds=(0, 1), **settings).fit(X, y).release_
+        assert release.predict(X).shape == (n,)
+    assert len(ledger.entries) == 10
+    with pytest.raises(ValueError, match="two rows or more"):
+        DPSource(2.0, bounds=(0, 1), **settings).fit(X[:1], y[:1])
+    assert len(ledger.entries) == 10
