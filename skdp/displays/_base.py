@@ -83,13 +83,13 @@ def _new_axes(owner, instead, *shape, **settings):
 
 
 def as_label(name):
-    """Return a name as a text that matplotlib draws as it is, where ``$`` would begin a formula.
+    r"""Return a name as a text that matplotlib draws as it is, where ``$`` would begin a formula.
 
     Examples
     --------
     >>> from skdp.displays._base import as_label
     >>> print(as_label("cost in $"))
-    cost in \\$
+    cost in \$
     """
     return str(name).replace("$", r"\$")
 
