@@ -340,7 +340,7 @@ def _places(schema, n_features):
     return start, width, np.array([int(column.is_one_hot) for column in schema.columns])
 
 
-def merged_shapes(releases, linear):
+def merged_shapes(releases, statistics):
     """Return shape functions with which merged linear scores become the mean of all scores.
 
     Scores of releases, linear ones with shape functions or without, are sums over columns; so is
@@ -351,7 +351,7 @@ def merged_shapes(releases, linear):
     releases : list of Release
         Of the same columns in the same order, with noisy sums.
 
-    linear : LinearScores
+    statistics : Statistics
         Of the sums of all.
 
     Returns
@@ -368,7 +368,7 @@ def merged_shapes(releases, linear):
     scores = sum(
         w * _linear_by_bin(r.linear, rows) for w, r in zip(weights, releases, strict=True)
     )
-    scores = scores - _linear_by_bin(linear, rows)
+    scores = scores - _linear_by_bin(statistics.linear, rows)
     values, intercepts = scores[:, :-1], scores[:, -1]
     variances = np.zeros(len(like.deviations))
     for weight, release in zip(weights, releases, strict=True):

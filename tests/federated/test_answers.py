@@ -188,7 +188,18 @@ class HostileDict(dict):
 
 
 def test_an_answer_may_be_anything(answers):
-    odd = [0, 1.5, [], [1], "error", b"release", {3}, Hostile(), HostileDict(), {"error": Hostile()}]
+    odd = [
+        0,
+        1.5,
+        [],
+        [1],
+        "error",
+        b"release",
+        {3},
+        Hostile(),
+        HostileDict(),
+        {"error": Hostile()},
+    ]
     named = {f"odd {k}": answer for k, answer in enumerate(odd)}
     collected = collect_answers({**answers, **named}, disjoint=True)
     assert set(collected.n_bytes) == set(answers)
