@@ -82,6 +82,18 @@ def _new_axes(owner, instead, *shape, **settings):
     return plt.subplots(*shape, layout="constrained", **settings)[1]
 
 
+def as_label(name):
+    r"""Return a name as a text that matplotlib draws as it is, where ``$`` would begin a formula.
+
+    Examples
+    --------
+    >>> from skdp.displays._base import as_label
+    >>> print(as_label("cost in $"))
+    cost in \$
+    """
+    return str(name).replace("$", r"\$")
+
+
 def require_kind(owner, name, value, needed, wanted):
     """Raise ValueError unless a value has what a display reads.
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from skdp.displays._base import OKABE_ITO, Display, require_kind
+from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import label_array, natural_labels
 from skdp.utils._sklearn import safe_indexing
@@ -421,7 +421,7 @@ class LedgerDisplay(Display):
         n = len(self.entries)
         [ax] = self._take_axes(ax, figsize=(max(6.4, 0.5 * n), 4.2))
         total = self.entries["total_epsilon"].to_numpy(float)
-        names = [f"{name or 'entry'!s:.24}" for name in self.entries["name"]]
+        names = [as_label(f"{name or 'entry'!s:.24}") for name in self.entries["name"]]
         if self.dates is None:
             places = np.arange(n)
             before = np.append(0.0, total[:-1])

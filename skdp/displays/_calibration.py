@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import scorable_labels
 
@@ -283,7 +283,7 @@ class CalibrationDisplay(Display):
         )
         if _DIAGONAL not in ax.get_legend_handles_labels()[1]:
             ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1, label=_DIAGONAL)
-        of = "the class" if self.positive is None else f"{self.positive!s:.30}"
+        of = "the class" if self.positive is None else as_label(f"{self.positive!s:.30}")
         ax.set(xlabel=f"probability of {of}", ylabel=f"frequency of {of}", aspect=1)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.legend(frameon=False, loc="upper left", fontsize="small")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind
 from skdp.utils._frames import as_frame
 
 # Half of the height over which the dots of a column are spread.
@@ -194,10 +194,10 @@ class ExplanationDisplay(Display):
             self._draw_bars(ax, self.effects.set_index("column").loc[names])
         else:
             self._draw_dots(ax, names)
-        ax.set(ylim=(len(names) - 0.4, -0.6), xlabel=self.about)
+        ax.set(ylim=(len(names) - 0.4, -0.6), xlabel=as_label(self.about))
         ax.spines[["top", "right"]].set_visible(False)
         if self.title is not None:
-            ax.set_title(self.title, loc="left")
+            ax.set_title(as_label(self.title), loc="left")
         return self
 
     def _draw_bars(self, ax, table):
@@ -205,11 +205,11 @@ class ExplanationDisplay(Display):
         places = np.arange(len(table))
         self.bars_ = ax.barh(places, table["effect"], color=colors)
         names = [f"{name} = {_value(v)}" for name, v in table["value"].items()]
-        ax.set_yticks(places, names)
+        ax.set_yticks(places, map(as_label, names))
         for place, text in zip(places, table["condition"], strict=True):
             if text:
                 ax.annotate(
-                    *(f"stays while {text:.60}", (1, place)),
+                    *(as_label(f"stays while {text:.60}"), (1, place)),
                     xycoords=ax.get_yaxis_transform(),
                     xytext=(6, 0),
                     textcoords="offset points",
@@ -229,7 +229,7 @@ class ExplanationDisplay(Display):
             if ranks is None:
                 color = {"color": GREY}
             self.dots_.append(ax.scatter(part["effect"], heights, s=12, alpha=0.8, lw=0, **color))
-        ax.set_yticks(range(len(names)), names)
+        ax.set_yticks(range(len(names)), map(as_label, names))
         numbers = [dots for dots in self.dots_ if dots.get_array() is not None]
         if numbers:
             bar = self.figure_.colorbar(numbers[0], ax=ax, ticks=[0, 1], pad=0.02, aspect=30)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, claimed_rates, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, claimed_rates, require_kind
 
 # Pairs of classes that are shown, those that are told apart worst.
 _MOST_PAIRS = 12
@@ -346,9 +346,9 @@ def _draw_places(ax, places):
             ms=4,
             lw=1.2,
             color=OKABE_ITO[k % len(OKABE_ITO)],
-            label=_text(label),
+            label=as_label(_text(label)),
         )
-    ax.set_yticks(range(len(names)), names, fontsize="small")
+    ax.set_yticks(range(len(names)), map(as_label, names), fontsize="small")
     ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.03, 1.03))
     ax.set(
         title="Means and shares by class",
@@ -379,12 +379,13 @@ def _draw_shape(ax, part, name):
             ax.legend(frameon=False, fontsize="small")
     else:
         labels = ["missing" if value is None else _text(value, 12) for value in part["value"]]
-        ax.bar(labels, part["effect"], yerr=2 * part["noise"], color=OKABE_ITO[5])
+        bars = [as_label(text) for text in labels]
+        ax.bar(bars, part["effect"], yerr=2 * part["noise"], color=OKABE_ITO[5])
         upright = len(labels) * max(map(len, labels)) > _MOST_LETTERS
         ax.tick_params(axis="x", labelsize="small", rotation=90 if upright else 0)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(name, fontsize="medium")
+    ax.set_title(as_label(name), fontsize="medium")
 
 
 def _areas(release):
@@ -463,7 +464,7 @@ def _draw_intervals(ax, labels, table, color):
     """Draw a dot with an interval for each line of a table."""
     places = np.arange(len(table))
     ax.errorbar(table["value"], places, xerr=_reach(table), fmt="o", color=color, capsize=3)
-    ax.set_yticks(places, labels)
+    ax.set_yticks(places, map(as_label, labels))
     ax.set_ylim(len(table) - 0.5, -0.5)
 
 

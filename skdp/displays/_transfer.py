@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skdp.displays._base import OKABE_ITO, Display, require_kind
+from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
 
 _COLORS = {"source": OKABE_ITO[0], "both": OKABE_ITO[2], "target": OKABE_ITO[1]}
 # Inches for each part, and for what surrounds them.
@@ -117,7 +117,7 @@ class TransferReportDisplay(Display):
         for side, color in _COLORS.items():
             if (report["side"] == side).any():
                 ax.barh([0], [0], color=color, label=side)
-        ax.set_yticks(places, report["name"].tolist())
+        ax.set_yticks(places, report["name"].map(as_label).tolist())
         ax.set(xlabel="weight", xlim=(0, 1.12), ylim=(n - 0.4, -0.6))
         ax.set_xticks(np.linspace(0, 1, 6))
         ax.spines[["top", "right"]].set_visible(False)

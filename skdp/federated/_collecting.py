@@ -1,22 +1,27 @@
 """The server of a federation: one merged release, and the reasons for refused answers."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp.release import Release, merge_problem
+from skdp.release import Release, merge_problem, rows_problem
 from skdp.tabular import as_schema
 from skdp.utils._files import to_json, write_whole
 
-# Most characters of an owner's name, or of the type of an error, that a report repeats.
-_LONGEST = 80
+# Most characters of an owner's name, and of a reason, in a report.
+_LONGEST, _LONGEST_REASON = 80, 500
 # Most columns that a reason lists.
 _MOST = 5
+# The reason where something fails that should not.
+_UNUSABLE = "an answer that cannot be used"
 
 
 @dataclass(frozen=True)
@@ -84,23 +89,26 @@ class CollectedReleases:
 
 
 def collect_answers(
-    answers: Mapping[str, Mapping[str, Any] | None],
+    answers: Mapping[str, Any],
     *,
     disjoint: bool,
     schema: Any = None,
     classes: ArrayLike | None = None,
+    max_rows: int | None = None,
     max_bytes: int = 2**26,
 ) -> CollectedReleases:
     """Check the answers of owners, and merge the releases that can be merged.
 
-    An answer that cannot be used is refused with a reason, and the others are merged. Releases are
-    validated like any file, and cannot execute code. Validation does not establish that a release
-    is truthful: an owner can send arbitrary sums.
+    An answer that cannot be used, whatever it is, is refused with a reason, and the others are
+    merged: no owner can make the round fail. Releases are validated like any file, and cannot
+    execute code. Validation does not establish that a release is truthful: an owner can send
+    arbitrary sums, and states itself how many rows they are of; ``max_rows`` limits both.
 
     Parameters
     ----------
     answers : dict of str to dict or None
         By name of the owner: the result of :func:`owner_answer`, or None if there was no answer.
+        Names that are equal once they fit in a line of print are numbered.
 
     disjoint : bool
         Whether nobody has rows at two of the owners, see :meth:`~skdp.Release.merge`.
@@ -112,6 +120,12 @@ def collect_answers(
     classes : array-like or None, default=None
         The agreed classes, likewise; None: those of the schema, if it has any.
 
+    max_rows : int or None, default=None
+        Public bound of the rows of one owner, or of its people where these are protected. A
+        release is refused if it states more rows, apart from noise, if so many rows cannot have
+        its sums, or if it has more noise than these rows could outweigh. None: an owner counts for
+        as many rows as it states.
+
     max_bytes : int, default=2**26
         Largest size of one release.
 
@@ -119,6 +133,11 @@ def collect_answers(
     -------
     collected : CollectedReleases
         The merged release, with sizes and reasons for refusals.
+
+    Raises
+    ------
+    ValueError
+        If a parameter other than ``answers`` is invalid, or ``answers`` is no dict.
 
     See Also
     --------
@@ -130,77 +149,134 @@ def collect_answers(
     >>> from skdp import DPStatisticsSource
     >>> from skdp.federated import collect_answers, owner_answer
     >>> rng = np.random.RandomState(0)
-    >>> def answer(n_columns):
+    >>> def answer(n_columns, path):
     ...     X, y = rng.rand(300, n_columns), rng.randint(2, size=300)
     ...     X[:, 0] = (X[:, 0] + y) / 2
-    ...     return owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y))
-    >>> answers = {"north": answer(2), "east": answer(2), "south": {"error": "OSError"}}
-    >>> collected = collect_answers({**answers, "west": None}, disjoint=True)
+    ...     return owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y), path=path)
+    >>> answers = {"north": answer(2, "north.skdp"), "east": answer(2, "east.skdp")}
+    >>> answers |= {"south": {"error": "no release"}, "west": None}
+    >>> collected = collect_answers(answers, disjoint=True, max_rows=1000)
     >>> collected.release
     Release(2 classes, 2 features, (1, 1e-05)-DP per labelled record, add/remove)
     >>> collected.refused
-    {'south': 'OSError at the owner', 'west': 'no answer in time'}
+    {'south': 'no release at the owner', 'west': 'no answer in time'}
     """
+    _check_parameters(answers, disjoint, max_rows)
     if schema is not None:
         schema = as_schema(schema)
         classes = schema.classes if classes is None else classes
-    named: dict[str, Any] = {_printable(name): each for name, each in answers.items()}
     refused, releases, n_bytes = {}, {}, {}
-    # In the order of names, so that sums do not depend on who answered first.
-    for name, answer in sorted(named.items()):
-        try:
-            releases[name] = _release(answer, max_bytes)
-            _check_agreed(releases[name], schema, classes)
-            n_bytes[name] = len(answer["release"])
-        except _RefusedError as refusal:
-            releases.pop(name, None)
-            refused[name] = str(refusal)
-    merged, others = _largest_group(releases)
-    refused |= others
-    release = (
-        Release.merge([releases[name] for name in merged], disjoint=disjoint) if merged else None
-    )
-    return CollectedReleases(release, {name: n_bytes[name] for name in merged}, refused)
+    with TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of numbers that owners chose
+        for name, answer in _by_name(answers).items():
+            try:
+                release, size = _release(answer, Path(folder, "release.skdp"), max_bytes)
+                _check_agreed(release, schema, classes, max_rows)
+                releases[name], n_bytes[name] = release, size
+            except _RefusedError as refusal:
+                refused[name] = _printable(refusal, _LONGEST_REASON)
+            except Exception:  # objects of others may raise anything
+                refused[name] = _UNUSABLE
+        release, merged, others = _merge(releases, disjoint)
+    return CollectedReleases(release, {name: n_bytes[name] for name in merged}, refused | others)
 
 
 class _RefusedError(Exception):
     """Reason for refusing an answer."""
 
 
-def _printable(text):
-    """Return a name without control characters, and not too long for a line."""
-    return "".join(c if c.isprintable() else "?" for c in str(text))[:_LONGEST]
+def _check_parameters(answers, disjoint, max_rows):
+    """Raise ValueError, naming the parameter, unless the server's own parameters are valid."""
+    if not isinstance(answers, Mapping):
+        raise ValueError(
+            "The 'answers' parameter of collect_answers must be a dict of answers by owner, got a "
+            f"{type(answers).__name__}."
+        )
+    if not isinstance(disjoint, bool):
+        raise ValueError(
+            "The 'disjoint' parameter of collect_answers must be True, if nobody has rows at two "
+            f"of the owners, or False, got {disjoint!r:.100}."
+        )
+    count = isinstance(max_rows, Integral) and not isinstance(max_rows, bool)
+    if max_rows is not None and not (count and int(max_rows) >= 1):
+        raise ValueError(
+            "The 'max_rows' parameter of collect_answers must be a whole number >= 1 or None, got "
+            f"{max_rows!r:.100}."
+        )
 
 
-def _release(answer, max_bytes):
-    """Return the release of an answer, or raise."""
+def true_or_false(key, value):
+    """Return a value of a configuration as a bool; raise ValueError, naming its key, for others.
+
+    Any text that is not empty would count as true, "false" included.
+    """
+    known = {"true": True, "false": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"The {key!r} of the configuration must be true or false, got {value!r}.")
+    return known[value]
+
+
+def _by_name(answers):
+    """Return answers by names that can be printed and differ, in the order of the names.
+
+    That order does not depend on who answered first, and so neither do sums nor numbers of names.
+    """
+    named, others = {}, []
+    for name, answer in answers.items():
+        if type(name) is str and _printable(name) == name:
+            named[name] = answer
+        else:
+            others.append((_printable(name), name if type(name) is str else "", answer))
+    for text, _, answer in sorted(others, key=lambda other: other[:2]):
+        name, number = text, 1
+        while name in named:
+            number += 1
+            name = f"{text} ({number})"
+        named[name] = answer
+    return dict(sorted(named.items()))
+
+
+def _printable(thing, longest=_LONGEST):
+    """Return a text without control characters, and not too long for a line."""
+    try:
+        text = str(thing)
+    except Exception:  # objects of others may raise anything
+        text = type(thing).__name__
+    return "".join(c if c.isprintable() else "?" for c in text[:longest])
+
+
+def _release(answer, file, max_bytes):
+    """Return the release of an answer and its size, or raise."""
     if answer is None:
         raise _RefusedError("no answer in time")
+    if not isinstance(answer, Mapping):
+        raise _RefusedError("an answer that is no dict")
     if "error" in answer:
-        error = answer["error"]
-        named = isinstance(error, str) and error.isidentifier()
-        raise _RefusedError(f"{error[:_LONGEST] if named else 'an error'} at the owner")
+        raise _RefusedError("no release at the owner")
     data = answer.get("release")
     if not isinstance(data, bytes):
         raise _RefusedError("an answer without a release")
     if len(data) > max_bytes:
         raise _RefusedError(f"a release of {len(data)} bytes, more than max_bytes={max_bytes}")
+    file.write_bytes(data)
     try:
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "release.skdp")
-            file.write_bytes(data)
-            release = Release.load(file)
+        release = Release.load(file)
     except ValueError:
         raise _RefusedError("bytes that are no release, or damaged ones") from None
     if release.statistics is None:
         raise _RefusedError("a release without noisy sums, that is of another source or model")
-    return release
+    return release, len(data)
 
 
-def _check_agreed(release, schema, classes):
-    """Raise unless a release has the columns and classes that were agreed on."""
+def _check_agreed(release, schema, classes, max_rows):
+    """Raise unless a release has the columns, classes and rows that were agreed on."""
     if classes is not None and sorted(map(str, classes)) != sorted(map(str, release.classes)):
         raise _RefusedError(f"other classes: {release.classes.tolist()}")
+    problem = None if max_rows is None else rows_problem(release, max_rows)
+    if problem:
+        raise _RefusedError(problem)
     if schema is None:
         return
     if release.encoder is None:
@@ -210,25 +286,45 @@ def _check_agreed(release, schema, classes):
         raise _RefusedError(f"another schema: {'; '.join(differences[:_MOST])}")
 
 
-def _largest_group(releases):
-    """Return the names of the most releases that can be merged, and why the others cannot."""
-    groups: list[list[str]] = []
+def _merge(releases, disjoint):
+    """Return the most releases that can be merged: merged, their names, and why others cannot.
+
+    Each is merged with those before it at once, so that one that cannot be merged is known.
+    """
+    groups: list = []  # of names, and their merged release
     for name, release in releases.items():
         for group in groups:
-            if _problem([releases[member] for member in group], release) is None:
-                group.append(name)
+            if _join(group, name, release, disjoint) is None:
                 break
         else:
-            groups.append([name])
-    merged = max(groups, key=len, default=[])
-    others = [releases[name] for name in merged]
-    return merged, {
-        name: f"it cannot be added to {merged[0]}: {_problem(others, release)}"
-        for name, release in releases.items()
-        if name not in merged
-    }
+            groups.append([[name], release])
+    if not groups:
+        return None, [], {}
+    largest = max(groups, key=lambda group: len(group[0]))
+    others = {}
+    for name, release in releases.items():
+        if name not in largest[0]:
+            reason = _join(largest, name, release, disjoint)
+            if reason:
+                text = f"it cannot be added to {largest[0][0]}: {reason}"
+                others[name] = _printable(text, _LONGEST_REASON)
+    merged = sorted(largest[0])
+    try:  # together, as Release.merge does, which differs by rounding
+        release = Release.merge([releases[name] for name in merged], disjoint=disjoint)
+    except Exception:
+        release = largest[1]
+    return release, merged, others
 
 
-def _problem(group, release):
-    """Return why a release cannot be merged with those of a group, or None."""
-    return next(filter(None, (merge_problem(member, release) for member in group)), None)
+def _join(group, name, release, disjoint):
+    """Add a release to a group, or return why it cannot be added."""
+    try:
+        problem = merge_problem(group[1], release)
+        if problem:
+            return problem
+        merged = Release.merge([group[1], release], disjoint=disjoint)
+    except Exception:  # nobody but this owner loses the round
+        return _UNUSABLE
+    group[0].append(name)
+    group[1] = merged
+    return None

@@ -1,34 +1,32 @@
-"""The answer of an owner in a federation: its release, or the type of an error."""
+"""The answer of an owner in a federation: its release, or that there is none."""
 
 import os
 import traceback
 from collections.abc import Callable
 from importlib import import_module
+from math import isinf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skdp.privacy import BudgetExceededError
 from skdp.release import Release
+from skdp.utils._files import locked, write_whole
 
-# Types of errors that an answer may name, the most specific first. The list is fixed, so that a
-# name cannot depend on rows; messages stay with the owner.
-_TYPES = (
-    *(BudgetExceededError, FileNotFoundError, PermissionError, OSError, ImportError),
-    *(MemoryError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError),
-)
+# Seconds for which a request waits until another one has made the release (rule of thumb: what
+# servers wait for an answer).
+_PATIENCE = 600.0
 
 
 def owner_answer(
     make_release: Callable[[], Any],
     *,
-    path: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str],
     error_path: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the answer of an owner to the server of a federation: its release, or an error.
+    """Return the answer of an owner to the server of a federation: its release, or that it failed.
 
-    Details of an error stay with the owner: the answer contains only its type, from a fixed list,
-    and not its message, which may quote rows.
+    Whatever fails, the answer is the same, since even the type of an error may tell about a single
+    row. Only ``KeyboardInterrupt`` is raised, without its text.
 
     Parameters
     ----------
@@ -36,11 +34,12 @@ def owner_answer(
         Function without arguments that reads the owner's rows and returns a
         :class:`~skdp.Release` or a fitted source.
 
-    path : str, path-like or None, default=None
+    path : str or path-like
         File of the owner's release. If it exists, that release is sent again instead of making
-        another one, which would spend ε and δ again: requests may be repeated, for instance after
-        a broken connection. Remove the file, or use another path, for a new release. None: each
-        request makes a release.
+        another one, which would spend ε and δ again: requests are repeated, for instance after
+        a broken connection, and the mean of many releases has little noise. Of simultaneous
+        requests, one makes it and the others wait. Remove the file, or use another path, for a new
+        release. If it cannot be written, ``make_release`` is not called.
 
     error_path : str, path-like or None, default=None
         The owner's file for errors with their tracebacks, which may quote rows. None: they are
@@ -50,11 +49,17 @@ def owner_answer(
     -------
     answer : dict
         ``{"release": bytes}``, a file that :meth:`~skdp.Release.save` wrote, or
-        ``{"error": str}``.
+        ``{"error": "no release"}``.
 
     See Also
     --------
     collect_answers : Merges answers at the server.
+
+    Notes
+    -----
+    Releases with an infinite ε are not sent, nor those of sources with a ``random_state``: whoever
+    knows or guesses a seed can subtract the noise. A :class:`~skdp.Release` does not tell whether
+    its noise had a seed, so let ``make_release`` return the source.
 
     Examples
     --------
@@ -64,34 +69,32 @@ def owner_answer(
     >>> rng = np.random.RandomState(0)
     >>> X, y = rng.rand(300, 2), rng.randint(2, size=300)
     >>> X[:, 0] = (X[:, 0] + y) / 2
-    >>> answer = owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y))
+    >>> def make_release():
+    ...     return DPStatisticsSource(classes=[0, 1]).fit(X, y)
+    >>> answer = owner_answer(make_release, path="own.skdp")
     >>> list(answer), len(answer["release"]) < 20_000
     (['release'], True)
-    >>> owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y[:7]))
-    {'error': 'ValueError'}
+    >>> owner_answer(make_release, path="own.skdp") == answer  # not a second one
+    True
+    >>> owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y[:7]), path="other.skdp")
+    {'error': 'no release'}
     """
     try:
-        if path is not None and os.path.exists(path):
-            Release.load(path)  # raises if it is not a release
-            return {"release": Path(path).read_bytes()}
-        made = make_release()
-        release = getattr(made, "release_", made)
-        if not isinstance(release, Release):
-            raise TypeError(f"make_release must return a release, got {type(release).__name__}")
-        if path is not None:
-            release.save(path, overwrite=False)
-            return {"release": Path(path).read_bytes()}
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "release.skdp")
-            release.save(file)
-            return {"release": file.read_bytes()}
-    except Exception as error:
+        if not path:
+            raise ValueError("The 'path' of the owner's release is needed. Configure a file.")
+        if not os.path.lexists(path):
+            _make_once(make_release, path)
+        _check_release(Release.load(path))
+        return {"release": Path(path).read_bytes()}
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None
+    except BaseException as error:  # even SystemExit may quote a row
         if error_path is not None:
             _keep(error, error_path)
-        return {"error": _type_name(error)}
+        return {"error": "no release"}
 
 
-def loaded_answer(loader, owner, **paths):
+def loaded_answer(loader, owner, *, path, error_path=None):
     """Return the answer of an owner whose own function loads the source and the rows.
 
     Parameters
@@ -102,30 +105,60 @@ def loaded_answer(loader, owner, **paths):
 
     owner : str
 
-    **paths : str or None
-        ``path`` and ``error_path`` of :func:`owner_answer`.
+    path, error_path : str or None
+        As of :func:`owner_answer`; None is refused as ``path``.
     """
 
     def make_release():
         module, _, function = loader.partition(":")
         source, *rows = getattr(import_module(module), function)(owner)
+        _check_source(source)  # before it charges a ledger
         return source.fit(*rows)
 
-    return owner_answer(make_release, **paths)
+    return owner_answer(make_release, path=path, error_path=error_path)
 
 
-def _type_name(error):
-    """Return the name of the first known type of which the error is an instance."""
-    return next((known.__name__ for known in _TYPES if isinstance(error, known)), "Exception")
+def _make_once(make_release, path):
+    """Write the release, unless somebody else did in the meantime."""
+    lock = Path(f"{os.path.realpath(path)}.lock")
+    with locked(lock, _PATIENCE):
+        if os.path.lexists(path):
+            return
+        # Both are opened first, so that nothing fails once a ledger is charged.
+        with TemporaryDirectory() as folder, write_whole(path, overwrite=False) as file:
+            made = make_release()
+            _check_source(made)
+            release = getattr(made, "release_", made)
+            _check_release(release)
+            draft = Path(folder, "release.skdp")
+            release.save(draft)
+            file.write(draft.read_bytes())
+
+
+def _check_source(source):
+    """Raise ValueError if the noise of a source has a seed, or it adds none."""
+    for name, value in getattr(source, "get_params", dict)().items():
+        if name.endswith("random_state") and value is not None:
+            raise ValueError(f"The source has a {name!r}: make releases without a seed.")
+        if name.endswith("epsilon") and isinstance(value, float) and isinf(value):
+            raise ValueError(f"The {name!r} of the source is infinite: make it a number.")
+
+
+def _check_release(release):
+    """Raise unless it is a release with noise."""
+    if not isinstance(release, Release):
+        raise TypeError(f"make_release must return a release, got {type(release).__name__}.")
+    for guarantee in (release.guarantee, release.label_guarantee):
+        if guarantee is not None and isinf(guarantee.epsilon):
+            raise ValueError("The ε of the release is infinite: it is not protected.")
 
 
 def _keep(error, path):
     """Append the traceback to the owner's file; the answer is sent even if that fails."""
-    lines = traceback.format_exception(error)
     try:
-        with open(path, "a", encoding="utf-8", opener=_private) as file:
-            file.writelines(lines)
-    except OSError:
+        with open(path, "a", encoding="utf-8", errors="replace", opener=_private) as file:
+            file.writelines(traceback.format_exception(error))
+    except Exception:  # such as a path that is none
         pass
 
 

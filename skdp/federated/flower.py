@@ -17,20 +17,22 @@ The project is a folder with this ``pyproject.toml`` and no code::
     n-owners = 4
     release-path = "merged.skdp"
 
-Further keys of the server: ``report-path``; ``schema``, the path of a schema; ``start-timeout``,
-seconds to wait for the given number of owners; and ``timeout``, seconds to wait for their answers.
-Unless ``disjoint`` is false, it is assumed that nobody is in two sources. The answer of an owner
-is configured by its owner: the node configuration of its SuperNode has ``owner``, its name, and
-``loader``, the function that loads its source and rows, and may have ``path`` and ``error-path``,
-see :func:`~skdp.federated.owner_answer`.
+Further keys of the server: ``report-path``; ``schema``, the path of a schema; ``max-rows``, see
+:func:`~skdp.federated.collect_answers`; ``start-timeout``, seconds to wait for the given number of
+owners; and ``timeout``, seconds to wait for their answers. ``disjoint = true`` claims that nobody
+is in two sources. The answer of an owner is configured by its owner: the node configuration of its
+SuperNode has ``owner``, its name, ``loader``, the function that loads its source and rows, and
+``path``, the file of its release, and may have ``error-path``, see
+:func:`~skdp.federated.owner_answer`.
 """
 
 import time
 from logging import INFO
 from typing import Any
 
-from skdp.federated._collecting import collect_answers
+from skdp.federated._collecting import collect_answers, true_or_false
 from skdp.federated._owner import loaded_answer
+from skdp.tabular import as_schema
 
 try:
     from flwr.app import ConfigRecord, Message, RecordDict
@@ -63,7 +65,7 @@ def say_name(message: Any, context: Any) -> Any:
 
 @client.train()
 def answer(message: Any, context: Any) -> Any:
-    """Answer with the owner's release, or the type of an error; see :func:`owner_answer`."""
+    """Answer with the owner's release, or that there is none; see :func:`owner_answer`."""
     config = context.node_config
     paths = {name: config.get(name.replace("_", "-")) for name in ("path", "error_path")}
     found = loaded_answer(str(config.get("loader", "")), str(config.get("owner", "")), **paths)
@@ -74,18 +76,23 @@ def answer(message: Any, context: Any) -> Any:
 def collect(grid: Any, context: Any) -> None:
     """Ask every owner once, merge what can be merged, and write it."""
     config = context.run_config
-    nodes = _nodes(grid, int(config["n-owners"]), float(config.get("start-timeout", 60)))
-    timeout = float(config.get("timeout", 600))
-    names = _names(_ask(grid, nodes, "query", timeout))
+    # Before any owner is asked, so that no invalid key loses the round.
+    path, schema, max_rows = config["release-path"], config.get("schema"), config.get("max-rows")
+    settings = {
+        "disjoint": true_or_false("disjoint", config.get("disjoint", False)),
+        "schema": as_schema(schema) if schema else None,
+        "max_rows": max_rows or None,
+    }
+    collect_answers({}, **settings)
+    n_owners, timeout = int(config["n-owners"]), float(config.get("timeout", 600))
+    nodes = _nodes(grid, n_owners, float(config.get("start-timeout", 60)))
+    absent = [f"owner {k + 1}, who never came" for k in range(len(nodes), n_owners)]
+    names = _names(nodes, _ask(grid, nodes, "query", timeout), absent)
     replies = _ask(grid, nodes, "train", timeout)
-    answers = {names.get(node, f"node {node}"): replies.get(node) for node in nodes}
-    absent = int(config["n-owners"]) - len(nodes)
-    answers |= {f"owner {len(nodes) + k + 1}, who never came": None for k in range(absent)}
-    collected = collect_answers(
-        answers, disjoint=bool(config.get("disjoint", True)), schema=config.get("schema") or None
-    )
+    answers = {names[node]: replies.get(node) for node in nodes} | dict.fromkeys(absent)
+    collected = collect_answers(answers, **settings)
     log(INFO, "%s", collected)
-    collected.save(config["release-path"], config.get("report-path") or None)
+    collected.save(path, config.get("report-path") or None)
 
 
 def _nodes(grid, n_owners, timeout):
@@ -103,14 +110,29 @@ def _ask(grid, nodes, kind, timeout):
     ]
     answers = {}
     for reply in grid.send_and_receive(messages, timeout=timeout):
-        # The reason given by Flower quotes the client's exception, and is not read.
-        found = {"error": "error"} if reply.has_error() else dict(reply.content[_KEY])
-        answers[reply.metadata.src_node_id] = found
+        answers[reply.metadata.src_node_id] = _content(reply)
     return answers
 
 
-def _names(answers):
-    """Return the name of each node, with its number if another one has the same name."""
-    given = {node: answer.get("owner") for node, answer in answers.items() if answer.get("owner")}
-    several = [name for name in given.values() if list(given.values()).count(name) > 1]
-    return {n: f"{name} (node {n})" if name in several else name for n, name in given.items()}
+def _content(reply):
+    """Return what an owner answered; nothing where it is no record."""
+    if reply.has_error():  # whose reason quotes the client's exception, and is not read
+        return {"error": "no release"}
+    try:
+        return dict(reply.content[_KEY])
+    except Exception:
+        return {}
+
+
+def _names(nodes, answers, absent):
+    """Return the name of each node, with its number where it could be taken for another one."""
+    given = {node: answers.get(node, {}).get("owner") for node in nodes}
+    names = {
+        node: name if isinstance(name, str) and name else f"node {node}"
+        for node, name in given.items()
+    }
+    known = [*names.values(), *absent]
+    return {
+        node: f"{name} (node {node})" if known.count(name) > 1 or name.endswith(")") else name
+        for node, name in names.items()
+    }

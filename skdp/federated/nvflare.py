@@ -18,7 +18,7 @@ The answer of an owner is configured by environment variables of its site, not b
 import os
 from typing import Any
 
-from skdp.federated._collecting import collect_answers
+from skdp.federated._collecting import collect_answers, true_or_false
 from skdp.federated._owner import loaded_answer
 
 try:
@@ -43,14 +43,14 @@ _PATHS = ("path", "error_path")
 
 
 class ReleaseExecutor(Executor):
-    """Executor that answers with the owner's release, or with the type of an error.
+    """Executor that answers with the owner's release, or that there is none.
 
     It is configured by environment variables of the site. ``SKDP_FEDERATION_LOADER``,
     ``"module:function"``, is a function that gets the owner's name, loads its source and rows,
     and returns ``(source, X, y)``, or with ``groups``. ``SKDP_FEDERATION_PATH`` and
     ``SKDP_FEDERATION_ERROR_PATH`` are ``path`` and ``error_path`` of
-    :func:`~skdp.federated.owner_answer`; for several sites on one machine, ``{owner}`` in them is
-    replaced by the owner's name.
+    :func:`~skdp.federated.owner_answer`, of which the first is needed; for several sites on one
+    machine, ``{owner}`` in them is replaced by the owner's name.
     """
 
     def execute(self, task_name: Any, shareable: Any, fl_ctx: Any, abort_signal: Any) -> Any:
@@ -60,7 +60,7 @@ class ReleaseExecutor(Executor):
         owner = fl_ctx.get_identity_name()
         loader = os.environ.get("SKDP_FEDERATION_LOADER", "")
         given = {key: os.environ.get(f"SKDP_FEDERATION_{key.upper()}") for key in _PATHS}
-        paths = {key: path.replace("{owner}", owner) for key, path in given.items() if path}
+        paths = {key: path and path.replace("{owner}", owner) for key, path in given.items()}
         reply = Shareable()
         reply[_KEY] = loaded_answer(loader, owner, **paths)
         return reply
@@ -83,8 +83,16 @@ class ReleaseController(Controller):
     schema : dict, str or None, default=None
         The agreed schema, see :func:`~skdp.federated.collect_answers`.
 
-    disjoint : bool, default=True
+    disjoint : bool, default=False
         Whether nobody is in two sources.
+
+    max_rows : int or None, default=None
+        Public bound of the rows of one owner, likewise.
+
+    Raises
+    ------
+    ValueError
+        If ``disjoint`` is neither true nor false.
     """
 
     def __init__(
@@ -93,18 +101,21 @@ class ReleaseController(Controller):
         report_path: str | None = None,
         timeout: int = 600,
         schema: Any = None,
-        disjoint: bool = True,
+        disjoint: bool = False,
+        max_rows: int | None = None,
     ):
         super().__init__()
         self.release_path = release_path
         self.report_path = report_path
         self.timeout = timeout
         self.schema = schema
-        self.disjoint = disjoint
+        self.disjoint = true_or_false("disjoint", disjoint)
+        self.max_rows = max_rows
         self._answers: dict[str, Any] = {}
 
     def start_controller(self, fl_ctx: Any) -> None:
-        """Register all sites, some of which may never answer."""
+        """Register all sites, some of which may never answer; check the parameters."""
+        self._collect({})  # before anybody is asked, so that no invalid one loses the round
         self._answers = {site.name: None for site in fl_ctx.get_engine().get_clients()}
 
     def control_flow(self, abort_signal: Any, fl_ctx: Any) -> None:
@@ -114,14 +125,19 @@ class ReleaseController(Controller):
         )
         self.broadcast_and_wait(task, fl_ctx, min_responses=0, abort_signal=abort_signal)
         answers = dict(self._answers)  # later answers are ignored
-        collected = collect_answers(answers, disjoint=self.disjoint, schema=self.schema)
+        collected = self._collect(answers)
         self.log_info(fl_ctx, str(collected))
         collected.save(self.release_path, self.report_path)
+
+    def _collect(self, answers):
+        return collect_answers(
+            answers, disjoint=self.disjoint, schema=self.schema, max_rows=self.max_rows
+        )
 
     def _receive(self, client_task, fl_ctx):
         result = client_task.result
         failed = result.get_return_code() != ReturnCode.OK
-        answer = {"error": "error"} if failed else result.get(_KEY)
+        answer = {"error": "no release"} if failed else result.get(_KEY)
         self._answers[client_task.client.name] = answer
         client_task.result = None  # so that the framework does not store it
 

@@ -3,8 +3,7 @@
 import json
 import os
 import threading
-import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
-from skdp.utils._files import PRIVATE, checksum, write_whole
+from skdp.utils._files import PRIVATE, checksum, locked, write_whole
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
@@ -25,8 +24,6 @@ _VERSION = 1
 _LIMITS = ("epsilon", "delta")
 # Seconds to wait for the lock (rule of thumb).
 _PATIENCE = 10.0
-# Seconds between attempts to take the lock (rule of thumb).
-_PAUSE = 0.01
 
 
 class BudgetExceededError(RuntimeError):
@@ -566,30 +563,18 @@ class _LedgerFile:
         OSError
             If the lock cannot be created next to the file.
         """
-        lock = self.path.with_name(self.path.name + ".lock")
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                with self._named():
-                    os.close(os.open(lock, os.O_CREAT | os.O_EXCL, PRIVATE))
-                break
-            except FileExistsError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(
-                        f"Another process holds {str(lock)!r}. If none does any more, delete it."
-                    ) from None
-                time.sleep(_PAUSE)
-        try:
+        file = self.path.with_name(self.path.name + ".lock")
+        with ExitStack() as stack:
+            with self._named():
+                stack.enter_context(locked(file, _PATIENCE))
             yield
-        finally:
-            lock.unlink(missing_ok=True)
 
     @contextmanager
     def _named(self):
         """Report errors of the operating system as errors of the path."""
         try:
             yield
-        except FileExistsError:  # another process holds the lock
+        except TimeoutError:  # another process holds the lock
             raise
         except OSError as error:
             raise type(error)(

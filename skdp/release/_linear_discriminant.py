@@ -35,6 +35,10 @@ _NODES, _PROBABILITIES = np.polynomial.hermite_e.hermegauss(61)
 _PROBABILITIES = _PROBABILITIES / _PROBABILITIES.sum()
 # Width by which a bracket of the root is extended, against rounding.
 _SLACK = 1e-6
+# The same of large scores, relative to these.
+_ROUNDING = 1e-9
+# Least frequency of a class, above rounding errors of sums of probabilities (rule of thumb).
+_LEAST_FREQUENCY = 1e-12
 # Shape of the gamma distribution of squared norms: their standard deviation is a third of their
 # mean, as that of some twenty basis functions; rule of thumb.
 _NORM_SHAPE = 10.0
@@ -46,6 +50,8 @@ _CLIPPING_SPREAD = 0.2
 _STEEPER = 0.041
 # Least mean square of a row, in units of its public guess: what noise may leave of it.
 _LEAST_SQUARE = 1e-4
+# Least mean of c², by whose root rows are divided (rule of thumb).
+_LEAST_SHRINKAGE = 1e-8
 # Most root mean square error of a combination of squares that stands for the constant 1. With
 # cosines of order 2 and 3 it is .014, without any .50.
 _MOST_ERROR = 0.1
@@ -557,7 +563,7 @@ def clipping_effect(statistics, basis, n_rows):
     clipped = max(statistics.second.trace() / n_rows, _LEAST_SQUARE * expected)
     before = square_before_clipping(clipped, statistics.radius, expected)
     widening = float(1 + _STEEPER * gamma.sf(square, _NORM_SHAPE, scale=before / _NORM_SHAPE))
-    guess = clipped / before
+    guess = max(clipped / before, _LEAST_SHRINKAGE)
     form, constant = constant_form(basis)
     if not constant:
         return guess, widening
@@ -568,7 +574,7 @@ def clipping_effect(statistics, basis, n_rows):
     ends = np.abs(basis.scale * np.array([basis.low - basis.centre, basis.high - basis.centre]))
     longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
     least = 1 - min(clipped / square, 1.0) * (1 - min(square / longest, 1.0))
-    return float(np.clip(measured, least, 1.0)), widening
+    return float(np.clip(measured, max(least, _LEAST_SHRINKAGE), 1.0)), widening
 
 
 def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
@@ -617,6 +623,7 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
     (1.21, -2.819)
     """
     least = _LEAST_SCORE_VARIANCE * variance
+    frequency = float(np.clip(frequency, _LEAST_FREQUENCY, 1 - _LEAST_FREQUENCY))
     squares = np.array(
         [
             max(variance - frequency * unequal, least),
@@ -632,7 +639,8 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
         return (probabilities * expit(scores + intercept)).sum() - frequency
 
     middle = logit(frequency)
-    low, high = middle - scores.max() - _SLACK, middle - scores.min() + _SLACK
+    slack = max(_SLACK, _ROUNDING * np.abs(scores).max())
+    low, high = middle - scores.max() - slack, middle - scores.min() + slack
     return slope, float(brentq(excess, low, high))
 
 

@@ -9,6 +9,9 @@ from skdp.utils._warnings import warn
 
 # Most columns that an error lists.
 _MOST = 5
+# Standard deviations of noise by which a number may exceed what rows add up to: more than that
+# happens to one of a billion numbers.
+_DEVIATIONS = 6
 
 
 def check_mergeable(releases, kind, disjoint):
@@ -73,6 +76,38 @@ def merge_problem(first, release, *, same=False):
     return difference
 
 
+def rows_problem(release, max_rows):
+    """Return why a release cannot be one of so many rows, or None.
+
+    No more rows than that may be stated, all sums must be those that so many rows can have, up to
+    their noise, and none may have more noise than that. Of shape functions, no value may exceed
+    the largest log-odds of so many rows. So no owner counts for more in a merged release.
+
+    Parameters
+    ----------
+    release : Release
+        With noisy sums.
+
+    max_rows : int
+        Public bound of the rows of one owner; of people, where these are protected.
+    """
+    sums = release.statistics.sums
+    counts, noise = sums.pooled_counts
+    if counts.sum() > max_rows + _DEVIATIONS * noise * np.sqrt(len(counts)):
+        return f"it states more than max_rows={max_rows} rows"
+    numbers = list(sums.limits(max_rows))
+    if release.shapes is not None:
+        shapes = release.shapes
+        numbers.append(("shapes", shapes.values, shapes.deviations.max(), np.log(max_rows + 1)))
+    for name, array, noise, most in numbers:
+        size = np.abs(array)
+        # Those of several sources add up.
+        largest = size.sum(axis=0).max() if noise.ndim else size.max()
+        if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
+            return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
+    return None
+
+
 def _difference(first, release):
     """Return a difference from the first release in what must agree, or None."""
     if first.classes.tolist() != release.classes.tolist():
@@ -95,6 +130,12 @@ def _difference(first, release):
         return (
             "their rows were clipped to other norms, or one was restricted to some of its columns "
             "and the other one not. Use the same 'radius', and merge before you restrict."
+        )
+    shapes = first.shapes, release.shapes
+    if None not in shapes and not shapes[0].has_bins_of(shapes[1]):
+        return (
+            "their shape functions have other bins, which no version of skdp makes of the same "
+            "columns. Ask the owners for sound ones."
         )
     return None
 

@@ -1,6 +1,6 @@
 """Noisy sums over private rows, with the size of their Gaussian noise, and their moments."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,6 +12,13 @@ from skdp.release._posterior import positive_mean
 # Of a row more in each count: an absent class keeps a frequency.
 _HALF = 0.5
 _TINY = np.finfo(np.float64).tiny
+# Of each sum, the field of its noise and the power of a row's norm in it.
+_SUMS = {
+    "counts": ("count_sd", 0),
+    "total": ("total_sd", 1),
+    "contrast": ("contrast_sd", 1),
+    "second": ("second_sd", 2),
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,18 @@ class NoisyStatistics:
             second=self.second[np.ix_(places, places)],
             of_all_columns=known,
         )
+
+    def limits(self, n_rows: float) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
+        """Yield the name of each sum, itself, its noise, and the most that rows add up to.
+
+        Parameters
+        ----------
+        n_rows : float
+            Number of the rows, each of a norm up to the radius.
+        """
+        for name, (noise, power) in _SUMS.items():
+            array, deviation = (np.asarray(getattr(self, key)) for key in (name, noise))
+            yield name, array, deviation, n_rows * self.radius**power
 
     @property
     def class_sums(self) -> np.ndarray:

@@ -971,7 +971,7 @@ class Release:
             statistics=statistics,
             moments=None,
             linear=None,
-            shapes=merged_shapes([first, *others], statistics.linear),
+            shapes=merged_shapes([first, *others], statistics),
         )
 
     @property

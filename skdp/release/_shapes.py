@@ -23,6 +23,8 @@ _MOST_BINS = 200_000
 _RIDGE = 20.0
 # Synthetic rows by which columns that are left out are replaced (rule of thumb).
 _N_ROWS = 4000
+# What is public, and equal in releases that are merged.
+_PUBLIC = ("start", "width", "one_hot", "n_bins", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,9 @@ class ShapeFunctions(Part):
             Public bounds.
         """
         n_bins = np.where(np.asarray(group_sizes) == 0, _N_BINS, 3)
-        p = len(n_bins)
         ends = (np.asarray(each, dtype=np.float64) for each in (low, high))
-        ones, zeros = np.ones(p, dtype=int), np.zeros(p, dtype=int)
-        return cls._zero(n_classes, np.arange(p), ones, zeros, n_bins, *ends)
+        start, width, one_hot = _places(None, len(n_bins))
+        return cls._zero(n_classes, start, width, one_hot, n_bins, *ends)
 
     @classmethod
     def of_schema(cls, n_classes: int, schema: Schema) -> Self:
@@ -120,10 +121,7 @@ class ShapeFunctions(Part):
         Of an ordered category with m ranks there are 2m − 1 bins: a missing value without an
         indicator is encoded as the middle, which may lie between two ranks.
         """
-        blocks = schema.encoded_slices
-        start = np.array([block.start for block in blocks])
-        width = np.array([block.stop - block.start for block in blocks])
-        one_hot = np.array([int(column.is_one_hot) for column in schema.columns])
+        start, width, one_hot = _places(schema, 0)
         on_scale = [
             2 * len(column.categories) - 1 if hasattr(column, "categories") else _N_BINS
             for column in schema.columns
@@ -222,6 +220,10 @@ class ShapeFunctions(Part):
         here = slice(self.offsets[j], self.offsets[j + 1])
         return self.values[:, here], self.deviations[here]
 
+    def has_bins_of(self, other: Self) -> bool:
+        """Return whether the other has the same columns and bins, so that values add."""
+        return all(np.array_equal(getattr(self, k), getattr(other, k)) for k in _PUBLIC)
+
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
         self.check_arrays(name)
@@ -233,12 +235,11 @@ class ShapeFunctions(Part):
         # Sums always have linear scores, whose estimation takes longer than reading a file.
         scored = release.statistics is not None or release.linear is not None
         require(p > 0 and scored, name, "need linear scores")
-        inside = self.start.min() >= 0 and self.width.min() > 0
-        inside = inside and (self.start + self.width).max() <= release.n_features
-        require(inside, f"{name}.start", "must be columns of the release")
-        known = np.isin(self.one_hot, [0, 1]).all()
-        known = known and self.width[self.one_hot == 0].max(initial=1) <= 2
-        require(known, f"{name}.one_hot", "must be 0 or 1, with up to two columns where it is 0")
+        # Each column once, in order: a second function of a column would count it twice.
+        places = _places(release.encoder, release.n_features)
+        for key, expected in zip(("start", "width", "one_hot"), places, strict=True):
+            same = np.array_equal(getattr(self, key), expected)
+            require(same, f"{name}.{key}", "must have one function of each column, in their order")
         least = self.width + 1
         most = np.where(self.one_hot == 1, self.width + 1, 2**15)
         fits = (self.n_bins >= least).all() and (self.n_bins <= most).all()
@@ -328,7 +329,18 @@ class ShapeFunctions(Part):
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
 
 
-def merged_shapes(releases, linear):
+def _places(schema, n_features):
+    """Return first encoded column, width and kind of each column of a table, or of an array."""
+    if schema is None:
+        ones, zeros = np.ones(n_features, dtype=int), np.zeros(n_features, dtype=int)
+        return np.arange(n_features), ones, zeros
+    blocks = schema.encoded_slices
+    start = np.array([block.start for block in blocks])
+    width = np.array([block.stop - block.start for block in blocks])
+    return start, width, np.array([int(column.is_one_hot) for column in schema.columns])
+
+
+def merged_shapes(releases, statistics):
     """Return shape functions with which merged linear scores become the mean of all scores.
 
     Scores of releases, linear ones with shape functions or without, are sums over columns; so is
@@ -339,7 +351,7 @@ def merged_shapes(releases, linear):
     releases : list of Release
         Of the same columns in the same order, with noisy sums.
 
-    linear : LinearScores
+    statistics : Statistics
         Of the sums of all.
 
     Returns
@@ -356,7 +368,7 @@ def merged_shapes(releases, linear):
     scores = sum(
         w * _linear_by_bin(r.linear, rows) for w, r in zip(weights, releases, strict=True)
     )
-    scores = scores - _linear_by_bin(linear, rows)
+    scores = scores - _linear_by_bin(statistics.linear, rows)
     values, intercepts = scores[:, :-1], scores[:, -1]
     variances = np.zeros(len(like.deviations))
     for weight, release in zip(weights, releases, strict=True):

@@ -31,6 +31,9 @@ _ROUNDING = 1e-9
 _LEAST = 1e-9
 # Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
 _LEAST_SCALE = 1e-13
+# More rows than any table has (rule of thumb). Sums of more, in units of the norm of rows, would
+# overflow in estimates.
+_MOST_ROWS = 1e15
 # Largest magnitude of a basis function between its bounds, and of its variance, where 1 is usual
 # (rule of thumb).
 _LARGEST_VALUE = 1e3
@@ -154,6 +157,9 @@ class Statistics(Part):
             positive = array.min() >= 0 or not key.endswith("_sd")
             require(positive, f"{name}.{key}", "must not be negative")
         require(sums.radius > _LEAST, f"{name}.radius", f"must be above {_LEAST:g}")
+        for key, array, noise, most in sums.limits(_MOST_ROWS):
+            for each in (array, noise):
+                check_below(each, most, f"{name}.{key}")
         frequencies = sums.frequencies
         shares = frequencies.min() >= _LEAST
         shares = shares and np.abs(frequencies.sum(axis=1) - 1).max() <= _ROUNDING

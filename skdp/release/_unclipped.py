@@ -36,6 +36,8 @@ _FACTOR_ERROR = 0.007
 _COVARIANCE_ERROR = 0.5
 # Relative error of the mean of c² by distributions of maximum entropy (measured: 1 to 4 %).
 _SHRINKAGE_ERROR = 0.03
+# Least mean of c² that noise may leave (rule of thumb).
+_LEAST_SHRINKAGE = 1e-4
 # Relative error of E[c] where the other columns of the rows are unknown.
 _UNKNOWN_ERROR = 0.015
 
@@ -299,7 +301,8 @@ def _measured_shrinkage(sums, basis):
     if not divisor:
         return 1.0, np.inf
     mean = sums.second[same, same].sum() / divisor
-    return min(mean, 1.0), len(same) * (sums.second_sd / divisor) ** 2
+    # With noise, squares may add up to less than nothing.
+    return float(np.clip(mean, _LEAST_SHRINKAGE, 1.0)), len(same) * (sums.second_sd / divisor) ** 2
 
 
 def _reliable_means(sums, counts):

@@ -1,4 +1,4 @@
-"""Atomic writing of files, and checksums of their content."""
+"""Atomic writing of files, locks between processes, and checksums of content."""
 
 import errno
 import hashlib
@@ -6,16 +6,26 @@ import json
 import os
 import secrets
 import stat
+import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 # Permissions of a new file, before the umask: the usual ones, and those of files that only their
 # owner can read.
 _USUAL, PRIVATE = 0o666, 0o600
 # Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
+# Seconds between attempts to take a lock (rule of thumb).
+_PAUSE = 0.01
 
 
 @contextmanager
@@ -119,6 +129,73 @@ def _sync_folder(folder):
             raise
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def locked(path, patience):
+    """Hold a lock among all processes and threads that ask for it by the same path.
+
+    The operating system releases the lock of a process that dies, so that the file of such a lock
+    blocks nobody. Without ``fcntl`` the file itself is the lock.
+
+    Parameters
+    ----------
+    path : Path
+        File of the lock, which exists while it is held.
+
+    patience : float
+        Seconds to wait for it.
+
+    Raises
+    ------
+    TimeoutError
+        If it is held for longer.
+
+    OSError
+        If the file cannot be created.
+    """
+    deadline = time.monotonic() + patience
+    while (descriptor := _take(path)) is None:
+        if time.monotonic() > deadline:
+            dead = "" if fcntl else " If none does any more, delete it."
+            raise TimeoutError(f"Another process holds {str(path)!r} for {patience:g} s.{dead}")
+        time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        if fcntl is None:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+        else:
+            path.unlink(missing_ok=True)  # while it is held; whoever waits opens a new one
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked process may have the file open too
+            os.close(descriptor)
+
+
+def _take(path):
+    """Return the descriptor of the file of a lock that is held from now on, or None."""
+    exclusive = os.O_EXCL if fcntl is None else os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | exclusive, PRIVATE)
+    except FileExistsError:
+        return None
+    except PermissionError:
+        if os.path.lexists(path):  # another user holds it
+            return None
+        raise
+    if fcntl is None:
+        return descriptor
+    held = False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Unless whoever held it has deleted the file since it was opened here.
+        held = os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    finally:
+        if not held:
+            os.close(descriptor)
+    return descriptor if held else None
 
 
 def to_json(content):

@@ -1,6 +1,11 @@
 """What owners answer and a server makes of it, without any framework."""
 
 import json
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,23 +13,35 @@ import pytest
 
 from skdp import DPStatisticsSource, Release
 from skdp.federated import CollectedReleases, collect_answers, owner_answer
+from skdp.federated._owner import loaded_answer
 from skdp.privacy import PrivacyLedger
+from skdp.utils._storage import load_arrays, save_arrays
 
 SECRET = "patient 17 has cholesterol 603"
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may tell", "ignore:There are few rows")
 
 
-def owner(seed, n=200, p=2, **settings):
-    """Return what makes the release of an owner."""
+def rows(seed, n=200, p=2):
     rng = np.random.RandomState(seed)
     X, y = rng.rand(n, p), rng.randint(2, size=n)
+    return X + y[:, np.newaxis] / 3, y
+
+
+def owner(seed, n=200, p=2, **settings):
+    """Return what makes the release of an owner."""
     settings = {"classes": [0, 1], **settings}
-    return lambda: DPStatisticsSource(2.0, **settings).fit(X + y[:, np.newaxis] / 3, y)
+    return lambda: DPStatisticsSource(2.0, **settings).fit(*rows(seed, n, p))
 
 
 @pytest.fixture(scope="module")
-def answers():
-    return {name: owner_answer(owner(k)) for k, name in enumerate(("north", "east", "west"))}
+def answer(tmp_path_factory):
+    """Return the answer of an owner, to a request with a new path."""
+    return lambda make: owner_answer(make, path=tmp_path_factory.mktemp("owner") / "own.skdp")
+
+
+@pytest.fixture(scope="module")
+def answers(answer):
+    return {name: answer(owner(k)) for k, name in enumerate(("north", "east", "west"))}
 
 
 def read(answer, tmp_path):
@@ -66,23 +83,21 @@ def test_disjoint_is_what_the_server_says(answers):
     assert merged[False].guarantee.epsilon > 2.5
 
 
-def test_every_bad_answer_is_refused_and_the_others_go_on(answers):
+def test_every_bad_answer_is_refused_and_the_others_go_on(answer, answers):
     data = answers["north"]["release"]
     other_model = DPStatisticsSource(2.0, classes=[0, 1], model="mixtures")
-    rng = np.random.RandomState(0)
-    rows = rng.rand(400, 3), rng.randint(2, size=400)
     bad = {
         "absent": None,
-        "failed": owner_answer(raises(ValueError(SECRET))),
+        "failed": answer(raises(ValueError(SECRET))),
         "truncated": {"release": data[: len(data) // 2]},
         "altered": {"release": data[:-2000] + bytes(100) + data[-1900:]},
         "empty": {"release": b""},
         "text": {"release": "release"},
         "nothing": {},
-        "columns": owner_answer(owner(5, p=3)),
-        "classes": owner_answer(owner(6, classes=[0, 1, 2])),
-        "bounds": owner_answer(owner(7, bounds=(0, 2))),
-        "mixtures": owner_answer(lambda: other_model.fit(*rows)),
+        "columns": answer(owner(5, p=3)),
+        "classes": answer(owner(6, classes=[0, 1, 2])),
+        "bounds": answer(owner(7, bounds=(0, 2))),
+        "mixtures": answer(lambda: other_model.fit(*rows(0, 400, 3))),
         "twin": answers["north"],
     }
     collected = collect_answers({**answers, **bad}, disjoint=True)
@@ -90,7 +105,7 @@ def test_every_bad_answer_is_refused_and_the_others_go_on(answers):
     # Of the two that are one, the first name is merged.
     assert set(collected.refused) == set(bad)
     assert collected.refused["absent"] == "no answer in time"
-    assert collected.refused["failed"] == "ValueError at the owner"
+    assert collected.refused["failed"] == "no release at the owner"
     assert "damaged" in collected.refused["truncated"]
     assert "damaged" in collected.refused["altered"]
     assert "without noisy sums" in collected.refused["mixtures"]
@@ -105,17 +120,17 @@ def test_too_large_releases_are_not_read(answers):
     assert f"{size} bytes" in collected.refused["north"]
 
 
-def test_what_was_agreed_on_decides_and_not_the_majority():
+def test_what_was_agreed_on_decides_and_not_the_majority(answer):
     def schema(high):
         return {"x": {"type": "numeric", "low": 0, "high": high}}
 
-    def answer(high, seed):
+    def answered(high, seed):
         rng = np.random.RandomState(seed)
         X, y = pd.DataFrame({"x": rng.rand(100)}), rng.randint(2, size=100)
         source = DPStatisticsSource(encoder=schema(high), classes=[0, 1])
-        return owner_answer(lambda: source.fit(X, y))
+        return answer(lambda: source.fit(X, y))
 
-    answers = {"a": answer(1, 0), "b": answer(2, 1), "c": answer(2, 2)}
+    answers = {"a": answered(1, 0), "b": answered(2, 1), "c": answered(2, 2)}
     assert set(collect_answers(answers, disjoint=True).n_bytes) == {"b", "c"}
     agreed = collect_answers(answers, disjoint=True, schema=schema(1))
     assert set(agreed.n_bytes) == {"a"}
@@ -133,9 +148,9 @@ def test_a_release_without_a_schema_is_refused_where_one_was_agreed_on(answers):
 
 
 @pytest.mark.parametrize("majority", [0, 1])
-def test_of_two_groups_the_larger_one_is_merged(majority):
+def test_of_two_groups_the_larger_one_is_merged(answer, majority):
     columns = [2, 3, 2, 3, 2 + majority]
-    answers = {str(k): owner_answer(owner(k, p=p)) for k, p in enumerate(columns)}
+    answers = {str(k): answer(owner(k, p=p)) for k, p in enumerate(columns)}
     collected = collect_answers(answers, disjoint=True)
     assert {int(name) for name in collected.n_bytes} == {
         k for k, p in enumerate(columns) if p == 2 + majority
@@ -158,62 +173,265 @@ def test_what_was_collected_is_saved(answers, tmp_path):
     assert str(collected).count("bytes") == 3
 
 
+class Hostile:
+    """An object of which nothing works."""
+
+    def __getattribute__(self, name):
+        raise RuntimeError(SECRET)
+
+    __str__ = __repr__ = __len__ = __iter__ = __bool__ = lambda self: 1 / 0
+
+
+class HostileDict(dict):
+    def __contains__(self, key):
+        raise SystemError(SECRET)
+
+
+def test_an_answer_may_be_anything(answers):
+    odd = [
+        0,
+        1.5,
+        [],
+        [1],
+        "error",
+        b"release",
+        {3},
+        Hostile(),
+        HostileDict(),
+        {"error": Hostile()},
+    ]
+    named = {f"odd {k}": answer for k, answer in enumerate(odd)}
+    collected = collect_answers({**answers, **named}, disjoint=True)
+    assert set(collected.n_bytes) == set(answers)
+    assert set(collected.refused) == set(named)
+    assert SECRET not in str(collected)
+
+
+def test_names_may_be_anything_and_no_answer_is_lost(answer, answers):
+    names = [7, None, 10**5000, (1, 2), "a\nb", "a\tb", "a?b", "\ud800", "c" * 90, "c" * 91, ""]
+    odd = {name: answer(owner(20 + k)) for k, name in enumerate(names)}
+    collected = collect_answers({**answers, **odd}, disjoint=True)
+    assert len(collected.n_bytes) == 3 + len(odd)
+    assert {"a?b", "a?b (2)", "a?b (3)", "c" * 80, "c" * 80 + " (2)"} < set(collected.n_bytes)
+    assert len(str(collected).splitlines()) == 3 + len(odd)
+    # An owner cannot take the name of another one; who answered first makes no difference.
+    alone = collect_answers({"a?b": odd["a?b"]}, disjoint=True).n_bytes["a?b"]
+    back = collect_answers(dict(reversed([*answers.items(), *odd.items()])), disjoint=True)
+    assert collected.n_bytes["a?b"] == back.n_bytes["a?b"] == alone
+    assert collected.n_bytes == back.n_bytes
+
+
+def test_whoever_cannot_be_merged_loses_the_round_alone(answers, monkeypatch):
+    merge, size = Release.merge, len(answers["east"]["release"])
+
+    def failing(releases, *, disjoint):
+        if any(each.n_features == 3 for each in releases) and len(releases) > 1:
+            raise ZeroDivisionError(SECRET)
+        return merge(releases, disjoint=disjoint)
+
+    monkeypatch.setattr("skdp.federated._collecting.merge_problem", lambda first, other: None)
+    monkeypatch.setattr(Release, "merge", failing)
+    bad = DPStatisticsSource(classes=[0, 1]).fit(*rows(9, p=3)).release_
+    monkeypatch.setattr(
+        "skdp.federated._collecting._release", lambda answer, *_: (answer.pop("made"), size)
+    )
+    made = {k: DPStatisticsSource(classes=[0, 1]).fit(*rows(k)).release_ for k in range(3)}
+    all_answers = {f"z{k}": {"made": each} for k, each in made.items()} | {"a": {"made": bad}}
+    collected = collect_answers(all_answers, disjoint=True)
+    assert set(collected.n_bytes) == {"z0", "z1", "z2"}
+    assert collected.refused == {"a": "it cannot be added to z0: an answer that cannot be used"}
+
+
+@pytest.mark.parametrize("disjoint", ["false", 1, None])
+def test_parameters_of_the_server_itself_are_checked(answers, disjoint):
+    with pytest.raises(ValueError, match="'disjoint' parameter of collect_answers"):
+        collect_answers(answers, disjoint=disjoint)
+    with pytest.raises(ValueError, match="'max_rows' parameter"):
+        collect_answers(answers, disjoint=True, max_rows=0)
+    with pytest.raises(ValueError, match="'answers' parameter"):
+        collect_answers([], disjoint=True)
+
+
+def altered(answer, tmp_path, change):
+    """Return an answer whose sums are others, with a checksum that fits."""
+    path = tmp_path / "altered.skdp"
+    path.write_bytes(answer["release"])
+    header, arrays = load_arrays(path, "Release")
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    change(arrays)
+    save_arrays(path, "Release", header, arrays)
+    return {"release": path.read_bytes()}
+
+
+def many_rows(arrays):
+    arrays["statistics/counts"] += 1e6
+
+
+def large_sums(arrays):
+    arrays["statistics/contrast"] *= 1e4
+
+
+def much_noise(arrays):
+    arrays["statistics/contrast_sd"] *= 1e6
+
+
+def many_sources(arrays):
+    for key in ("counts", "total", "frequencies", "count_sd", "total_sd"):
+        arrays[f"statistics/{key}"] = np.repeat(arrays[f"statistics/{key}"], 50, axis=0)
+
+
+@pytest.mark.parametrize("change", [many_rows, large_sums, much_noise, many_sources])
+def test_a_public_bound_of_rows_limits_an_owner(answer, answers, tmp_path, change):
+    own = {"liar": altered(answer(owner(30)), tmp_path, change)}
+    assert "liar" in collect_answers({**answers, **own}, disjoint=True).n_bytes
+    bounded = collect_answers({**answers, **own}, disjoint=True, max_rows=400)
+    assert set(bounded.n_bytes) == set(answers)
+    assert "max_rows=400" in bounded.refused["liar"]
+
+
+def test_a_public_bound_of_rows_limits_shapes(answer, tmp_path):
+    own = answer(owner(31, model="additive", bounds=(0, 2)))
+
+    def steep(arrays):
+        arrays["shapes/values"] += 100.0
+
+    both = {"liar": altered(own, tmp_path, steep), "north": own}
+    refused = collect_answers(both, disjoint=True, max_rows=400).refused
+    assert set(refused) == {"liar"}
+    assert "'shapes'" in refused["liar"]
+
+
 @pytest.mark.parametrize(
-    ("error", "name"),
+    "error",
     [
-        (FileNotFoundError(SECRET), "FileNotFoundError"),
-        (IsADirectoryError(SECRET), "OSError"),
-        (UnicodeDecodeError("utf-8", b"603", 0, 1, SECRET), "ValueError"),
-        (KeyError(SECRET), "LookupError"),
-        (ZeroDivisionError(SECRET), "ArithmeticError"),
-        (type("Patient17", (Exception,), {})(SECRET), "Exception"),
+        *(ValueError(SECRET), KeyError(SECRET), MemoryError(SECRET), SystemExit(SECRET)),
+        *(GeneratorExit(SECRET), type("Patient17", (BaseException,), {})(SECRET)),
     ],
+    ids=lambda error: type(error).__name__,
 )
-def test_an_error_is_named_by_a_fixed_list_and_nothing_else_of_it_is_sent(error, name, capfd):
-    assert owner_answer(raises(error)) == {"error": name}
+def test_no_error_can_be_told_from_another(error, answer, capfd):
+    assert answer(raises(error)) == {"error": "no release"}
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_owner_keeps_the_error_where_it_says(tmp_path):
-    path = tmp_path / "errors.txt"
-    for _ in range(2):
-        owner_answer(raises(ValueError(SECRET)), error_path=path)
-    assert path.read_text().count(SECRET) == 2
+@pytest.mark.parametrize("id_of_one", ["", 1.5, None, "17"])
+def test_one_record_does_not_show_in_an_error(answer, id_of_one):
+    X, y = rows(0)
+    ids = [f"p{k}" for k in range(len(y) - 1)] + [id_of_one]
+    X[0, 0] = np.nan if id_of_one == "17" else X[0, 0]
+    source = DPStatisticsSource(classes=[0, 1], privacy_unit="group")
+    assert answer(lambda: source.fit(X, y, groups=ids)) == {"error": "no release"}
+
+
+def test_whoever_interrupts_is_obeyed_without_the_text(answer):
+    with pytest.raises(KeyboardInterrupt) as found:
+        answer(raises(KeyboardInterrupt(SECRET)))
+    assert SECRET not in "".join(traceback.format_exception(found.value))
+
+
+def test_the_owner_keeps_the_error_where_it_says(answer, tmp_path):
+    path, own = tmp_path / "errors.txt", tmp_path / "own.skdp"
+    for error in (ValueError(SECRET), SystemExit(SECRET)):
+        owner_answer(raises(error), path=own, error_path=path)
+    assert path.read_text().count(f"{SECRET}\n") == 2
     assert path.stat().st_mode & 0o077 == 0
-    missing = tmp_path / "nowhere" / "errors.txt"
-    assert owner_answer(raises(ValueError()), error_path=missing) == {"error": "ValueError"}
+    for missing in (tmp_path / "nowhere" / "errors.txt", "a\0b", 3.5, ["list"]):
+        failed = owner_answer(raises(ValueError()), path=own, error_path=missing)
+        assert failed == {"error": "no release"}
 
 
-def test_a_second_request_spends_nothing(tmp_path):
+def test_repeated_requests_spend_once(tmp_path):
     ledger = PrivacyLedger(epsilon=2.5, delta=1e-4)
     path = tmp_path / "own.skdp"
     first = owner_answer(owner(0, ledger=ledger), path=path)
     again = owner_answer(owner(0, ledger=ledger), path=path)
-    assert first == again
+    assert first == again == {"release": path.read_bytes()}
     assert ledger.total.epsilon == pytest.approx(2.0)
-    # Without a path it would be another release, for which the budget does not suffice.
-    assert owner_answer(owner(0, ledger=ledger)) == {"error": "BudgetExceededError"}
+    other = owner_answer(owner(0, ledger=ledger), path=tmp_path / "other.skdp")
+    assert other == {"error": "no release"}
+    assert [file.name for file in tmp_path.iterdir()] == ["own.skdp"]
+
+
+def test_simultaneous_requests_spend_once(tmp_path):
+    ledger = PrivacyLedger()
+
+    def slow():
+        time.sleep(0.1)
+        return owner(0, ledger=ledger)()
+
+    with ThreadPoolExecutor(4) as pool:
+        requests = [pool.submit(owner_answer, slow, path=tmp_path / "own.skdp") for _ in range(4)]
+    assert len({request.result()["release"] for request in requests}) == 1
+    assert len(ledger.entries) == 1
+
+
+def no_folder(tmp_path):
+    return tmp_path / "nowhere" / "own.skdp"
+
+
+def long_name(tmp_path):
+    return tmp_path / ("n" * 240)  # for which a lock can be made, and no draft
+
+
+def dangling(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    return tmp_path / "link"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [no_folder, long_name, dangling, lambda folder: folder, lambda _: None, lambda _: ""],
+)
+def test_without_a_file_to_write_no_row_is_read(tmp_path, path):
+    called = []
+    assert owner_answer(lambda: called.append(1), path=path(tmp_path)) == {"error": "no release"}
+    assert called == []
+
+
+def test_a_path_is_needed():
+    with pytest.raises(TypeError, match="path"):
+        owner_answer(owner(0))
 
 
 def test_a_damaged_file_of_the_owner_is_neither_sent_nor_replaced(tmp_path):
     path = tmp_path / "own.skdp"
     path.write_bytes(b"damaged")
-    assert owner_answer(owner(0), path=path) == {"error": "ValueError"}
+    assert owner_answer(owner(0), path=path) == {"error": "no release"}
     assert path.read_bytes() == b"damaged"
 
 
-def test_only_releases_are_sent():
-    assert owner_answer(lambda: np.ones(3)) == {"error": "TypeError"}
+def test_only_releases_are_sent(answer):
+    assert answer(lambda: np.ones(3)) == {"error": "no release"}
 
 
-def test_names_and_errors_of_others_stay_in_their_line():
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_releases_that_protect_nobody_are_not_sent(answer, tmp_path, monkeypatch):
+    exact = DPStatisticsSource(np.inf, classes=[0, 1])
+    assert answer(lambda: exact.fit(*rows(0))) == {"error": "no release"}
+    assert answer(lambda: exact.fit(*rows(0)).release_) == {"error": "no release"}
+    exact.release_.save(tmp_path / "exact.skdp")
+    assert owner_answer(owner(0), path=tmp_path / "exact.skdp") == {"error": "no release"}
+    for seed in (0, np.random.RandomState(0)):
+        assert answer(owner(0, random_state=seed)) == {"error": "no release"}
+    # A source that is loaded is refused before it charges a ledger.
+    ledger = PrivacyLedger()
+    source = DPStatisticsSource(classes=[0, 1], random_state=0, ledger=ledger)
+    hospital = SimpleNamespace(load=lambda name: (source, *rows(0)))
+    monkeypatch.setitem(sys.modules, "hospital_of_a_test", hospital)
+    path = tmp_path / "own.skdp"
+    assert loaded_answer("hospital_of_a_test:load", "north", path=path) == {"error": "no release"}
+    assert ledger.entries == []
+
+
+def test_names_and_reasons_stay_in_their_line(answer):
     answers = {
         "a\nroot: ok": {"error": "x; rm"},
         "b": {"error": 3},
         "c" * 500: {"error": "E" * 500},
+        "d": answer(owner(0, classes=["0", "1\nroot: ok"])),
     }
-    collected = collect_answers(answers, disjoint=True)
-    assert len(str(collected).splitlines()) == 3
+    collected = collect_answers(answers, disjoint=True, classes=[0, 1])
+    assert len(str(collected).splitlines()) == 4
     assert max(map(len, str(collected).splitlines())) < 250
 
 

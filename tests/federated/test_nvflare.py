@@ -28,7 +28,8 @@ def load(owner):
 
 
 @pytest.fixture(autouse=True)
-def site(monkeypatch):
+def site(monkeypatch, tmp_path):
+    monkeypatch.setenv("SKDP_FEDERATION_PATH", str(tmp_path / "{owner}.skdp"))
     monkeypatch.setitem(sys.modules, "hospital_of_a_test", SimpleNamespace(load=load))
     monkeypatch.setenv("SKDP_FEDERATION_LOADER", "hospital_of_a_test:load")
 
@@ -38,8 +39,7 @@ def answer(owner, task="release"):
     return ReleaseExecutor().execute(task, Shareable(), context, None)
 
 
-def test_site_answers_with_its_release(monkeypatch, tmp_path):
-    monkeypatch.setenv("SKDP_FEDERATION_PATH", str(tmp_path / "{owner}.skdp"))
+def test_site_answers_with_its_release(tmp_path):
     found = answer("north")
     assert found.get_return_code() == ReturnCode.OK
     assert found["skdp"] == {"release": (tmp_path / "north.skdp").read_bytes()}
@@ -48,7 +48,7 @@ def test_site_answers_with_its_release(monkeypatch, tmp_path):
 
 def test_an_error_stays_with_the_site(monkeypatch, tmp_path):
     monkeypatch.setenv("SKDP_FEDERATION_ERROR_PATH", str(tmp_path / "{owner}.txt"))
-    assert answer("south")["skdp"] == {"error": "ValueError"}
+    assert answer("south")["skdp"] == {"error": "no release"}
     assert SECRET in (tmp_path / "south.txt").read_text()
 
 
@@ -58,7 +58,7 @@ def test_other_tasks_are_refused():
 
 def test_a_site_without_a_loader_says_so(monkeypatch):
     monkeypatch.delenv("SKDP_FEDERATION_LOADER")
-    assert answer("north")["skdp"] == {"error": "ValueError"}
+    assert answer("north")["skdp"] == {"error": "no release"}
 
 
 def test_one_round_merges_who_can_and_names_who_cannot(monkeypatch, tmp_path):
@@ -86,8 +86,8 @@ def test_one_round_merges_who_can_and_names_who_cannot(monkeypatch, tmp_path):
     report = json.loads(report_path.read_text())
     assert set(report["n_bytes"]) == {"north", "east"}
     assert report["refused"] == {
-        "south": "ValueError at the owner",
+        "south": "no release at the owner",
         "west": "no answer in time",
-        "upper": "error at the owner",
+        "upper": "no release at the owner",
     }
     assert Release.load(path).statistics.n_sources == 2

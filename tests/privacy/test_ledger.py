@@ -2,6 +2,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -26,8 +27,10 @@ from skdp.privacy import (
     record_guarantee,
 )
 from skdp.privacy._ledger import _LedgerFile
+from skdp.utils._files import locked
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+posix = pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 
 
 @pytest.fixture
@@ -196,9 +199,32 @@ def test_threads_cannot_overspend(X, tmp_path, on_file):
 
 def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
     monkeypatch.setattr("skdp.privacy._ledger._PATIENCE", 0.05)
-    (tmp_path / "ledger.json.lock").touch()
-    with pytest.raises(TimeoutError, match=r"ledger.json.lock.*delete it"):
+    lock = tmp_path / "ledger.json.lock"
+    with locked(lock, 1.0), pytest.raises(TimeoutError, match=r"Another process .*json.lock"):
         PrivacyLedger(path=tmp_path / "ledger.json")
+    PrivacyLedger(path=tmp_path / "ledger.json")
+
+
+@posix
+def test_a_lock_that_an_old_version_left_blocks_nobody(X, tmp_path):
+    (tmp_path / "ledger.json.lock").touch()
+    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
+    assert ledger.release(OptimalDPNoise(0.3), X).shape == np.shape(X)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+
+
+@forks
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_killed_process_leaves_no_lock(tmp_path):
+    path = tmp_path / "ledger.json"
+    child = os.fork()
+    if not child:
+        with _LedgerFile(path).lock():
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert (tmp_path / "ledger.json.lock").exists()
+    assert PrivacyLedger(epsilon=1.0, path=path).entries == []
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
 
 
 def test_totals_do_not_depend_on_the_order(X):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from skdp import DPSource, DPStatisticsSource, Schema, TabularEncoder
+from skdp.displays import ReleaseDisplay
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -87,6 +88,23 @@ def test_plots_have_the_table(release):
     part = part[(part["column"] == "dose") & part["value"].notna()]
     np.testing.assert_allclose(one.lines[0].get_ydata(), part["effect"])
     np.testing.assert_allclose(one.lines[0].get_xdata(), part["value"].astype(float))
+
+
+def test_names_are_no_formulas():
+    odd = r"$\frac{$"
+    schema = {
+        odd: {"type": "category", "categories": [odd, "$", r"\$x$", "b"]},
+        "$a$": {"type": "numeric", "low": 0, "high": 100},
+    }
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({odd: rng.choice([odd, "$"], 500), "$a$": rng.uniform(0, 100, 500)})
+    y = np.where(table["$a$"] > 50, odd, "$_{$")
+    source = DPStatisticsSource(8.0, encoder=schema, classes=[odd, "$_{$"], model="additive")
+    release = source.fit(table, y).release_
+    figure = release.plot_effects()[0, 0].get_figure()
+    figure.canvas.draw()
+    assert {ax.get_title() for ax in figure.axes} == {r"\$\frac{\$", r"\$a\$"}
+    ReleaseDisplay.from_release(release).plot().figure_.canvas.draw()
 
 
 def test_fewer_columns(release):

@@ -64,6 +64,23 @@ def sums_of(release):
     return release.statistics.sums
 
 
+def test_releases_of_other_bins_are_refused(sites):
+    rows, _ = sites
+    first, second = (release_of(*each, model="additive", seed=0) for each in rows[:2])
+    shapes = second.shapes
+    more = replace(
+        shapes,
+        n_bins=shapes.n_bins + np.array([1, 0, 0]),
+        values=np.insert(shapes.values, 0, 0.0, axis=1),
+        deviations=np.insert(shapes.deviations, 0, 0.0),
+    )
+    odd = replace(second, shapes=more, moments=None, linear=None)
+    for pair in ([first, odd], [odd, first]):
+        with pytest.raises(ValueError, match="0 and 1 cannot be merged: their shape functions"):
+            Release.merge(pair, disjoint=True)
+    assert Release.merge([first, second], disjoint=True).shapes.has_bins_of(shapes)
+
+
 def test_merged_sums_are_the_sums(sites):
     _, releases = sites
     merged, parts = sums_of(Release.merge(releases, disjoint=True)), [*map(sums_of, releases)]

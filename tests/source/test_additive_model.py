@@ -374,3 +374,20 @@ class TestRelease:
         altered = replace(release.shapes, **{field: change(getattr(release.shapes, field))})
         with pytest.raises(ValueError, match=f"shapes.{field}"):
             replace(release, shapes=altered, moments=None, linear=None)
+
+    @pytest.mark.parametrize("order", [[0, 0, 1], [1, 0], [0]])
+    def test_a_column_has_one_shape(self, release, order):
+        shapes = release.shapes
+        columns = np.array([*order, *range(len(shapes.start))[max(order) + 1 :]])
+        bins = np.concatenate([np.arange(*shapes.offsets[j : j + 2]) for j in columns])
+        public = ("start", "width", "one_hot", "n_bins", "low", "high")
+        altered = replace(
+            shapes,
+            **{key: getattr(shapes, key)[columns] for key in public},
+            values=shapes.values[:, bins],
+            deviations=shapes.deviations[bins],
+        )
+        if order == [0]:
+            altered = shapes.restrict(np.arange(shapes.width[0]), release)
+        with pytest.raises(ValueError, match=r"'shapes.start' .* one function of each column"):
+            replace(release, shapes=altered, moments=None, linear=None)

@@ -142,7 +142,10 @@ def federated(release: skdp.Release) -> None:
     def make() -> skdp.Release:
         return release
 
-    answers = {"north": owner_answer(make), "south": owner_answer(make, path="south.skdp")}
+    answers = {
+        "north": owner_answer(make, path="north.skdp"),
+        "south": owner_answer(make, path="south.skdp"),
+    }
     print(collect_answers(answers, disjoint=True))
 
 

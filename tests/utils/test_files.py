@@ -4,12 +4,15 @@ import hashlib
 import json
 import os
 import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
 
 from skdp.utils import _files
-from skdp.utils._files import PRIVATE, checksum, write_whole
+from skdp.utils._files import PRIVATE, checksum, locked, write_whole
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
@@ -173,3 +176,59 @@ def test_large_arrays_in_another_order_are_hashed_in_blocks(monkeypatch):
     monkeypatch.setattr(_files, "_HASHED_AT_ONCE", 300)
     assert len(list(_files._blocks(np.asfortranarray(array)))) > 10
     assert checksum({}, {"a": np.asfortranarray(array)}) == expected
+
+
+@pytest.fixture(params=[True, False], ids=["fcntl", "without"])
+def any_system(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr(_files, "fcntl", None)
+    elif _files.fcntl is None:
+        pytest.skip("fcntl is not available here")
+
+
+@pytest.mark.usefixtures("any_system")
+def test_one_at_a_time_holds_a_lock(tmp_path):
+    lock, inside = tmp_path / "lock", []
+
+    def hold(number):
+        with locked(lock, 30.0):
+            inside.append(number)
+            time.sleep(0.002)
+            assert inside == [number]
+            inside.remove(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(hold, range(40))) == [None] * 40
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("any_system")
+def test_a_lock_ends_with_an_error_and_names_who_waits_too_long(tmp_path):
+    lock, held, done = tmp_path / "lock", Event(), Event()
+
+    def hold():
+        with locked(lock, 0.0):
+            held.set()
+            done.wait(30)
+            raise ZeroDivisionError
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(hold)
+        assert held.wait(30)
+        named = r"Another process holds .*lock' for 0.02 s"
+        with pytest.raises(TimeoutError, match=named), locked(lock, 0.02):
+            pass
+        done.set()
+        assert isinstance(other.exception(), ZeroDivisionError)
+    with locked(lock, 0.0):
+        assert lock.exists()
+
+
+@posix
+def test_a_lock_is_made_nowhere_else(tmp_path):
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "lock", 0.0):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+    with pytest.raises(FileNotFoundError), locked(tmp_path / "nowhere" / "lock", 0.0):
+        pass
