@@ -35,6 +35,7 @@ n-owners = {n_owners}
 release-path = "{folder}/merged.skdp"
 report-path = "{folder}/report.json"
 timeout = {timeout}
+disjoint = true
 """
 CONNECTION = """\
 [superlink]
@@ -142,7 +143,7 @@ def run_nvflare(folder, owners, faults, timeout):
     (job / "app" / "config").mkdir(parents=True)
     local.mkdir(parents=True)
     args = {"release_path": f"{folder}/merged.skdp", "report_path": f"{folder}/report.json"}
-    args["timeout"] = timeout
+    args |= {"timeout": timeout, "disjoint": True}
     server = {"workflows": [{"id": "releases", "path": CLASSES[0], "args": args}]}
     client = {"executors": [{"tasks": ["release"], "executor": {"path": CLASSES[1]}}]}
     meta = {"name": "hospitals", "min_clients": 1, "deploy_map": {"app": ["@ALL"]}}

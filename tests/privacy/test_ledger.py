@@ -2,6 +2,7 @@ import copy
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -212,18 +213,15 @@ def test_a_lock_that_an_old_version_left_blocks_nobody(X, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
 
 
-@posix
+@forks
+@pytest.mark.filterwarnings("ignore:This process")
 def test_a_killed_process_leaves_no_lock(tmp_path):
     path = tmp_path / "ledger.json"
-    code = (
-        "import sys\nfrom skdp.privacy._ledger import _LedgerFile\n"
-        "with _LedgerFile(sys.argv[1]).lock():\n print('held', flush=True)\n sys.stdin.read()"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as process:
-        assert process.stdout.readline() == "held\n"
-        process.kill()
-        process.wait()
+    child = os.fork()
+    if not child:
+        with _LedgerFile(path).lock():
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
     assert (tmp_path / "ledger.json.lock").exists()
     assert PrivacyLedger(epsilon=1.0, path=path).entries == []
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]

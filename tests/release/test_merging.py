@@ -70,7 +70,7 @@ def test_releases_of_other_bins_are_refused(sites):
     shapes = second.shapes
     more = replace(
         shapes,
-        n_bins=shapes.n_bins + [1, 0, 0],
+        n_bins=shapes.n_bins + np.array([1, 0, 0]),
         values=np.insert(shapes.values, 0, 0.0, axis=1),
         deviations=np.insert(shapes.deviations, 0, 0.0),
     )

@@ -215,9 +215,9 @@ def test_a_lock_ends_with_an_error_and_names_who_waits_too_long(tmp_path):
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(hold)
         assert held.wait(30)
-        with pytest.raises(TimeoutError, match=r"Another process holds .*lock' for 0.02 s"):
-            with locked(lock, 0.02):
-                pass
+        named = r"Another process holds .*lock' for 0.02 s"
+        with pytest.raises(TimeoutError, match=named), locked(lock, 0.02):
+            pass
         done.set()
         assert isinstance(other.exception(), ZeroDivisionError)
     with locked(lock, 0.0):
@@ -227,7 +227,7 @@ def test_a_lock_ends_with_an_error_and_names_who_waits_too_long(tmp_path):
 @posix
 def test_a_lock_is_made_nowhere_else(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError), locked(tmp_path / "lock", 0.0):
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "lock", 0.0):
         pass
     assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(FileNotFoundError), locked(tmp_path / "nowhere" / "lock", 0.0):
