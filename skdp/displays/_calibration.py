@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.utils._labels import scorable_labels
 
 _DIAGONAL = "perfectly calibrated"
 
@@ -99,7 +100,7 @@ class CalibrationDisplay(Display):
             Rows that it was not trained on.
 
         y : array-like of shape (n_samples,)
-            Their classes.
+            Their classes. All rows must be labeled.
 
         positive : label or None, default=None
             The class; None: the second of two.
@@ -117,7 +118,7 @@ class CalibrationDisplay(Display):
         Raises
         ------
         ValueError
-            When it has no probabilities, or not this class.
+            When it has no probabilities, or not this class, or a row is marked as unlabeled.
         """
         owner = "CalibrationDisplay.from_estimator"
         require_kind(
@@ -127,6 +128,7 @@ class CalibrationDisplay(Display):
         )
         classes = getattr(estimator, "classes_", getattr(estimator, "classes", None))
         classes = np.asarray(classes).tolist()
+        y = scorable_labels(y, owner, getattr(estimator, "unlabeled", "auto"), classes)
         if positive is None and len(classes) == 2:
             positive = classes[1]
         if positive not in classes:
@@ -137,7 +139,7 @@ class CalibrationDisplay(Display):
         probabilities = np.asarray(estimator.predict_proba(X))[:, classes.index(positive)]
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
-            np.asarray(y) == positive, probabilities, name=name, positive=positive, **settings
+            y == positive, probabilities, name=name, positive=positive, **settings
         )
 
     @classmethod

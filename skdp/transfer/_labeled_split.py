@@ -47,8 +47,8 @@ class LabeledScoreMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
-        known = list(map(canonical, self.classes_.tolist()))
-        y = spelled_as(scorable_labels(y, where, self.unlabeled, known), self.classes_)
+        y = scorable_labels(y, where, self.unlabeled, _forms(self.classes_))
+        y = spelled_as(y, self.classes_)
         return super().score(X, y, sample_weight)
 
 
@@ -68,8 +68,13 @@ class LabeledSplit:
         each class at least that many labeled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless fewer than
-        two classes would remain; if −1 is one of several classes, set this to None.
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless it is one of
+        ``classes`` or, where these are not given, fewer than two classes would remain.
+
+    classes : array-like or None, default=None
+        Labels that are certainly classes, such as ``release.classes``. Needed if −1 is one of
+        several: a source tells DPTransferClassifier, but not this splitter, which would never
+        test that class. Without a source, set ``unlabeled=None`` here and in the classifier.
 
     See Also
     --------
@@ -87,9 +92,10 @@ class LabeledSplit:
     [0 1 2 5] [3 4]
     """
 
-    def __init__(self, cv: Any = 5, *, unlabeled: Any = "auto"):
+    def __init__(self, cv: Any = 5, *, unlabeled: Any = "auto", classes: ArrayLike | None = None):
         self.cv = cv
         self.unlabeled = unlabeled
+        self.classes = classes
 
     def split(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
@@ -191,7 +197,8 @@ class LabeledSplit:
     def _labelled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
         y = column_or_1d(y)
-        marked = unlabelled_rows(y, self.unlabeled)
+        classes = None if self.classes is None else _forms(np.asarray(self.classes))
+        marked = unlabelled_rows(y, self.unlabeled, classes)
         labelled = np.flatnonzero(~marked)
         if groups is not None:
             groups = column_or_1d(groups)
@@ -210,7 +217,8 @@ class LabeledSplit:
         return self.cv
 
     def __repr__(self) -> str:
-        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r})"
+        known = "" if self.classes is None else f", classes={self.classes!r}"
+        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r}{known})"
 
 
 class LabeledScorer:
@@ -276,8 +284,7 @@ class LabeledScorer:
             If no row is labeled.
         """
         labels = column_or_1d(y)
-        classes = list(map(canonical, estimator.classes_.tolist()))
-        marked = unlabelled_rows(labels, self.unlabeled, classes)
+        marked = unlabelled_rows(labels, self.unlabeled, _forms(estimator.classes_))
         if marked.all():
             raise ValueError(
                 f"{self!r} found no labelled row among {len(labels)}. Label some, or name the "
@@ -289,6 +296,11 @@ class LabeledScorer:
 
     def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
+
+
+def _forms(classes):
+    """Return classes as :func:`unlabelled_rows` compares them with marks."""
+    return list(map(canonical, classes.tolist()))
 
 
 def _warn_of_numbers(labels):

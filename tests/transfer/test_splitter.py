@@ -13,7 +13,8 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from skdp import LabeledSplit
+from skdp import DPStatisticsSource, DPTransferClassifier, LabeledScorer, LabeledSplit
+from skdp.displays import CalibrationDisplay
 
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
@@ -131,6 +132,30 @@ def test_groups_that_nobody_asked_for_are_refused():
                     cv=LabeledSplit(cv),
                     params={"groups": groups},
                 )
+
+
+@pytest.mark.parametrize("classes", [[-1, 0, 1], [-1.0, 0.0, 1.0], ["-1", "0", "1"], None])
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:This release may")
+def test_splitter_scorer_and_classifier_have_one_rule_for_minus_one(rng, classes):
+    X, y = rng.rand(60, 3), np.repeat([-1, 0, 1], 20)
+    release = None
+    if classes is not None:
+        source = DPStatisticsSource(bounds=(0, 1), classes=classes, random_state=0)
+        release = source.fit(X, y).release_
+    model = DPTransferClassifier(release, label_sampling="random").fit(X, y)
+    assert_array_equal(model.classes_.astype(float), [-1, 0, 1] if release else [0, 1])
+    of_source = None if release is None else release.classes
+    folds = LabeledSplit(3, classes=of_source).split(X, y)
+    tested = np.sort(np.concatenate([test for _, test in folds]))
+    assert_array_equal(tested, np.flatnonzero(np.isin(y, model.classes_.astype(float))))
+    # The scorer takes as many rows for labeled ones.
+    assert LabeledScorer(lambda model, X, y: len(y))(model, X, y) == len(tested)
+    if len(tested) < len(y):
+        with pytest.raises(ValueError, match="marks 20 of 60 rows as unlabelled"):
+            CalibrationDisplay.from_estimator(model, X, y)
+    elif model.classes_.dtype.kind in "if":
+        curve = CalibrationDisplay.from_estimator(model, X, y, positive=-1).curve
+        assert curve["frequency"] @ curve["rows"] == pytest.approx(1 / 3)
 
 
 def test_minus_one_is_a_class_where_a_target_without_a_source_takes_it_for_one():
