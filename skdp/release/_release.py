@@ -67,6 +67,7 @@ from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
+from skdp.utils._text import named_like
 from skdp.utils._validation import checked_subset
 
 # Types of labels that a file can hold.
@@ -554,7 +555,9 @@ class Release:
                [0.01],
                [0.02]])
         """
-        names, schema = getattr(X, "columns", None), self.encoder
+        schema = self.encoder
+        X = named_like(X, self.feature_names if schema is None else schema.names)
+        names = getattr(X, "columns", None)
         if names is not None and schema is not None and not schema.is_encoded(names):
             # Finite by construction. scikit-learn's check would first search all installed
             # packages for table libraries, which takes longer than encoding 1,000 rows.

@@ -28,6 +28,7 @@ from skdp.tabular import (
     person_ids,
     rounded_bounds,
 )
+from skdp.utils._text import composed
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
 _SMALLEST, _LARGEST = -30, 60
@@ -286,11 +287,11 @@ def _check(numeric, categories, public, epsilon, delta, quantiles):
         raise ValueError(
             "The 'numeric' and 'categories' parameters of quantile_bounds name no column."
         )
-    if len(set(both)) < len(both):
+    if len(set(map(composed, both))) < len(both):
         raise ValueError(
             "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
         )
-    known = [each for each in both if public is not None and each in public.names]
+    known = [each for each in both if public is not None and composed(each) in public.names]
     if known:
         raise ValueError(
             f"The columns {known!r:.500} are in the public 'schema' of quantile_bounds already, "

@@ -698,7 +698,9 @@ def _check_persons(persons):
     if not (text or whole):
         raise ValueError(
             "The 'groups' parameter must hold whole numbers only, or text only. Convert IDs to "
-            "text or whole numbers, the same way in all chunks."
+            "text or whole numbers, the same way in all chunks. IDs that are missing in some rows "
+            "make pandas read whole numbers as floats: leave such rows out, or read the column as "
+            "text."
         )
 
 

@@ -32,6 +32,7 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._private_data import as_elements
+from skdp.utils._text import named_like
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
@@ -260,6 +261,7 @@ def check_table(
     They would lie inside if they were converted from °F to °C.
     """
     schema = as_schema(schema)
+    frame = named_like(frame, [*schema.names, *filter(None, (label, group))])
     _require_columns(frame, schema, label, group)
     counts, findings = [], []
     for column in schema.columns:

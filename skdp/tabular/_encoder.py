@@ -16,6 +16,7 @@ from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
 from skdp.utils._private_data import as_frame, check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
+from skdp.utils._text import named_like
 from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 
@@ -357,6 +358,7 @@ def _is_other(column):
 
 def _by_name(X, schema):
     """Return the columns of a frame that the schema names."""
+    X = named_like(X, schema.names)
     given = list(X.columns)
     lacking = [name for name in schema.names if name not in given]
     if lacking:

@@ -16,6 +16,7 @@ from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary
+from skdp.utils._text import named_like
 
 # Largest number of rows of each table in the comparisons by boosting.
 _MOST_ROWS = 10_000
@@ -140,6 +141,8 @@ def compare_tables(
     >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
     """
     schema = as_schema(schema)
+    wanted = [*schema.names, *filter(None, (label,))]
+    real, synthetic = named_like(real, wanted), named_like(synthetic, wanted)
     for argument, frame in (("real", real), ("synthetic", synthetic)):
         _check(argument, frame, schema, label)
     rng = check_random_state(random_state)
