@@ -12,6 +12,7 @@ from skdp.commands._tables import (
 from skdp.source import quantile_bounds
 from skdp.tabular import Schema
 from skdp.utils._files import write_whole
+from skdp.utils._text import composed
 
 NAME = "bounds"
 HELP = """Find bounds and categories of private columns with noise, where none are public.
@@ -32,6 +33,7 @@ def add_arguments(parser):
         parser.add_argument(
             f"--{name}",
             metavar="COLUMN",
+            type=composed,
             action="append",
             default=[],
             help=f"column of {text}; repeatable",
@@ -47,6 +49,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--group",
         metavar="COLUMN",
+        type=composed,
         help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)

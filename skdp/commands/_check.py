@@ -4,6 +4,7 @@ import shlex
 
 from skdp.commands._tables import add_table_options, check_columns, read_table, table_options
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, Schema, check_table
+from skdp.utils._text import composed
 
 NAME = "check"
 HELP = """Check private rows against a schema before a release; for their owner only.
@@ -30,6 +31,7 @@ def add_private_rows(parser, *, label_required):
     parser.add_argument(
         "--group",
         metavar="COLUMN",
+        type=composed,
         help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)
@@ -84,6 +86,7 @@ def add_accept(parser):
     parser.add_argument(
         "--accept",
         metavar="COLUMN:KIND",
+        type=composed,
         action="append",
         default=[],
         help="accept this stop of skdp check, such as age:units; repeatable",

@@ -11,6 +11,7 @@ from skdp.commands._tables import (
 )
 from skdp.release import PrivateEvaluation, Release
 from skdp.source import evaluate_privately
+from skdp.utils._text import composed
 
 NAME = "evaluate"
 HELP = """Evaluate a release on private rows, or show an evaluation.
@@ -37,6 +38,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--group",
         metavar="COLUMN",
+        type=composed,
         help="column with IDs of people: protects people instead of rows",
     )
     add_table_options(parser)

@@ -21,6 +21,7 @@ from skdp.commands import (
     _schema,
 )
 from skdp.privacy import BudgetExceededError
+from skdp.utils._text import composed
 from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
@@ -143,7 +144,7 @@ class _Parser(argparse.ArgumentParser):
 
     def add_label(self, text, *, required=False):
         """Add the name of the column with labels."""
-        self.add_argument("--label", metavar="COLUMN", required=required, help=text)
+        self.add_argument("--label", metavar="COLUMN", type=composed, required=required, help=text)
 
 
 def _parser():

@@ -16,6 +16,7 @@ from skdp.commands._tables import (
 from skdp.release import Release
 from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
 from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
+from skdp.utils._text import composed, named_like
 
 NAME = "predict"
 HELP = """Predict the class of each row of a target's table, from releases and any labels.
@@ -44,7 +45,10 @@ def add_arguments(parser):
     )
     parser.add_label("column with the labels that are known; other cells are empty")
     parser.add_argument(
-        "--id", metavar="COLUMN", help="column that is copied to the output, first"
+        "--id",
+        metavar="COLUMN",
+        type=composed,
+        help="column that is copied to the output, first",
     )
     parser.add_argument(
         "--label-sampling",
@@ -224,6 +228,7 @@ def _rows(frame, releases, arguments):
         names = [name for name in frame.columns if name != arguments.label]
     else:
         names = release.feature_names.tolist()
+        frame = named_like(frame, names)
     check_columns(frame, names, arguments.table, where)
     rows = pd.DataFrame({name: numbers(frame[name]) for name in names})
     faulty = [name for name in names if not np.isfinite(rows[name].to_numpy(dtype=float)).all()]

@@ -12,12 +12,14 @@ import os
 import re
 import warnings
 from datetime import date, datetime, time
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 
 from skdp.tabular import canonical, missing_values, numbers, same_spelling
 from skdp.utils._files import PRIVATE, write_whole
+from skdp.utils._text import composed
 from skdp.utils._validation import listed
 
 # What can be written, and what can be read.
@@ -32,6 +34,8 @@ _READERS = {
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 # What separates the cells of CSV files besides the comma.
 _SEPARATORS = (";", "\t", "|")
+# The first line by which Excel names the separator.
+_SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
 # Numbers with a decimal comma, with or without points between thousands.
 _WITH_COMMA = re.compile(
     r"\s*[+-]?(([0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+),[0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)"
@@ -54,7 +58,8 @@ def add_table_options(parser, *, drop=False):
         "--sep",
         metavar="SIGN",
         type=_separator,
-        help="separator of cells in a CSV file: one character, or 'tab' (default: a comma)",
+        help="separator of cells in a CSV file: one character, or 'tab' (default: a comma, or "
+        "what a first line like sep=; says)",
     )
     reading.add_argument(
         "--decimal",
@@ -66,7 +71,12 @@ def add_table_options(parser, *, drop=False):
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:
         reading.add_argument(
-            "--drop", metavar="COLUMN", action="append", default=[], help="leave out; repeatable"
+            "--drop",
+            metavar="COLUMN",
+            type=composed,
+            action="append",
+            default=[],
+            help="leave out; repeatable",
         )
 
 
@@ -85,7 +95,8 @@ def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
         Ends in .csv (UTF-8, names of the columns in the first line), .parquet or .xlsx.
 
     sep : str or None, default=None
-        What separates the cells of a CSV file; None: a comma.
+        What separates the cells of a CSV file; None: a comma, or what a first line like
+        ``sep=;`` says, as Excel writes it. That line is left out in either case.
 
     decimal : {".", ","}, default="."
         With a comma, text that is a number with one gets a point, in each cell by itself; points
@@ -100,7 +111,7 @@ def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
     Returns
     -------
     frame : DataFrame
-        Text is in columns of objects.
+        Text is in columns of objects. Names are in Unicode's composed form.
 
     Raises
     ------
@@ -116,9 +127,10 @@ def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
         if given is not None and kind != wanted:
             raise ValueError(f"{name} is for {wanted} files, and {path!r} is none. Leave it out.")
     if kind == ".csv":
-        frame = _read_csv(path, sep or ",")
+        frame = _read_csv(path, sep)
     else:
         frame = _read_parquet(path) if kind == ".parquet" else _read_excel(path, sheet)
+    frame = frame.rename(columns=composed)
     check_columns(frame, drop, path, "--drop", once=False)
     frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
@@ -340,7 +352,10 @@ def _read_csv(path, sep):
     # Strict, as a quotation mark that is never closed swallows all rows that follow.
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file, strict=True, delimiter=sep)
+            first = file.readline()
+            told = _SEPARATOR_LINE.fullmatch(first)
+            sep = sep or (told[1] if told else ",")
+            lines = csv.reader(chain([] if told else [first], file), strict=True, delimiter=sep)
             names = next(lines, [])
             rows = [row for row in lines if row]
     except UnicodeDecodeError:

@@ -66,6 +66,7 @@ from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
+from skdp.utils._text import named_like
 from skdp.utils._validation import check_array, checked_subset
 
 # Types of labels that a file can hold.
@@ -553,8 +554,9 @@ class Release:
                [0.01],
                [0.02]])
         """
-        X = as_frame(X)
-        names, schema = getattr(X, "columns", None), self.encoder
+        schema = self.encoder
+        X = named_like(as_frame(X), self.feature_names if schema is None else schema.names)
+        names = getattr(X, "columns", None)
         if names is not None and schema is not None and not schema.is_encoded(names):
             # Finite by construction. scikit-learn's check would first search all installed
             # packages for table libraries, which takes longer than encoding 1,000 rows.

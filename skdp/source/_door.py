@@ -262,8 +262,9 @@ def read_persons(groups, n_samples, where):
     if not _are_ids(persons):
         raise ValueError(
             f"The 'groups' parameter of {where} must hold whole numbers only, or text only. "
-            "Convert IDs to text or whole numbers, the same way in all chunks. Where IDs are "
-            "missing, programs read whole numbers as floats: leave such rows out."
+            "Convert IDs to text or whole numbers, the same way in all chunks. IDs that are "
+            "missing in some rows make pandas read whole numbers as floats: leave such rows out, "
+            "or read the column as text."
         )
     persons = person_ids(persons)
     if pd.isna(persons).any():

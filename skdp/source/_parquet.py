@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.tabular import person_ids
 from skdp.utils._frames import as_elements
+from skdp.utils._text import matched
 from skdp.utils._validation import listed
 
 # Bytes read ahead of each column. Otherwise Arrow would load a whole row group, often a million
@@ -80,7 +81,7 @@ def _fragments(path, names):
             "folder that has some."
         )
     for (fragment, _), known in zip(found, columns, strict=True):
-        absent = [name for name in names if name not in known]
+        absent = [name for name in matched(names, known) if name not in known]
         if absent:
             raise ValueError(
                 f"The Parquet file {fragment.path!r} lacks the columns {listed(absent)}. Give all "
@@ -95,14 +96,15 @@ def _tables(fragments, names, batch_size):
     from pyarrow.parquet import ParquetFile
 
     for fragment, keys in fragments:
-        stored = [name for name in names if name not in keys]
         with _files_that_can_be_read(fragment.path), fragment.open() as source:
             file = ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            given = matched(names, [*file.schema_arrow.names, *keys])
+            stored = [name for name in given if name not in keys]
             for batch in file.iter_batches(batch_size, columns=stored):
                 n = len(batch)
                 columns = [
                     batch[name] if name in stored else pa.repeat(pa.scalar(keys[name]), n)
-                    for name in names
+                    for name in given
                 ]
                 yield pa.table(columns, names=names)
 

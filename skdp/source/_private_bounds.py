@@ -28,6 +28,7 @@ from skdp.tabular import (
     rounded_bounds,
 )
 from skdp.utils._frames import as_frame
+from skdp.utils._text import composed
 from skdp.utils._warnings import warn
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
@@ -317,11 +318,11 @@ def _check(numeric, categories, public, quantiles):
         raise ValueError(
             "The 'numeric' and 'categories' parameters of quantile_bounds name no column."
         )
-    if len(set(both)) < len(both):
+    if len(set(map(composed, both))) < len(both):
         raise ValueError(
             "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
         )
-    known = [each for each in both if public is not None and each in public.names]
+    known = [each for each in both if public is not None and composed(each) in public.names]
     if known:
         raise ValueError(
             f"The columns {known!r:.500} are in the public 'schema' of quantile_bounds already, "

@@ -32,6 +32,7 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
+from skdp.utils._text import named_like
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
@@ -259,7 +260,9 @@ def check_table(
     >>> print(report.stops[0].text.split(". ")[1])
     They would lie inside if they were converted from °F to °C.
     """
-    schema, frame = as_schema(schema), as_frame(frame, "frame")
+    schema = as_schema(schema)
+    wanted = [*schema.names, *filter(None, (label, group))]
+    frame = named_like(as_frame(frame, "frame"), wanted)
     _require_columns(frame, schema, label, group)
     counts, findings = [], []
     for column in schema.columns:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
+from skdp.utils._text import composed
 
 # A value of 1 % of the upper bound is about half way up a logarithmic scale that starts at zero.
 # Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic columns of four
@@ -80,6 +81,7 @@ class NumericColumn:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
+        object.__setattr__(self, "name", composed(self.name))
         _check_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
             object.__setattr__(self, bound, _finite(self.name, bound, getattr(self, bound)))
@@ -252,6 +254,7 @@ class CategoryColumn:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
+        object.__setattr__(self, "name", composed(self.name))
         _check_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple | np.ndarray)
         _require(listed, self.name, "has no list of categories", "list them as 'categories'")
@@ -495,7 +498,7 @@ def _category(name, value):
     fault = "has a category that is no text or number, or too long or empty"
     remedy = f"list text of 1 to {_MAX_TEXT} characters, and use 'missing' for missing values"
     _require(is_text(text), name, fault, remedy)
-    return text
+    return composed(text)
 
 
 def _decimals(number):

@@ -16,6 +16,7 @@ from skdp.tabular._schema import Schema, as_schema
 from skdp.utils._frames import as_frame
 from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import check_feature_names_in, fit_context
+from skdp.utils._text import named_like
 from skdp.utils._validation import check_array, listed, validate_data
 from skdp.utils._warnings import warn
 
@@ -361,6 +362,7 @@ def _is_other(column):
 
 def _by_name(X, schema):
     """Return the columns of a frame that the schema names."""
+    X = named_like(X, schema.names)
     given = list(X.columns)
     lacking = [name for name in schema.names if name not in given]
     if lacking:

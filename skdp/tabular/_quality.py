@@ -17,6 +17,7 @@ from skdp.tabular._encoder import encode_table
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary
 from skdp.utils._frames import as_frame
+from skdp.utils._text import named_like
 
 # Largest number of rows of each table in the comparisons by boosting.
 _MOST_ROWS = 10_000
@@ -141,7 +142,9 @@ def compare_tables(
     >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
     """
     schema = as_schema(schema)
-    real, synthetic = as_frame(real, "real"), as_frame(synthetic, "synthetic")
+    wanted = [*schema.names, *filter(None, (label,))]
+    real = named_like(as_frame(real, "real"), wanted)
+    synthetic = named_like(as_frame(synthetic, "synthetic"), wanted)
     for argument, frame in (("real", real), ("synthetic", synthetic)):
         _check(argument, frame, schema, label)
     rng = check_random_state(random_state)

@@ -32,6 +32,7 @@ from skdp.tabular._mistakes import is_record_number
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
+from skdp.utils._text import composed
 from skdp.utils._validation import checked_subset
 from skdp.utils._warnings import warn
 
@@ -63,7 +64,8 @@ class Schema:
 
     Immutable and validated when it is made; two schemas are equal when all their parts are.
     Bounds and categories must be known without a look at the private rows: from units,
-    instruments and code books.
+    instruments and code books. Names, categories and classes have their letters in Unicode's
+    composed form (NFC), and match the other forms in tables.
 
     Parameters
     ----------
@@ -114,7 +116,8 @@ class Schema:
     def __post_init__(self) -> None:
         _check_columns(self.columns)
         if isinstance(self.classes, list | tuple | np.ndarray):  # of NumPy's numbers too
-            object.__setattr__(self, "classes", tuple(map(plain, self.classes)))
+            classes = tuple(composed(plain(each)) for each in self.classes)
+            object.__setattr__(self, "classes", classes)
         _check_classes(self.classes)
 
     @property
@@ -252,7 +255,7 @@ class Schema:
         Parameters
         ----------
         path : str or path-like
-            A file in UTF-8.
+            A file in UTF-8, with a byte order mark or without.
 
         Returns
         -------
@@ -280,7 +283,7 @@ class Schema:
             # Four bytes a character at most; what exceeds this is refused without being read.
             content = file.read(4 * _MAX_CHARACTERS + 1)
         try:
-            return cls.from_json(content.decode())
+            return cls.from_json(content.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise ValueError("The schema's file is not in UTF-8; save it as UTF-8.") from None
 
@@ -610,6 +613,7 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
             "the target's own, or write the schema from units, instruments and code books."
         )
     frame = as_frame(frame, "frame", text_as_categories=False)
+    frame, label = frame.rename(columns=composed), composed(label)
     if label is not None and label not in frame.columns:
         raise ValueError(f"The frame has no column 'label'={label!r}; name one that it has.")
     names = [name for name in frame.columns if name != label]

@@ -10,7 +10,8 @@ other:
   which a missing value in their column makes of them, and fractions as float32 ones.
 - None, NaN, NA, NaT, blank text, and text by which readers mark a missing value, are missing.
 - Dates and times are their ISO text, "12:30" is "12:30:00"; bytes are the text in UTF-8.
-- All other text is compared as it is, white space and case included.
+- All other text is compared as it is, white space and case included, but for Unicode's forms of
+  one letter: "ö" is one character or two.
 """
 
 import math
@@ -26,6 +27,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from skdp.utils._frames import as_elements
+from skdp.utils._text import composed
 
 # Marks of missing values in CSV files that pandas and Arrow know, and their text forms.
 _MISSING = frozenset(
@@ -70,7 +72,7 @@ def canonical(value):
         return None
     text = value.strip()
     missing = text in _MISSING or text.lower().lstrip("+-") == "nan"
-    return None if missing else _as_iso(text) or str(value)
+    return None if missing else _as_iso(text) or composed(str(value))
 
 
 def as_number(value):
@@ -308,5 +310,5 @@ def _person_id(value):
             return (int(text, 16) + 2**63) % 2**64 - 2**63
         if _WHOLE.fullmatch(text):
             return int(text)
-        return None if text in _MISSING else str(value)
+        return None if text in _MISSING else composed(str(value))
     return value

@@ -7,6 +7,7 @@ import pandas as pd
 
 from skdp.tabular import NumericColumn, Schema
 from skdp.utils._frames import as_frame
+from skdp.utils._text import named_like
 from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
 
@@ -208,7 +209,7 @@ def encoded_row(x, matching, n_columns, validated):
     -------
     row : ndarray of shape (n_columns,)
     """
-    x, release = one_row(x), next(iter(matching.releases), None)
+    x, release = named_like(one_row(x), matching.names), next(iter(matching.releases), None)
     is_table = hasattr(x, "columns")
     if is_table and matching.names is not None and set(matching.names) <= set(x.columns):
         return validated(x)[0]

@@ -16,6 +16,7 @@ from skdp.tabular import (
 )
 from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._frames import as_frame
+from skdp.utils._text import named_like
 from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
 
@@ -237,7 +238,7 @@ class Matching:
             If X is an array although a table was fitted: encoded values cannot be told from
             original ones.
         """
-        X = as_frame(X)
+        X = named_like(as_frame(X), self.names)
         named = hasattr(X, "columns")
         if self.is_raw and not named:
             raise ValueError(
@@ -299,6 +300,7 @@ def match_columns(releases, X, strategy):
         If only some of the releases have an encoder for the table, there is no shared column, or
         two columns have the same name.
     """
+    X = named_like(X, _table_names(releases))
     columns = list(getattr(X, "columns", ()))
     if not columns:
         return Matching(releases)
@@ -315,6 +317,13 @@ def match_columns(releases, X, strategy):
     if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
     return _match_numbers(releases, X, columns, strategy)
+
+
+def _table_names(releases):
+    """Return the names of the columns of the first release; None if it has none."""
+    if not releases or releases[0].encoder is None:
+        return releases[0].feature_names if releases else None
+    return releases[0].encoder.names
 
 
 def _check_unique(columns):
@@ -399,15 +408,15 @@ def _features(X, names):
 
 def _extra_encoder(X, extra):
     """Return an encoder of the columns of the target alone, and the names that it encodes."""
-    columns = []
+    columns: dict = {}
     for name in extra:
         try:
-            columns.append(schema_from(X[[name]], public=True).columns[0])
+            columns[name] = schema_from(X[[name]], public=True).columns[0]
         except ValueError as error:
             warn(f"{error} The column is not used.")
     if not columns:
         return None, []
-    return fitted_encoder(Schema(tuple(columns))), [column.name for column in columns]
+    return fitted_encoder(Schema(tuple(columns.values()))), list(columns)
 
 
 def _restrict(releases, names, shared, extra):

@@ -8,6 +8,7 @@ from sklearn.utils import validation
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.utils._frames import as_frame
+from skdp.utils._text import matched
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
@@ -96,7 +97,7 @@ def checked_subset(caller, names, known):
             f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
             f"Pass [{names!r:.100}]."
         )
-    chosen = tuple(names)
+    chosen = tuple(matched(names, known))
     if not chosen:
         raise ValueError(
             f"The 'names' parameter of {caller} is empty. Name at least one column to keep."

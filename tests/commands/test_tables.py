@@ -186,6 +186,32 @@ def parsed(*given):
     return table_options(parser.parse_args(given))
 
 
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("sign", [";", "\t", ",", "|"])
+def test_a_first_line_can_name_the_separator(tmp_path, start, sign):
+    cells = f"a{sign}b\r\n1{sign}2\r\n"
+    told = write(tmp_path / "t.csv", f"{start}sep={sign}\r\n{cells}")
+    for sep in (None, sign):
+        assert read_table(told, sep=sep).to_dict("list") == {"a": ["1"], "b": ["2"]}
+    # An argument wins; a column may be called so, and its line is no such line then.
+    other = write(tmp_path / "t.csv", f"sep={sign}\na:b\n1:2\n")
+    assert read_table(other, sep=":").columns.tolist() == ["a", "b"]
+    named = write(tmp_path / "t.csv", "sep=x\n1\n")
+    assert read_table(named).columns.tolist() == ["sep=x"]
+
+
+def test_names_may_have_their_letters_in_two_characters(folder, run):
+    frame = pd.read_csv("draft.csv", dtype=str).rename(columns={"age": "a\u0308ge"})
+    frame.to_csv("other.csv", index=False)
+    code, out, _ = run("schema", "other.csv", "--public", "--drop", "ward", "-o", "new.json")
+    assert code == 0
+    assert "'\u00e4ge': numeric" in out
+    command = ("check", "other.csv", "--schema", "new.json", "--group")
+    for name in ("\u00e4ge", "a\u0308ge"):
+        assert "is also a column of --schema" in run(*command, name)[2]
+    assert "\n  \u00e4ge " in run(*command[:-1])[1]
+
+
 def test_options_of_reading():
     assert parsed() == {"sep": None, "decimal": ".", "sheet": None, "drop": []}
     assert parsed("--sep", "tab", "--drop", "a", "--drop", "b")["sep"] == "\t"

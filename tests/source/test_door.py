@@ -82,6 +82,11 @@ def test_large_ids_stay_different_people():
         assert len(set(read_persons(ids, N, "f").tolist())) == N // 2
 
 
+def test_ids_in_both_forms_of_unicode_are_one_person():
+    ids = np.array(["Jo\u0308rg", "J\u00f6rg", "Jorg"], dtype=object)
+    assert len(set(read_persons(ids, 3, "f").tolist())) == 2
+
+
 @pytest.mark.parametrize("command", ["evaluate", "bounds"])
 def test_commands_refuse_them_too(rows, command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

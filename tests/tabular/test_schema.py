@@ -27,6 +27,11 @@ def schema():
     return Schema(columns, ("alive", "dead"))
 
 
+def test_a_mark_of_byte_order_is_no_part_of_a_schema(schema, tmp_path):
+    (tmp_path / "schema.json").write_text(f"\ufeff{schema.to_json()}", encoding="utf-8")
+    assert Schema.read(tmp_path / "schema.json") == schema
+
+
 def test_all_forms_make_the_same_schema(schema, tmp_path):
     path = tmp_path / "schema.json"
     path.write_bytes(schema.to_json().encode())
