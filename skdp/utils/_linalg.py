@@ -7,6 +7,8 @@ from scipy.linalg import eigh
 # faster, and raise the peak memory of DPSource by a quarter of its rows
 # (benchmarks/bench_memory.py).
 _ROWS_AT_ONCE = 512
+# Deviation of a direction's length from 1 from which it is rounding errors (rule of thumb).
+_UNIT = 1e-6
 
 
 def row_blocks(n_rows):
@@ -44,6 +46,10 @@ def principal_directions(Y, n_components, centre=True):
     directions = vectors[:, resolved].T
     if wide:
         directions = directions @ centred / np.sqrt(values[resolved])[:, np.newaxis]
+        # Of variances that are all rounding, lengths are too.
+        lengths = np.linalg.norm(directions, axis=1)
+        sound = np.abs(lengths - 1) < _UNIT
+        directions = directions[sound] if sound.any() else np.eye(1, n_features)
     # Fix the signs, so that codes are the same on every machine.
     peaks = np.abs(directions).argmax(axis=1)
     return directions * np.sign(directions[np.arange(len(peaks)), peaks])[:, np.newaxis]

@@ -94,3 +94,13 @@ def test_directions_of_many_rows_are_those_of_one_block(rng, monkeypatch, centre
     whole = principal_directions(X, 4, centre=centre)
     monkeypatch.setattr(_linalg, "_ROWS_AT_ONCE", 7)
     assert_allclose(principal_directions(X, 4, centre=centre), whole, rtol=1e-9)
+
+
+def test_directions_of_few_rows_have_length_one():
+    # The smallest variance of n centered rows is zero but for rounding, and so was its direction.
+    for seed in range(300):
+        rng = np.random.RandomState(seed)
+        rows = rng.rand(rng.randint(2, 6), 12) * 10 ** rng.uniform(-6, 6)
+        directions = principal_directions(rows, 12)
+        assert 1 <= len(directions) < len(rows)
+        assert_allclose(np.linalg.norm(directions, axis=1), 1, atol=1e-9)
