@@ -13,7 +13,7 @@ from skdp.utils._storage import load_arrays, save_arrays
 
 HONEST = ("east", "north", "west")
 # Most of them among linear models, whose merging takes less time.
-N_HOSTILE, N_TOGETHER = {"linear": 900, "additive": 100}, 150
+N_HOSTILE, N_TOGETHER = {"linear": 300, "additive": 40}, 150
 SCHEMA = {
     "age": {"type": "numeric", "low": 20, "high": 90},
     "dose": {"type": "numeric", "low": 0, "high": 1, "missing": True},

@@ -280,7 +280,7 @@ def test_hostile_inputs_show_nothing_and_cost_nothing(seed):
     assert 50 < refused < 95  # of each kind some
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_hostile_inputs_of_functions_show_nothing_and_cost_nothing(seed):
     rng, refused = np.random.RandomState(seed), 0
     for _ in range(100):
