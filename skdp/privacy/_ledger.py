@@ -371,8 +371,8 @@ class PrivacyLedger:
             )
         if isinstance(y, str):
             raise ValueError(
-                f"The 'y' parameter of PrivacyLedger.release must hold labels, got {y!r}. Pass a "
-                f"name as name={y!r}."
+                "The 'y' parameter of PrivacyLedger.release must hold labels, got one text. Pass "
+                "the name of the release as name=..."
             )
         X = as_frame(X)  # read once, for the guarantee and the fit
         data = (X,) if y is None else (X, y)

@@ -291,3 +291,22 @@ def test_hostile_inputs_of_functions_show_nothing_and_cost_nothing(seed):
         assert entered == ([] if result is None else [result.guarantee]), shown
         assert not SECRET.search(shown), shown
     assert 20 < refused < 95  # of each kind some
+
+
+def by_ledger(source, data):
+    """Return a source that its ledger has released."""
+    ledger = source.ledger
+    source.set_params(ledger=None)
+    groups = {"groups": data[2]} if len(data) > 2 else {}
+    fitted = ledger.release(source, *data[:2], **groups)
+    return fitted
+
+
+def test_hostile_inputs_of_a_ledger_show_nothing_and_cost_nothing():
+    rng = np.random.RandomState(303)  # text in place of labels is among these
+    for _ in range(60):
+        source, data = case(rng)
+        ledger = source.ledger
+        fitted, shown = outcome(lambda source=source, data=data: by_ledger(source, data))
+        assert len(ledger.entries) == (fitted is not None), shown
+        assert not SECRET.search(shown), shown
