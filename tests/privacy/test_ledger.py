@@ -616,7 +616,7 @@ def test_noise_that_cannot_say_its_cost_is_refused_in_a_source(rows):
 
 def test_a_name_in_place_of_labels_is_found(X):
     ledger = PrivacyLedger()
-    with pytest.raises(ValueError, match="got one text. Pass the name"):
+    with pytest.raises(ValueError, match=r"got one text\. Pass the name"):
         ledger.release(OptimalDPNoise(), X, "spring survey")
     assert ledger.entries == []
 
