@@ -47,7 +47,8 @@ def tests(session):
     """Everything, against the newest versions."""
     session.install("-e", ".[test]")
     session.run(
-        "pytest", "-q", "-n", "2", "--durations=30", *session.posargs, env={"OMP_NUM_THREADS": "1"}
+        *("pytest", "-q", "-n", "2", "--dist", "worksteal", "--durations=30", *session.posargs),
+        env={"OMP_NUM_THREADS": "1"},
     )
 
 

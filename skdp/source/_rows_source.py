@@ -364,8 +364,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             response = make_response(self.label_noise, schema)
             check_scale(noise, X)
             guarantee = _guarantee_before(noise, response, X, y, schema)
-        # Without the generator of the noise, which a rehearsal must not advance.
-        twin = clone(self).set_params(random_state=0, n_jobs=None, verbose=0)
+        # Without the generator of the noise, which a rehearsal must not advance, and small.
+        small = {"n_components": 1, "n_layers": 1, "n_jobs": None, "verbose": 0}
+        twin = clone(self).set_params(random_state=0, **small)
         self.release_ = publish(
             "DPSource.fit",
             guarantee,
