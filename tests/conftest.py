@@ -1,5 +1,6 @@
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,22 @@ def _open_source(X, y, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         return DPSource(np.inf, sensitivity=1.0, random_state=0, **settings).fit(X, y)
+
+
+def _altered(release, **changes):
+    """A release of noisy rows with other fields, or other parts of its model, or without some."""
+    frame = {name: value for name, value in changes.items() if name in vars(release)}
+    parts = {name: value for name, value in changes.items() if name not in frame}
+    if "classifier" in parts:
+        denoised = parts.get("subspace", release.subspace) is not None
+        parts["code_classifier" if denoised else "row_classifier"] = parts.pop("classifier")
+        parts.setdefault("code_classifier", None)
+    return replace(release, model=replace(release.model, **parts), **frame)
+
+
+@pytest.fixture(scope="session")
+def altered():
+    return _altered
 
 
 @pytest.fixture

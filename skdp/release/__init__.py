@@ -6,11 +6,14 @@ from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics
+from skdp.release._principal_model import PrincipalModel
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
+from skdp.release._rows_model import RowsModel
 from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import Statistics
 from skdp.release._subspace import Alignment, Subspace
+from skdp.release._table_model import TableModel
 
 # isort: split
 # Shared within skdp, undocumented.
@@ -41,11 +44,14 @@ __all__ = [
     "Mixtures",
     "Moments",
     "NoisyStatistics",
+    "PrincipalModel",
     "PrivateEvaluation",
     "Release",
     "ReportPage",
+    "RowsModel",
     "ShapeFunctions",
     "Statistics",
     "Subspace",
+    "TableModel",
     "report_page",
 ]

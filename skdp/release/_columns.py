@@ -1,4 +1,6 @@
-"""Checks of the columns of rows for a release: names, values and units."""
+"""The columns of a release, and rows of others in these: names, values and units."""
+
+from typing import Any, cast
 
 import numpy as np
 
@@ -6,13 +8,70 @@ from skdp.tabular import (
     MANY,
     NumericColumn,
     cells_without_value,
+    fitted_encoder,
     mostly_far_outside,
     numbers,
 )
+from skdp.utils._frames import as_frame
+from skdp.utils._text import named_like
+from skdp.utils._validation import check_array, checked_subset
 from skdp.utils._warnings import warn
 
 # Largest number of columns that a warning describes.
 _SHOWN = 5
+
+
+def column_names(release):
+    """Return the names of the features, or x0, x1 and so on."""
+    if release.feature_names is not None:
+        return release.feature_names.tolist()
+    return [f"x{i}" for i in range(release.n_features)]
+
+
+def chosen_columns(release, names):
+    """Return the numbers of the columns with these names, in their order, and their schema."""
+    if release.feature_names is None:
+        raise ValueError(
+            f"The {release.n_features} columns of this release have no names to restrict it by. "
+            "Ask its owner for one that was made from a DataFrame, or pass rows of all columns."
+        )
+    encoder = None if release.encoder is None else release.encoder.restrict(names)
+    all_names = release.feature_names.tolist()
+    if encoder is None:
+        wanted = checked_subset("Release.restrict", names, all_names)
+    else:
+        wanted = encoder.encoded_names
+    place = {name: number for number, name in enumerate(all_names)}
+    return np.array([place[name] for name in wanted]), encoder
+
+
+def encoded_rows(release, X):
+    """Return rows as numbers in the columns of a release, see :meth:`Release.encode`."""
+    schema = release.encoder
+    X = named_like(as_frame(X), release.feature_names if schema is None else schema.names)
+    names = getattr(X, "columns", None)
+    if names is not None and schema is not None and not schema.is_encoded(names):
+        # Finite by construction. scikit-learn's check would first search all installed
+        # packages for table libraries, which takes longer than encoding 1,000 rows.
+        rows = np.asarray(fitted_encoder(schema).transform(X))
+        if not len(rows):
+            raise ValueError("X has 0 sample(s), while a minimum of 1 is required.")
+        warn_of_unread(schema, X)
+        warn_of_units(numeric_columns(schema, X))
+        return rows
+    if names is None and schema is not None:
+        refuse_text(schema, X)
+    if names is not None and release.feature_names is not None:
+        X = cast(Any, X)[check_names(list(names), release.feature_names.tolist())]
+    rows = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    if rows.shape[1] != release.n_features:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but Release is expecting {release.n_features} "
+            "features as input. Use DPTransferClassifier for rows with other features."
+        )
+    if release.bounds is not None:
+        warn_of_units(zip(column_names(release), rows.T, *release.bounds, strict=True))
+    return rows
 
 
 def check_names(given, wanted):

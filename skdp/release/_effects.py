@@ -22,7 +22,7 @@ def column_effects(release, positive=None):
     for number, (name, start, labels, blocks) in enumerate(_columns(release)):
         rows = np.zeros((len(blocks), release.n_features))
         rows[:, start : start + blocks.shape[1]] = blocks
-        effect = release.score_encoded(rows) @ sign
+        effect = release.model.score(rows) @ sign
         noise = deviations(number, rows) * np.linalg.norm(sign)
         lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
     return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])

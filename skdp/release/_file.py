@@ -4,11 +4,16 @@ import numpy as np
 
 from skdp.privacy import pack_guarantee, unpack_guarantee
 from skdp.release._parts import LARGEST, largest_magnitude
+from skdp.release._principal_model import PrincipalModel
+from skdp.release._rows_model import RowsModel
+from skdp.release._table_model import TableModel
 from skdp.tabular import Schema
 from skdp.utils._storage import require, stored_labels
 
 KIND = "Release"
-# Keys of the header, those of all files included; parts may have one of their own name.
+# Kinds of models by their name in the header.
+MODELS = {model.kind: model for model in (TableModel, PrincipalModel, RowsModel)}
+# Keys of the header, those of all files included; a model has others.
 _KEYS = {
     *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
     *("guarantee", "label_guarantee", "encoder"),
@@ -39,20 +44,17 @@ def pack(release):
         # As a text: keys of the header are sorted, and the order of columns must not be.
         "encoder": release.encoder and release.encoder.to_json(),
     }
-    arrays = {} if release.bounds is None else {"bounds": release.bounds}
-    for name, (kind, part) in release.parts().items():
-        said, own = kind.pack(part, name, release)
-        arrays |= own
-        if said is not None:
-            header[name] = said
-    return header, arrays
+    of_model, arrays = release.model.pack_file()
+    if release.bounds is not None:
+        arrays["bounds"] = release.bounds
+    return header | of_model, arrays
 
 
-def unpack(header, arrays, kinds):
+def unpack(header, arrays):
     """Return the fields of a release from its file; the release validates them later."""
     require(all(_is_sane(array) for array in arrays.values()), "numbers")
-    require(set(header) <= _KEYS | set(kinds), "keys of the header")
     names, labels, schema = (header[k] for k in ("feature_names", "label_guarantee", "encoder"))
+    model = MODELS[header["model"]]
     return {
         "classes": stored_labels(header["classes"]),
         "n_features": header["n_features"],
@@ -62,7 +64,7 @@ def unpack(header, arrays, kinds):
         "feature_names": None if names is None else np.array(names, dtype=object),
         "bounds": arrays.get("bounds"),
         "encoder": None if schema is None else Schema.from_json(schema),
-        **{name: kind.unpack(name, header.get(name), arrays) for name, kind in kinds.items()},
+        "model": model.unpack_file({k: v for k, v in header.items() if k not in _KEYS}, arrays),
     }
 
 

@@ -1,8 +1,7 @@
 """Linear scores of classes: their values, restriction, and estimation from noisy moments."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, softmax
@@ -10,7 +9,7 @@ from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
-from skdp.release._parts import Part, check_below, check_shape, class_names, require
+from skdp.release._parts import Part, array, check_shape, class_names, part, require
 from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
 from skdp.release._separation import d_primes, posterior_separation
 from skdp.utils._linalg import positive_definite_floor
@@ -80,20 +79,16 @@ class LinearScores(Part):
            [0.921, 0.5  ]])
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "coefficients": "coefficients",
-        "intercepts": "intercepts",
-        "d_primes": "d_primes",
-        "d_prime_sds": "d_prime_sds",
-        "intercept_sd": "intercept_sd",
-    }
-
-    coefficients: np.ndarray
-    intercepts: np.ndarray
-    d_primes: np.ndarray | None = None
-    basis: BasisFunctions | None = None
-    d_prime_sds: np.ndarray | None = None
-    intercept_sd: np.ndarray | None = None
+    coefficients: np.ndarray = array("K f", "f", below=_LARGEST_COEFFICIENT)
+    intercepts: np.ndarray = array("K", "f", below=_LARGEST_COEFFICIENT)
+    d_primes: np.ndarray | None = array(
+        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+    )
+    basis: BasisFunctions | None = part(BasisFunctions, optional=True)
+    d_prime_sds: np.ndarray | None = array(
+        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+    )
+    intercept_sd: np.ndarray | None = array("1", "f", below=_LARGEST_COEFFICIENT, optional=True)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
@@ -153,55 +148,17 @@ class LinearScores(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these score the columns of a release, or functions of them."""
-        K, n_inputs = len(release.classes), release.n_features
-        if self.basis is not None:
-            BasisFunctions.validate(self.basis, f"{name}.basis", release)
-            n_inputs = len(self.basis.column)
-        shapes = {"coefficients": (K, n_inputs), "intercepts": (K,)}
-        shapes |= dict.fromkeys(_D_PRIMES, (K, K))
-        shapes["intercept_sd"] = (1,)
-        for key, shape in shapes.items():
-            array = getattr(self, key)
-            if array is None and key in (*_D_PRIMES, "intercept_sd"):
-                continue
-            real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
-            require(real, f"{name}.{key}", "must be an array of real numbers")
-            check_shape(array, shape, f"{name}.{key}")
-            check_below(array, _LARGEST_COEFFICIENT, f"{name}.{key}")
-            if key in _D_PRIMES:
-                distances = (array >= 0).all() and np.allclose(array, array.T)
+        n_inputs = release.n_features if self.basis is None else len(self.basis.column)
+        shape = len(release.classes), n_inputs
+        check_shape(self.coefficients, shape, f"{name}.coefficients")
+        for key in _D_PRIMES:
+            apart = getattr(self, key)
+            if apart is not None:
+                distances = np.allclose(apart, apart.T) and not apart.diagonal().any()
                 wanted = "must be symmetric and not negative, with 0 for a class and itself"
-                require(distances and not array.diagonal().any(), f"{name}.{key}", wanted)
+                require(distances, f"{name}.{key}", wanted)
         known = self.d_primes is not None or self.d_prime_sds is None
         require(known, f"{name}.d_prime_sds", "must be left out where d_primes is")
-
-    def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
-        """Return no header, and the arrays of the scores and of their basis functions."""
-        _, arrays = super().pack(name, release)
-        if self.basis is not None:
-            arrays |= self.basis.pack(f"{name}/basis", release)[1]
-        return None, arrays
-
-    @classmethod
-    def unpack(cls, name: str, header: Any, arrays: Mapping[str, np.ndarray]) -> Self | None:
-        """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
-        basis = BasisFunctions.unpack(f"{name}/basis", None, arrays)
-        linear: Any = super().unpack(name, header, arrays)
-        return linear if basis is None else replace(linear, basis=basis)
-
-    def restrict(self, columns: np.ndarray, release: Any) -> "LinearScores":
-        """Return the scores of some of the columns, see ``restrict_linear``.
-
-        Scores from moments of noisy rows are estimated again from the remaining moments, which
-        reduces the effect of noise.
-        """
-        if release.moments.of_statistics:
-            return restrict_linear(self, release.moments, columns)
-        return linear_discriminant(release.moments.restrict(columns))
-
-    def contents(self, name: str, release: Any) -> str:
-        """Return what these are, in a few words."""
-        return "linear scores of the classes"
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines about the separation of two classes, where it is known."""

@@ -125,7 +125,7 @@ def _difference(first, release):
             "agree on one schema, as Schema.common makes it."
         )
     if first.feature_names is not None:
-        release = release.restrict(column_names(first))
+        release = release.restrict(names_to_restrict_by(first))
     if not first.statistics.is_like(release.statistics):
         return (
             "their rows were clipped to other norms, or one was restricted to some of its columns "
@@ -151,7 +151,7 @@ def warn_of_noisiest(parts):
         )
 
 
-def column_names(release):
+def names_to_restrict_by(release):
     """Return the names by which a release is restricted, of its tables or of its features."""
     if release.encoder is not None:
         return list(release.encoder.names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
@@ -10,7 +10,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.cluster import KMeans
 
 from skdp.release._moments import Moments, normal_root
-from skdp.release._parts import Part, check_shape, require
+from skdp.release._parts import Part, array, require
 from skdp.utils._linalg import positive_definite_floor
 
 # Steps of expectation maximization without noise; rule of thumb.
@@ -74,17 +74,10 @@ class Mixtures(Part):
            [-2., -2.]])
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "class_indices": "class_indices",
-        "weights": "weights",
-        "means": "means",
-        "covariances": "covariances",
-    }
-
-    class_indices: np.ndarray
-    weights: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
+    class_indices: np.ndarray = array("m", "i")
+    weights: np.ndarray = array("m")
+    means: np.ndarray = array("m d", below=_FARTHEST_MEAN)
+    covariances: np.ndarray = array("m d d")
 
     @classmethod
     def single(cls, means: np.ndarray, covariances: np.ndarray) -> Self:
@@ -324,32 +317,20 @@ class Mixtures(Part):
         return codes
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless these are mixtures of the classes in a release's subspace."""
-        require(release.subspace is not None, name, "need a subspace, but there is none")
-        self.check_arrays(name)
-        K, d = len(release.classes), len(release.subspace.variances)
+        """Raise ValueError unless these are mixtures of the classes of a release."""
         indices, weights, S = self.class_indices, self.weights, self.covariances
-        n = indices.size
-        numbered = (
-            indices.shape == (n,)
-            and indices.dtype.kind == "i"
-            and np.array_equal(np.unique(indices), np.arange(K))
-            and (np.diff(indices) >= 0).all()
-        )
+        K = len(release.classes)
+        numbered = np.array_equal(np.unique(indices), np.arange(K))
+        numbered = numbered and (np.diff(indices) >= 0).all()
         require(numbered, f"{name}.class_indices", f"must go up from 0 to {K - 1}")
-        check_shape(weights, (n,), f"{name}.weights")
         proper = weights.min() > 0 and np.allclose(np.bincount(indices, weights), 1)
         require(proper, f"{name}.weights", "must be positive and add up to 1 in each class")
-        check_shape(self.means, (n, d), f"{name}.means")
-        near = np.abs(self.means).max() < _FARTHEST_MEAN
-        require(near, f"{name}.means", "must be near the centre of the subspace")
-        check_shape(S, (n, d, d), f"{name}.covariances")
         require(np.allclose(S, S.swapaxes(1, 2)), f"{name}.covariances", "must be symmetric")
         variances = np.linalg.eigvalsh(S)
         definite = variances[:, 0] > _SMALLEST_VARIANCE * np.maximum(variances[:, -1], 1)
         require(definite.all(), f"{name}.covariances", "must be positive definite")
 
-    def restrict(self, columns: np.ndarray, release: Any) -> "Mixtures | None":
+    def restrict(self, columns: np.ndarray, subspace: Any, moments: Moments) -> "Mixtures":
         r"""Return the mixtures of some of the columns, in the subspace of these.
 
         With directions V of all columns, rows of a component of class c are
@@ -365,11 +346,10 @@ class Mixtures(Part):
         not used, see :meth:`of_moments`. Where all columns remain, in another order,
         nothing changes.
         """
-        subspace, moments = release.subspace, release.moments
         V = subspace.components
         if len(columns) == V.shape[1]:
             return self
-        new = subspace.restrict(columns, release)
+        new = subspace.restrict(columns, moments)
         if moments.noise.any():
             return Mixtures.of_moments(moments.restrict(columns), new)
         inside = new.components @ V[:, columns].T
@@ -385,7 +365,7 @@ class Mixtures(Part):
         means = self.means @ T.T + new.scale * (left_out + shift)[own]
         return Mixtures(own, self.weights, means, np.stack(covariances))
 
-    def contents(self, name: str, release: Any) -> str:
+    def contents(self) -> str:
         """Return what these are, in a few words."""
         n = len(self.weights)
         return f"{n} normal distributions in {self.means.shape[1]} principal directions"

@@ -1,19 +1,16 @@
 """Moments of the classes under noise of known variance: counts, means, covariances."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.release._parts import (
-    LARGEST,
     LARGEST_MEAN,
     LARGEST_VARIANCE,
     Part,
-    check_below,
-    check_shape,
-    class_names,
+    array,
     require,
 )
 from skdp.utils._linalg import row_blocks
@@ -74,23 +71,17 @@ class Moments(Part):
            [0., 0.]])
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "class_counts": "class_counts",
-        "effective_sizes": "effective_sizes",
-        "means": "means",
-        "covariances": "covariances",
-        "noise": "noise_variances",
-        "mean_noise": "mean_noise_variances",
-        "covariance_noise": "covariance_noise_variances",
-    }
-
-    class_counts: np.ndarray
-    effective_sizes: np.ndarray
-    means: np.ndarray
-    covariances: np.ndarray
-    noise: np.ndarray
-    mean_noise: np.ndarray | None = None
-    covariance_noise: np.ndarray | None = None
+    class_counts: np.ndarray = array("K", least=_LEAST_COUNT)
+    effective_sizes: np.ndarray = array("K", least=_LEAST_COUNT)
+    means: np.ndarray = array("K p", below=LARGEST_MEAN)
+    covariances: np.ndarray = array("c tri(p)", below=LARGEST_VARIANCE)
+    noise: np.ndarray = array("p", key="noise_variances", least=0, below=LARGEST_VARIANCE)
+    mean_noise: np.ndarray | None = array(
+        "K p", key="mean_noise_variances", least=0, below=LARGEST_VARIANCE, optional=True
+    )
+    covariance_noise: np.ndarray | None = array(
+        "c p", key="covariance_noise_variances", least=0, optional=True
+    )
 
     @classmethod
     def measure(cls, rows: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> Self:
@@ -142,7 +133,7 @@ class Moments(Part):
         chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
         return replace(self, **chosen)
 
-    def restrict(self, columns: np.ndarray, release: Any = None) -> Self:
+    def restrict(self, columns: np.ndarray) -> Self:
         """Return the moments of some of the columns, in the order of their numbers."""
         p = self.means.shape[1]
         upper = np.triu_indices(p)
@@ -153,11 +144,6 @@ class Moments(Part):
         parts = {name: getattr(self, name) for name in of_columns}
         parts = {k: a[..., columns] for k, a in parts.items() if a is not None}
         return replace(self, covariances=self.covariances[:, chosen], **parts)
-
-    @property
-    def of_statistics(self) -> bool:
-        """bool: whether noise was added to sums over rows, including class counts, not to rows."""
-        return self.mean_noise is not None
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -299,41 +285,9 @@ class Moments(Part):
         return mean_noise, covariance_noise
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless these are moments of the classes and features of a release."""
-        self.check_arrays(name)
-        K, p = len(release.classes), release.n_features
-        for key in ("class_counts", "effective_sizes"):
-            counts = getattr(self, key)
-            check_shape(counts, (K,), f"{name}.{key}")
-            positive = counts.min() >= _LEAST_COUNT
-            require(positive, f"{name}.{key}", f"must be positive, >= {_LEAST_COUNT:g}")
-        check_shape(self.means, (K, p), f"{name}.means")
-        n_covariances = 1 if len(self.covariances) == 1 else K
-        check_shape(self.covariances, (n_covariances, p * (p + 1) // 2), f"{name}.covariances")
-        variances = {"noise": (p,), "mean_noise": (K, p), "covariance_noise": (n_covariances, p)}
-        for key, shape in variances.items():
-            array = getattr(self, key)
-            if array is not None:
-                check_shape(array, shape, f"{name}.{key}")
-                require(array.min() >= 0, f"{name}.{key}", "must not be negative")
-                limit = LARGEST if key == "covariance_noise" else LARGEST_VARIANCE
-                check_below(array, limit, f"{name}.{key}")
-        check_below(self.means, LARGEST_MEAN, f"{name}.means")
-        check_below(self.covariances, LARGEST_VARIANCE, f"{name}.covariances")
-
-    def contents(self, name: str, release: Any) -> str:
-        """Return what these are, in a few words."""
-        return "counts, means and covariances of the classes"
-
-    def result_lines(self, release: Any) -> list[str]:
-        """Return one line of the summary: the numbers of rows, or people, of each class."""
-        own = ", ".join(
-            f"{label} {round(float(count)):,}"
-            for label, count in zip(class_names(release), self.class_counts, strict=True)
-        )
-        what = "people" if release.guarantee.unit == "group" else "rows"
-        note = "noisy; these may be shown" if self.of_statistics else "as the release has them"
-        return [f"{what} of each class ({note}): {own}"]
+        """Raise ValueError unless there is one covariance, or one of each class."""
+        one_or_all = len(self.covariances) in (1, len(self.means))
+        require(one_or_all, f"{name}.covariances", "must be one, or one of each class")
 
 
 def normal_root(covariance, noise=0.0):

@@ -7,11 +7,19 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.release._moments import Moments
+from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, require
 from skdp.release._posterior import positive_mean
 
 # Of a row more in each count: an absent class keeps a frequency.
 _HALF = 0.5
 _TINY = np.finfo(np.float64).tiny
+# Smallest frequency, and radius, so that quotients stay finite (rule of thumb).
+_LEAST = 1e-9
+# Largest deviation of the sum of frequencies of a source from 1, due to rounding.
+_ROUNDING = 1e-9
+# More rows than any table has (rule of thumb). Sums of more, in units of the norm of rows, would
+# overflow in estimates.
+_MOST_ROWS = 1e15
 # Of each sum, the field of its noise and the power of a row's norm in it.
 _SUMS = {
     "counts": ("count_sd", 0),
@@ -22,7 +30,7 @@ _SUMS = {
 
 
 @dataclass(frozen=True)
-class NoisyStatistics:
+class NoisyStatistics(Part):
     """Sums over rows z (encoded, centered, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
     Of the rows of one source or several, whose counts and totals are kept separate: sites differ
@@ -85,17 +93,17 @@ class NoisyStatistics:
     array([2.5, 4.5])
     """
 
-    counts: np.ndarray
-    total: np.ndarray
-    contrast: np.ndarray
-    frequencies: np.ndarray
-    second: np.ndarray
-    radius: float
-    count_sd: np.ndarray
-    total_sd: np.ndarray
-    contrast_sd: float
-    second_sd: float
-    of_all_columns: np.ndarray | None = None
+    counts: np.ndarray = array("S K", "f", below=LARGEST_MEAN)
+    total: np.ndarray = array("S t", "f", below=LARGEST_MEAN)
+    contrast: np.ndarray = array("K t", "f", below=LARGEST_MEAN)
+    frequencies: np.ndarray = array("S K", "f", least=_LEAST, below=LARGEST_MEAN)
+    second: np.ndarray = array("t t", "f", below=LARGEST_MEAN, symmetric=True)
+    radius: float = array("", "f", least=_LEAST, below=LARGEST_MEAN)
+    count_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
+    total_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
+    contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
+    second_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
+    of_all_columns: np.ndarray | None = array("3", "f", below=LARGEST_MEAN, optional=True)
 
     def __post_init__(self) -> None:
         for name in ("counts", "total", "frequencies"):
@@ -104,6 +112,18 @@ class NoisyStatistics:
         for name in ("count_sd", "total_sd"):
             array = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64))
             object.__setattr__(self, name, array)
+
+    def check(self, name: str, release: Any) -> None:
+        """Raise ValueError where sums are of more rows than any table has, or shares are none."""
+        for key, content, noise, most in self.limits(_MOST_ROWS):
+            for numbers in (content, noise):
+                check_below(numbers, most, f"{name}.{key}")
+        whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= _ROUNDING
+        require(whole, f"{name}.frequencies", "must be positive and add up to 1")
+        if self.of_all_columns is not None:
+            _, shrinkage, widening = self.of_all_columns
+            known = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
+            require(known, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
 
     @classmethod
     def added(cls, parts: Sequence[Self]) -> Self:

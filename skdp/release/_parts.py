@@ -1,17 +1,15 @@
-"""Parts of a release, which check, store, restrict and describe themselves."""
+"""Parts of a release: frozen sets of arrays, each of which states what it must be.
+
+A field made by :func:`array` or :func:`part` says all that is checked, stored and
+made read-only; a class adds to that only what such a statement cannot say.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
-from skdp.membership import (
-    WideCDMMAClassifier,
-    frozen_classifier,
-    pack_classifier,
-    unpack_classifier,
-)
 from skdp.utils._validation import inline
 
 # Largest magnitude, whose square is finite.
@@ -25,164 +23,190 @@ _UNIT_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Part:
-    """What each part of a release can do: a frozen dataclass of arrays, some of them optional.
+class _Array:
+    """What an array must be, and how a file holds it."""
 
-    A new one is a subclass, in a file of its own, and a field of :class:`~skdp.Release`;
-    nothing else lists the parts.
+    shape: tuple[str, ...]
+    kind: str
+    below: float
+    least: float
+    key: str
+    symmetric: bool
+
+
+def array(
+    shape: str,
+    kind: str = "iuf",
+    *,
+    below: float = LARGEST,
+    least: float = -np.inf,
+    key: str = "",
+    symmetric: bool = False,
+    optional: bool = False,
+) -> Any:
+    """Return a field of an array of real numbers.
+
+    Parameters
+    ----------
+    shape : str
+        Names of its lengths: "K" classes, "p" features, a number, or any other name, which stands
+        for the same length in all parts of a model; "tri(p)" is that of an upper triangle. "" is
+        a single float.
+
+    kind : str, default="iuf"
+        Allowed kinds of dtype.
+
+    below, least : float
+        Bounds of the magnitudes, and of the numbers.
+
+    key : str, default=""
+        Key in the file; "" for the name of the field.
+
+    symmetric : bool, default=False
+        Whether the file holds the upper triangle only.
+
+    optional : bool, default=False
+        Whether it may be None.
     """
+    statement = _Array(tuple(shape.split()), kind, below, least, key, symmetric)
+    return _field({"array": statement}, optional)
 
-    # Key in the file of each field. Files of these keys exist: one may be added, never changed.
-    file_keys: ClassVar[dict[str, str]] = {}
+
+def part(kind: type, *, inline: bool = False, optional: bool = False) -> Any:
+    """Return a field of another part; ``inline`` keeps its keys among those of this one."""
+    return _field({"part": kind, "inline": inline}, optional)
+
+
+def _field(metadata, optional):
+    return field(default=None, metadata=metadata) if optional else field(metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A frozen dataclass of arrays and other parts, which checks, stores and freezes itself."""
 
     @classmethod
-    def validate(cls, part: Any, name: str, release: Any) -> None:
-        """Raise ValueError unless a part is one of this class that the release can use."""
-        require(isinstance(part, cls), name, f"must be {cls.__name__} or None")
-        part.check(name, release)
+    def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
+        """Raise ValueError, naming the array, unless this is such a part and can be used.
+
+        ``lengths`` holds those that are known by name, and takes up new ones.
+        """
+        require(isinstance(value, cls), name, f"must be {cls.__name__} or None")
+        for inner, statement in _statements(cls):
+            content, optional = getattr(value, inner.name), inner.default is None
+            if content is None and optional:
+                continue
+            of_inner = f"{name}.{inner.name}" if name else inner.name
+            of_inner = name if inner.metadata.get("inline") else of_inner
+            if isinstance(statement, _Array):
+                _check_array(statement, content, of_inner, lengths)
+            else:
+                statement.validate(content, of_inner, release, lengths)
+        value.check(name, release)
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError, naming the array, unless this fits the release and can be used."""
-        raise NotImplementedError
+        """Raise ValueError where the arrays do not fit together."""
 
-    def check_arrays(self, name: str) -> None:
-        """Check that all fields but optional ones are arrays of numbers that can be squared."""
-        optional = {field.name for field in fields(self) if field.default is None}
-        for key, array in vars(self).items():
-            if array is None and key in optional:
+    def pack(self, prefix: str = "") -> dict[str, np.ndarray]:
+        """Return all arrays by their keys in the file, which start with the prefix."""
+        arrays: dict[str, np.ndarray] = {}
+        for inner, statement in _statements(type(self)):
+            content, key = getattr(self, inner.name), _key(prefix, inner)
+            if content is None:
                 continue
-            real = isinstance(array, np.ndarray) and array.dtype.kind in "iuf"
-            require(real, f"{name}.{key}", "must be an array of real numbers")
-            require(largest_magnitude(array) < LARGEST, f"{name}.{key}", "must be finite")
-
-    def pack(self, name: str, release: Any) -> tuple[Any, dict[str, np.ndarray]]:
-        """Return the entry in the header of a file, or None, and its arrays by their keys."""
-        found = {f"{name}/{key}": getattr(self, own) for own, key in self.file_keys.items()}
-        return None, {key: array for key, array in found.items() if array is not None}
+            if not isinstance(statement, _Array):
+                arrays |= content.pack(key)
+            elif statement.symmetric:
+                arrays[key] = content[np.triu_indices(len(content))]
+            else:
+                arrays[key] = content if statement.shape else np.array([content])
+        return arrays
 
     @classmethod
-    def unpack(cls, name: str, header: Any, arrays: Mapping[str, np.ndarray]) -> Self | None:
+    def unpack(cls, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Self | None:
         """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
-        if header is not None:
-            raise ValueError(f"the header has {name!r}, which consists of arrays")
-        keys = {own: f"{name}/{key}" for own, key in cls.file_keys.items()}
-        found = {own: arrays[key] for own, key in keys.items() if key in arrays}
-        return cls(**found) if found else None
+        contents: dict[str, Any] = {}
+        for inner, statement in _statements(cls):
+            key = _key(prefix, inner)
+            if not isinstance(statement, _Array):
+                contents[inner.name] = statement.unpack(arrays, key)
+            elif key in arrays:
+                contents[inner.name] = _unpacked(statement, arrays[key], key)
+        contents = {name: content for name, content in contents.items() if content is not None}
+        return cls(**contents) if contents else None
 
     def freeze(self, copy: bool) -> Self:
         """Return this with arrays that cannot be written to, see ``read_only``."""
-        return replace(self, **{key: read_only(value, copy) for key, value in vars(self).items()})
-
-    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
-        """Return this of some of the columns.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n_remaining,)
-            Numbers of those that remain, each once, in their new order.
-
-        release : Release
-            Of all columns, which this is a part of.
-
-        Returns
-        -------
-        part : Part or None
-            None where it has no marginal for these columns.
-        """
-        raise NotImplementedError
-
-    def contents(self, name: str, release: Any) -> str:
-        """Return what this is, in a few words of the summary."""
-        raise NotImplementedError
-
-    def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about the results; they are noisy and may be shown."""
-        return []
+        frozen = {key: read_only(value, copy) for key, value in _own(self).items()}
+        same = all(frozen[key] is value for key, value in _own(self).items())
+        return self if same else replace(self, **frozen)
 
 
-class SourceClassifier:
-    """The interface of a :class:`Part` for the classifier of denoised rows, an estimator."""
-
-    @classmethod
-    def validate(cls, classifier, name, release):
-        """Raise ValueError unless this is a fitted classifier of the right features."""
-        fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
-        require(fitted, name, "must be a fitted WideCDMMAClassifier")
-        same = np.array_equal(classifier.classes_, release.classes)
-        require(same, name, "must have the same classes")
-        n_inputs = cls.n_inputs(release)
-        reads = classifier.n_features_in_ == n_inputs
-        require(reads, name, f"must read {n_inputs} features")
-
-    @staticmethod
-    def n_inputs(release):
-        """Return the number of features of the classifier."""
-        subspace = release.subspace
-        return release.n_features if subspace is None else len(subspace.variances)
-
-    @staticmethod
-    def pack(classifier, name, release):
-        """Return the entry in the header of a file, and its arrays by their keys."""
-        return pack_classifier(classifier, f"{name}/")
-
-    @staticmethod
-    def unpack(name, header, arrays):
-        """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
-        return None if header is None else unpack_classifier(header, arrays, f"{name}/")
-
-    @staticmethod
-    def freeze(classifier, copy):
-        """Return it as its file would hold it, with arrays that cannot be written to."""
-        return frozen_classifier(classifier, copy)
-
-    @staticmethod
-    def restrict(classifier, columns, release):
-        """Return None, as it has no marginal, unless all columns remain and it reads codes.
-
-        Codes of all columns do not depend on the order of these; rows do.
-        """
-        all_remain = len(columns) == release.n_features
-        return classifier if all_remain and release.subspace is not None else None
-
-    @staticmethod
-    def contents(classifier, name, release):
-        """Return what it is, in a few words."""
-        subsets = [a for group in classifier.autoencoders_by_class() for a in group]
-        of_codes = name == "classifier" and release.subspace is not None
-        rows = "denoised" if of_codes else "noisy"
-        return f"{len(subsets)} autoencoders (depth {len(subsets[0].precisions_)}) of {rows} rows"
-
-    @staticmethod
-    def result_lines(classifier, release):
-        """Return nothing: its accuracy is not known without rows."""
-        return []
+def _own(value):
+    """Return the fields of a part, without what was computed from them and kept."""
+    return {inner.name: getattr(value, inner.name) for inner in fields(value)}
 
 
-class RowClassifier(SourceClassifier):
-    """The same for the classifier of noisy rows; the same object where nothing is denoised."""
+def _statements(cls):
+    """Yield the fields of a part and what each states: an array, or another part."""
+    for inner in fields(cls):
+        statement = inner.metadata.get("array") or inner.metadata.get("part")
+        if statement is not None:
+            yield inner, statement
 
-    @classmethod
-    def validate(cls, classifier, name, release):
-        """Raise ValueError unless this is a fitted classifier of the noisy rows."""
-        alike = release.subspace is not None or classifier is release.classifier
-        require(alike, name, "must be the classifier where there is no subspace")
-        super().validate(classifier, name, release)
 
-    @staticmethod
-    def n_inputs(release):
-        """Return the number of features of the classifier."""
-        return release.n_features
+def _key(prefix, inner):
+    if "part" in inner.metadata:
+        return prefix if inner.metadata["inline"] else f"{prefix}{inner.name}/"
+    return prefix + (inner.metadata["array"].key or inner.name)
 
-    @staticmethod
-    def pack(classifier, name, release):
-        """Return its part of the file: nothing where it is the same object."""
-        if classifier is release.classifier:
-            return None, {}
-        return SourceClassifier.pack(classifier, name, release)
 
-    @staticmethod
-    def restrict(classifier, columns, release):
-        """Return None, as it reads rows of all columns in their order."""
+def _unpacked(statement, content, key):
+    """Return an array, or number, as a part holds it."""
+    if not statement.shape:
+        [value] = content.tolist()
+        return float(value)
+    if not statement.symmetric:
+        return content
+    n = int(np.sqrt(2 * content.size))
+    check_shape(content, (n * (n + 1) // 2,), key)
+    full = np.zeros((n, n), dtype=content.dtype)
+    full[np.triu_indices(n)] = content
+    return full + np.triu(full, 1).T
+
+
+def _check_array(statement, content, name, lengths):
+    """Raise ValueError, naming the array, unless it is what its field states."""
+    content = content if statement.shape else np.asarray(content)
+    kinds = "whole" if statement.kind == "i" else "real"
+    numeric = isinstance(content, np.ndarray) and content.dtype.kind in statement.kind
+    require(numeric, name, f"must be an array of {kinds} numbers")
+    _check_lengths(statement.shape, content, name, lengths)
+    require(largest_magnitude(content) < LARGEST, name, "must be finite")
+    check_below(content, statement.below, name)
+    least = statement.least
+    wanted = "must not be negative" if least == 0 else f"must be positive, >= {least:g}"
+    require(float(content.min()) >= least, name, wanted)
+
+
+def _check_lengths(wanted, content, name, lengths):
+    """Raise ValueError unless an array has these lengths; take up those of new names."""
+    if content.ndim == len(wanted):
+        for token, length in zip(wanted, content.shape, strict=True):
+            if not token.isdigit() and not token.startswith("tri("):
+                lengths.setdefault(token, length)
+    expected = tuple(_length(token, lengths) for token in wanted)
+    check_shape(content, expected, name)
+    require(content.size or not wanted, name, "must not be empty")
+
+
+def _length(token, lengths):
+    if token.isdigit():
+        return int(token)
+    if token.startswith("tri("):
+        n = lengths[token[4:-1]]
+        return n * (n + 1) // 2
+    return lengths.get(token, token)
 
 
 def read_only(value, copy):

@@ -1,12 +1,12 @@
 """Shape functions: contributions of columns to the scores, by public bins of their values."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp.release._parts import LARGEST, Part, check_below, check_shape, require
+from skdp.release._parts import Part, array, check_shape, require
 from skdp.tabular import Schema
 
 # Bins of a numeric column: the middles of the outer two are its bounds. On adult at ε = 1 and 4
@@ -71,27 +71,15 @@ class ShapeFunctions(Part):
     [[0, 32], [16, 0]]
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "start": "start",
-        "width": "width",
-        "one_hot": "one_hot",
-        "n_bins": "n_bins",
-        "low": "low",
-        "high": "high",
-        "values": "values",
-        "deviations": "deviations",
-        "intercepts": "intercepts",
-    }
-
-    start: np.ndarray
-    width: np.ndarray
-    one_hot: np.ndarray
-    n_bins: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    values: np.ndarray
-    deviations: np.ndarray
-    intercepts: np.ndarray
+    start: np.ndarray = array("s", "i")
+    width: np.ndarray = array("s", "i")
+    one_hot: np.ndarray = array("s", "i")
+    n_bins: np.ndarray = array("s", "i")
+    low: np.ndarray = array("s", "f")
+    high: np.ndarray = array("s", "f")
+    values: np.ndarray = array("K b", "f", below=_LARGEST_VALUE)
+    deviations: np.ndarray = array("b", "f", least=0, below=_LARGEST_VALUE)
+    intercepts: np.ndarray = array("K", "f", below=_LARGEST_VALUE)
 
     @classmethod
     def of_columns(
@@ -226,15 +214,6 @@ class ShapeFunctions(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
-        self.check_arrays(name)
-        p = len(self.start)
-        for key in ("start", "width", "one_hot", "n_bins"):
-            array = getattr(self, key)
-            require(array.dtype.kind == "i", f"{name}.{key}", "must be whole numbers")
-            check_shape(array, (p,), f"{name}.{key}")
-        # Sums always have linear scores, whose estimation takes longer than reading a file.
-        scored = release.statistics is not None or release.linear is not None
-        require(p > 0 and scored, name, "need linear scores")
         # Each column once, in order: a second function of a column would count it twice.
         places = _places(release.encoder, release.n_features)
         for key, expected in zip(("start", "width", "one_hot"), places, strict=True):
@@ -245,17 +224,9 @@ class ShapeFunctions(Part):
         fits = (self.n_bins >= least).all() and (self.n_bins <= most).all()
         fits = fits and self.n_bins.sum() <= _MOST_BINS
         require(fits, f"{name}.n_bins", "must be those of the columns")
-        n, K = int(self.n_bins.sum()), len(release.classes)
-        shapes = {"low": (p,), "high": (p,), "values": (K, n), "deviations": (n,)}
-        for key, shape in (shapes | {"intercepts": (K,)}).items():
-            array = getattr(self, key)
-            require(array.dtype.kind == "f", f"{name}.{key}", "must be real numbers")
-            check_shape(array, shape, f"{name}.{key}")
-            limit = LARGEST if key in ("low", "high") else _LARGEST_VALUE
-            check_below(array, limit, f"{name}.{key}")
+        check_shape(self.deviations, (int(self.n_bins.sum()),), f"{name}.deviations")
         wide = np.isfinite(self.high - self.low).all() and (self.low < self.high).all()
         require(wide, f"{name}.low", f"must be below {name}.high")
-        require(self.deviations.min() >= 0, f"{name}.deviations", "must not be negative")
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
         """Return the functions of some of the columns.
@@ -296,10 +267,6 @@ class ShapeFunctions(Part):
         more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
 
-    def result_lines(self, release: Any) -> list[str]:
-        """Return the note that statements on the linear scores do not cover these."""
-        return ["shape functions are added to the linear scores; the expected AUC is without them"]
-
     def representatives(self, n_features: int) -> np.ndarray:
         """Return a row of each bin of each column, whose other columns are zero; and such a one.
 
@@ -324,7 +291,7 @@ class ShapeFunctions(Part):
                 here[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
         return rows
 
-    def contents(self, name: str, release: Any) -> str:
+    def contents(self) -> str:
         """Return what these are, in a few words."""
         return f"shape functions of {len(self.start)} columns in {self.offsets[-1]} bins"
 
@@ -340,42 +307,29 @@ def _places(schema, n_features):
     return start, width, np.array([int(column.is_one_hot) for column in schema.columns])
 
 
-def merged_shapes(releases, statistics):
+def merged_shapes(models, statistics):
     """Return shape functions with which merged linear scores become the mean of all scores.
 
-    Scores of releases, linear ones with shape functions or without, are sums over columns; so is
-    their mean, weighted by noisy numbers of rows. In bins it is exact.
-
-    Parameters
-    ----------
-    releases : list of Release
-        Of the same columns in the same order, with noisy sums.
-
-    statistics : Statistics
-        Of the sums of all.
-
-    Returns
-    -------
-    shapes : ShapeFunctions or None
-        None where none has any.
+    Scores of models, linear ones with shape functions or without, are sums over columns; so is
+    their mean, weighted by noisy numbers of rows. In bins it is exact. None where none has any.
     """
-    like = next((each.shapes for each in releases if each.shapes is not None), None)
+    like = next((model.shapes for model in models if model.shapes is not None), None)
     if like is None:
         return None
-    rows = like.representatives(releases[0].n_features)
-    weights = np.array([each.statistics.sums.row_counts.sum() for each in releases])
+    rows = like.representatives(len(statistics.basis.linear))
+    weights = np.array([model.statistics.sums.row_counts.sum() for model in models])
     weights = weights / weights.sum()
     scores = sum(
-        w * _linear_by_bin(r.linear, rows) for w, r in zip(weights, releases, strict=True)
+        w * _linear_by_bin(model.linear, rows) for w, model in zip(weights, models, strict=True)
     )
     scores = scores - _linear_by_bin(statistics.linear, rows)
     values, intercepts = scores[:, :-1], scores[:, -1]
     variances = np.zeros(len(like.deviations))
-    for weight, release in zip(weights, releases, strict=True):
-        if release.shapes is not None:
-            values = values + weight * release.shapes.values
-            intercepts = intercepts + weight * release.shapes.intercepts
-            variances += (weight * release.shapes.deviations) ** 2
+    for weight, model in zip(weights, models, strict=True):
+        if model.shapes is not None:
+            values = values + weight * model.shapes.values
+            intercepts = intercepts + weight * model.shapes.intercepts
+            variances += (weight * model.shapes.deviations) ** 2
     return replace(like, values=values, intercepts=intercepts, deviations=np.sqrt(variances))
 
 

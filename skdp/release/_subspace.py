@@ -1,7 +1,7 @@
 """Principal directions of a source: the subspace of largest variance, and an alignment."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from skdp.release._parts import (
     LARGEST_MEAN,
     LARGEST_VARIANCE,
     Part,
-    check_below,
-    check_shape,
+    array,
     check_units,
     require,
 )
@@ -49,15 +48,9 @@ class Subspace(Part):
     array([[0.6, 0.8]])
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "mean": "mean",
-        "components": "components",
-        "variances": "variances",
-    }
-
-    mean: np.ndarray
-    components: np.ndarray
-    variances: np.ndarray
+    mean: np.ndarray = array("p", below=LARGEST_MEAN)
+    components: np.ndarray = array("d p")
+    variances: np.ndarray = array("d", below=LARGEST_VARIANCE)
 
     @classmethod
     def of_rows(cls, X: np.ndarray, n_directions: int) -> Self:
@@ -115,22 +108,15 @@ class Subspace(Part):
         return self.components**2 @ variances * self.scale**2
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless this is a subspace of the features of a release."""
-        self.check_arrays(name)
-        p, variances = release.n_features, self.variances
-        positive = variances.ndim == 1 and len(variances) and variances.min() > 0
-        require(positive, f"{name}.variances", "must be positive numbers")
-        check_shape(self.mean, (p,), f"{name}.mean")
-        check_shape(self.components, (len(variances), p), f"{name}.components")
+        """Raise ValueError unless directions are unit vectors of positive variances."""
+        variances = self.variances
+        require(variances.min() > 0, f"{name}.variances", "must be positive numbers")
         check_units(self.components, f"{name}.components")
-        check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
-        check_below(variances, LARGEST_VARIANCE, f"{name}.variances")
         spread = variances.max() > _SMALLEST_SPREAD
         spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
         require(spread, f"{name}.variances", "must not vanish compared with each other")
-        require(release.moments is not None, name, "needs moments, but there are none")
 
-    def restrict(self, columns: np.ndarray, release: Any) -> "Subspace":
+    def restrict(self, columns: np.ndarray, moments: Moments) -> "Subspace":
         """Return the same number of principal directions of some of the columns.
 
         If all columns remain, only their order changes.
@@ -138,9 +124,9 @@ class Subspace(Part):
         if len(columns) == len(self.mean):
             return replace(self, mean=self.mean[columns], components=self.components[:, columns])
         n_directions = min(len(self.components), len(columns))
-        return Subspace.of_columns(release.moments, columns, n_directions)
+        return Subspace.of_columns(moments, columns, n_directions)
 
-    def contents(self, name: str, release: Any) -> str:
+    def contents(self) -> str:
         """Return what this is, in a few words."""
         return f"{len(self.variances)} principal directions"
 
@@ -175,15 +161,9 @@ class Alignment(Part):
            [10. ]])
     """
 
-    file_keys: ClassVar[dict[str, str]] = {
-        "components": "components",
-        "class_medians": "class_medians",
-        "mean": "mean",
-    }
-
-    components: np.ndarray
-    class_medians: np.ndarray
-    mean: np.ndarray
+    components: np.ndarray = array("a p")
+    class_medians: np.ndarray = array("K a", below=LARGEST_MEAN)
+    mean: np.ndarray = array("p", below=LARGEST_MEAN)
 
     @classmethod
     def measure(cls, rows: np.ndarray, labels: np.ndarray, n_classes: int) -> Self:
@@ -205,24 +185,16 @@ class Alignment(Part):
         )
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless this aligns the classes and features of a release."""
-        self.check_arrays(name)
-        K, p, directions = len(release.classes), release.n_features, self.components
-        require(directions.ndim == 2 and len(directions), f"{name}.components", "must be a matrix")
-        check_shape(directions, (len(directions), p), f"{name}.components")
-        check_shape(self.class_medians, (K, len(directions)), f"{name}.class_medians")
-        check_shape(self.mean, (p,), f"{name}.mean")
-        check_units(directions, f"{name}.components")
-        check_below(self.class_medians, LARGEST_MEAN, f"{name}.class_medians")
-        check_below(self.mean, LARGEST_MEAN, f"{name}.mean")
+        """Raise ValueError unless directions are unit vectors."""
+        check_units(self.components, f"{name}.components")
 
-    def restrict(self, columns: np.ndarray, release: Any) -> Self | None:
+    def restrict(self, columns: np.ndarray) -> Self | None:
         """Return this for all columns in another order; None for fewer, of unknown medians."""
         if len(columns) < len(self.mean):
             return None
         return replace(self, components=self.components[:, columns], mean=self.mean[columns])
 
-    def contents(self, name: str, release: Any) -> str:
+    def contents(self) -> str:
         """Return what this is, in a few words."""
         return f"medians of the classes in {len(self.components)} principal directions"
 

@@ -43,7 +43,7 @@ def statements(release):
     added, noun = guarantee.relation == "add/remove", f"the {guarantee.noun}"
     answers = {
         "What is in the file": _contents(release),
-        "Which numbers": "\n".join(_numbers_in_it(release)),
+        "Which numbers": "\n".join(release.model.contents()),
         "What is protected": f"{UNITS[guarantee.unit].protects} {_number_of_rows(added, noun)}",
         "How well": _how_well(guarantee),
         "If it is known to be there": _replaced(guarantee) if added else "",
@@ -82,11 +82,7 @@ def _conditions(release):
 
 def result_lines(release):
     """Return lines about the results, from the release's noisy numbers; they may be shown."""
-    return [
-        line
-        for kind, part in release.parts().values()
-        for line in kind.result_lines(part, release)
-    ]
+    return release.model.result_lines(release)
 
 
 def warn_of_doubt(release, advice=OWNER_ADVICE):
@@ -164,15 +160,6 @@ def _contents(release):
         f"is public: {columns}, and the classes {', '.join(class_names(release))}."
         f"{more if left_out else ''}"
     )
-
-
-def _numbers_in_it(release):
-    """Return a line for each part; a part with two names is described once."""
-    return [
-        kind.contents(part, name, release)
-        for name, (kind, part) in release.parts().items()
-        if part is not release.classifier or name == "classifier"
-    ]
 
 
 def _number_of_rows(added, noun):

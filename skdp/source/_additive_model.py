@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from skdp.noise import Share
-from skdp.release import ShapeFunctions, Statistics
+from skdp.release import ShapeFunctions, Statistics, TableModel
 from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, RowGrid, integer_weights, squared_norms
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._regression_model import row_probabilities
@@ -79,11 +79,8 @@ class AdditiveModel(StatisticsModel):
         return self._learn_more(rows, sums, grid, statistics, queries)
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
-        """Return parts of a release, from linear statistics and the rest of the budget."""
-        return {
-            "statistics": statistics,
-            "shapes": boosted_shapes(rows, grid, statistics, queries),
-        }
+        """Return a model, from linear statistics and the rest of the budget."""
+        return TableModel(statistics, boosted_shapes(rows, grid, statistics, queries))
 
 
 class ChosenModel(AdditiveModel):
@@ -106,7 +103,7 @@ class ChosenModel(AdditiveModel):
         if statistics.sums.row_counts.sum() >= _LEAST_SIGNAL * deviation:
             return super()._learn_more(rows, sums, grid, statistics, queries)
         sums = perturb_sums(sums, grid, queries, statistics.sums)
-        return {"statistics": Statistics(sums, grid.basis)}
+        return TableModel(Statistics(sums, grid.basis))
 
 
 def _scaled(shares, factor, option=0):

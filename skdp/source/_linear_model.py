@@ -11,6 +11,7 @@ from skdp.release import (
     COSINE_ORDERS,
     NoisyStatistics,
     Statistics,
+    TableModel,
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, RowGrid
@@ -115,7 +116,7 @@ class LinearModel(StatisticsModel):
         return shares_of_sums(fractions, n_classes, grid.n_basis)
 
     def learn(self, rows, grid, queries):
-        return {"statistics": Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis)}
+        return TableModel(Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis))
 
 
 def shares_of_sums(fractions, n_classes, n_basis):

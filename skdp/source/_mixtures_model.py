@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.noise import Share
-from skdp.release import Mixtures
+from skdp.release import Mixtures, PrincipalModel
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
-from skdp.source._principal_model import PrincipalModel
+from skdp.source._principal_model import PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
@@ -40,7 +40,7 @@ _FLOOR = 4.0
 _PRECISION = 1e-6
 
 
-class MixturesModel(PrincipalModel):
+class MixturesModel(PrincipalDirectionsModel):
     """Mixtures of normal distributions of each class, by noisy steps of Lloyd's algorithm."""
 
     # With 30 and 50 directions mixtures get 97.1 and 97.0 % of the test digits of MNIST right at
@@ -87,7 +87,7 @@ class MixturesModel(PrincipalModel):
     def _learn(self, whitened, subspace, moments, queries):
         n_classes = len(moments.class_counts)
         mixtures = lloyd_mixtures(whitened, subspace, n_classes, queries)
-        return {"subspace": subspace, "mixtures": mixtures}
+        return PrincipalModel(moments, subspace=subspace, mixtures=mixtures)
 
 
 def lloyd_mixtures(whitened, subspace, n_classes, queries):

@@ -35,7 +35,7 @@ _BINS_PER_OCTAVE = 4
 _SHORTEST, _LONGEST = 0.25, 8.0
 
 
-class PrincipalModel(StatisticsModel):
+class PrincipalDirectionsModel(StatisticsModel):
     """Moments about a noisy mean, and the principal directions that follow from them.
 
     A subclass defines what is learned there.
@@ -76,8 +76,7 @@ class PrincipalModel(StatisticsModel):
         step = (grid.step / grid.basis.scale).max()
         subspace = replace(subspace, variances=np.maximum(subspace.variances, step**2))
         whitened = WhitenedRows.of(rows, grid, subspace, self.quantile, queries)
-        parts = self._learn(whitened, subspace, moments, queries)
-        return {"moments": moments, **parts}
+        return self._learn(whitened, subspace, moments, queries)
 
     @abstractmethod
     def _shares_in_directions(self, n_classes, n_directions):
@@ -85,7 +84,7 @@ class PrincipalModel(StatisticsModel):
 
     @abstractmethod
     def _learn(self, whitened, subspace, moments, queries):
-        """Return parts of a release that are learned in the principal directions."""
+        """Return the model that is learned in the principal directions."""
 
 
 def widest_grid(basis):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.noise import Share
-from skdp.release import LinearScores
+from skdp.release import LinearScores, PrincipalModel
 from skdp.source._integers import (
     GRID,
     GRID_BITS,
@@ -12,7 +12,7 @@ from skdp.source._integers import (
     IntegerMap,
     squared_norms,
 )
-from skdp.source._principal_model import PrincipalModel
+from skdp.source._principal_model import PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
@@ -60,7 +60,7 @@ _RIDGE = 0.05
 _PRECISION = 1e-6
 
 
-class RegressionModel(PrincipalModel):
+class RegressionModel(PrincipalDirectionsModel):
     """A softmax regression by noisy gradient descent on all rows, starting at a discriminant."""
 
     # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75 % of 10,000
@@ -96,7 +96,7 @@ class RegressionModel(PrincipalModel):
         coefficients = own @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
         # Gradients contain more about the classes than the moments, whose expectation is too low.
-        return {"linear": LinearScores(coefficients, intercepts)}
+        return PrincipalModel(moments, LinearScores(coefficients, intercepts))
 
 
 def softmax_regression(whitened, start, count, queries):

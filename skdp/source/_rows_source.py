@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from skdp.release import (
     Mixtures,
     Moments,
     Release,
+    RowsModel,
     Subspace,
     elements_per_record,
     linear_discriminant,
@@ -451,7 +453,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
         del X, y  # below there is only the noisy copy
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
-        parts = self._noise_aware_parts(noisy, labels, columns) if needed else {}
+        of_denoised = self._learn_denoised(noisy, labels, columns) if needed else RowsModel()
         return Release(
             classes=labels.classes,
             n_features=noisy.rows.shape[1],
@@ -461,16 +463,16 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             feature_names=self._names() if columns is None else columns.names,
             bounds=None if columns is None else columns.bounds,
             encoder=schema,
-            **{**self._papers_parts(noisy, labels, parts), **parts},
+            model=self._with_papers(of_denoised, noisy, labels),
         )
 
-    def _noise_aware_parts(self, noisy, labels, columns):
+    def _learn_denoised(self, noisy, labels, columns):
         """Return what is learned with a correction for the noise, whose distribution is public."""
         moments = Moments.measure(noisy.rows, labels.weights, noisy.variance)
         if columns is not None and columns.schema is not None:
-            return {"moments": moments, "linear": linear_discriminant(moments)}
+            return RowsModel(moments, linear_discriminant(moments))
         if not noisy.variance.any():
-            return {"moments": moments}
+            return RowsModel(moments)
         subspace, mixtures, codes = denoised_codes(
             noisy.rows,
             labels.indices,
@@ -480,23 +482,19 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             labels_exact=self.label_noise is None,
         )
         classifier = self._fit_classifier(codes, labels)
-        return {
-            "moments": moments,
-            "subspace": subspace,
-            "mixtures": mixtures,
-            "classifier": classifier,
-        }
+        return RowsModel(moments, None, subspace, mixtures, code_classifier=classifier)
 
-    def _papers_parts(self, noisy, labels, parts):
-        """Return what the papers' strategies need: an alignment, and a classifier of noisy rows.
+    def _with_papers(self, model, noisy, labels):
+        """Add what the papers' strategies need: an alignment, and a classifier of noisy rows.
 
-        The latter also where no other part could separate the classes.
+        The latter also where nothing else could separate the classes.
         """
         alignment = Alignment.measure(noisy.rows, labels.indices, len(labels.classes))
-        if self.parts == "noise_aware" and {"classifier", "linear"} & set(parts):
-            return {"alignment": alignment}
+        scored = model.linear is not None or model.classifier is not None
+        if self.parts == "noise_aware" and scored:
+            return replace(model, alignment=alignment)
         of_rows = self._fit_classifier(noisy.rows, labels)
-        return {"alignment": alignment, "row_classifier": of_rows, "classifier": of_rows}
+        return replace(model, alignment=alignment, row_classifier=of_rows)
 
     def _fit_classifier(self, rows, labels):
         classifier = WideCDMMAClassifier(

@@ -448,7 +448,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 feature_names=columns.names,
                 bounds=columns.bounds,
                 encoder=columns.schema,
-                **model.learn(rows, plan.grid, queries),
+                model=model.learn(rows, plan.grid, queries),
             )
 
         nothing = rows.none(plan.grid)

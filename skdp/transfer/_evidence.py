@@ -190,14 +190,7 @@ def effective_rows(release):
     release : Release
         With moments.
     """
-    if release.statistics is not None:
-        return release.statistics.effective_rows
-    if not release.moments.of_statistics:
-        return release.moments.precision
-    n_rows = release.moments.class_counts.sum()
-    distance = release.guarantee.gaussian_distance
-    square = (release.guarantee.epsilon if distance is None else distance) ** 2
-    return float(n_rows / (1 + release.n_features / (square * n_rows)))
+    return release.model.effective_rows(release)
 
 
 def prior_odds(n_rows, n_labels):

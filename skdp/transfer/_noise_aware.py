@@ -25,7 +25,7 @@ from skdp.transfer._self_training import (
     out_of_fold_scores,
     scores_by,
 )
-from skdp.transfer._strategy import TransferModel, is_calibrated
+from skdp.transfer._strategy import TransferModel
 from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
@@ -81,7 +81,7 @@ class NoiseAware:
                 "strategy='noise_aware', got 1: rows are scored by models that left them out."
             )
         can_train = task.labels_each_class and not task.has_indicators
-        if task.unlabelled.all() or any(is_calibrated(pair.release) for pair in task.pairs):
+        if task.unlabelled.all() or any(pair.release.model.calibrated for pair in task.pairs):
             # Calibrated.
             candidates = Candidates(task).learn()
             # Class means that agree are adapted to the target's rows already.

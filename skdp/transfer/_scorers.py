@@ -184,7 +184,7 @@ def mixtures_on_target(pair, embedding):
     mixtures = release.mixtures.select(pair.class_indices)
     # If noise of rows left one normal distribution for each class, wider than the true one,
     # adaptation would mislead it.
-    if mixtures.is_multimodal or release.moments.of_statistics:
+    if release.model.structure is not None:
         moments = pair.moments
         codes = release.subspace.encode(embedding.rows(pair.X))
         noise = release.subspace.noise(moments.noise)
@@ -211,10 +211,10 @@ def source_scorer(pair):
     """
     release, maps = pair.release, (map_to_source(pair),)
     if release.linear is not None:
-        return Scorer(release.score_encoded, maps, pair.class_indices)
+        return Scorer(release.model.score, maps, pair.class_indices)
     densities = calibrated_densities(pair)
     few = release.moments.effective_sizes.sum() < _ROWS_PER_COLUMN * release.n_features
-    if release.moments.of_statistics or few:
+    if not release.model.noise_in_rows or few:
         return densities
     linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
     if has_indicators(pair.X):
@@ -229,8 +229,8 @@ def calibrated_densities(pair):
     These are its mixtures, or normal distributions from the moments if noise of rows leaves no
     structure within classes.
     """
-    release, mixtures, moments = pair.release, pair.release.mixtures, pair.release.moments
-    if mixtures is not None and (moments.of_statistics or mixtures.is_multimodal):
+    release, mixtures, moments = pair.release, pair.release.model.structure, pair.release.moments
+    if mixtures is not None:
         encode = release.subspace.encode
     else:
         encode, mixtures = discriminant(moments)
@@ -254,9 +254,8 @@ def adapted_mixtures(pair):
 
     None if it has no suitable ones, or the target has too few rows.
     """
-    release, mixtures = pair.release, pair.release.mixtures
     few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
-    if mixtures is None or few or not (release.moments.of_statistics or mixtures.is_multimodal):
+    if few or pair.release.model.structure is None:
         return None
     return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
 

@@ -113,12 +113,6 @@ class Task:
         return np.mean(frequencies, axis=0) if frequencies else None
 
 
-def is_calibrated(release):
-    """Return whether a release has calibrated log-posteriors: of noisy statistics or a table."""
-    moments = release.moments
-    return release.linear is not None or (moments is not None and moments.of_statistics)
-
-
 @dataclass(frozen=True)
 class PairedRelease:
     """A release paired with the target: rows in the release's columns, classes of the target.

@@ -5,7 +5,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.tabular import Vocabulary, canonical, spelled_as
-from skdp.transfer._strategy import is_calibrated
 from skdp.utils._labels import label_array, natural_labels, unlabelled_rows
 from skdp.utils._warnings import warn
 
@@ -109,7 +108,7 @@ def _unlabelled_classes_stay(releases, n_named, strategy):
         )
     if strategy.reconstructs_rows or not same or any(each.moments is None for each in releases):
         return False
-    return all(map(is_calibrated, releases)) or n_named < 2
+    return all(release.model.calibrated for release in releases) or n_named < 2
 
 
 def _warn_of_marks_as_text(labels):

@@ -15,6 +15,7 @@ from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian
 from skdp.privacy.audit import audit_release, released_statistics
 from skdp.privacy.audit._evidence import detectable_mu, mu_lower_bound
 from skdp.privacy.audit._release import BestScore, _find, _with_canary, _Worlds
+from skdp.release import PrincipalModel
 from skdp.source import _additive_model
 
 DELTA = 1e-5
@@ -395,7 +396,7 @@ class ExactScores(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         linear = exact_release(X, y).linear
-        self.release_ = replace(self.release_, statistics=None, linear=linear)
+        self.release_ = replace(self.release_, model=PrincipalModel(self.release_.moments, linear))
         return self
 
 
@@ -405,7 +406,9 @@ class ExactSquares(DPStatisticsSource):
         exact = exact_release(X, y).statistics
         sums = replace(self.release_.statistics.sums, second=exact.sums.second)
         statistics = replace(exact, sums=sums)
-        self.release_ = replace(self.release_, statistics=statistics, moments=None, linear=None)
+        self.release_ = replace(
+            self.release_, model=replace(self.release_.model, statistics=statistics)
+        )
         return self
 
 
@@ -413,7 +416,7 @@ class ExactSizes(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         moments = replace(self.release_.moments, effective_sizes=np.bincount(y).astype(float))
-        self.release_ = replace(self.release_, statistics=None, moments=moments)
+        self.release_ = replace(self.release_, model=PrincipalModel(moments, self.release_.linear))
         return self
 
 

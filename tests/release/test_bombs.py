@@ -63,7 +63,7 @@ def test_a_long_header_is_refused_before_it_is_parsed(tmp_path, value):
 
 def test_unknown_keys_of_a_header_are_refused(tmp_path):
     path = altered(tmp_path, lambda header, arrays: header.update(more=[{}] * 3))
-    with pytest.raises(ValueError, match="keys of the header"):
+    with pytest.raises(ValueError, match="header holds more than a model"):
         Release.load(path)
 
 

@@ -1,7 +1,5 @@
 """Effects of columns are what scores change by."""
 
-from types import SimpleNamespace
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -39,14 +37,6 @@ def release(request):
     return (
         DPStatisticsSource(8.0, encoder=SCHEMA, model=request.param).fit(*patients(5000)).release_
     )
-
-
-@pytest.mark.parametrize("release", ["additive"], indirect=True)
-def test_shapes_correct_linear_scores_and_need_them(release):
-    nothing = {"statistics": None, "linear": None}
-    alone = SimpleNamespace(**nothing, n_features=release.n_features)
-    with pytest.raises(ValueError, match="need linear scores"):
-        release.shapes.check("shapes", alone)
 
 
 def test_differences_are_those_of_the_scores(release):

@@ -37,7 +37,9 @@ def release(request, table):
 def with_sums(release, **changes):
     statistics = release.statistics
     sums = replace(statistics.sums, **changes)
-    return replace(release, statistics=replace(statistics, sums=sums), moments=None, linear=None)
+    return replace(
+        release, model=replace(release.model, statistics=replace(statistics, sums=sums))
+    )
 
 
 def check_use(release, table):

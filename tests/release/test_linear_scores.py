@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource
-from skdp.release import BasisFunctions, LinearScores, Moments, linear_discriminant
+from skdp.release import BasisFunctions, LinearScores, Moments, PrincipalModel, linear_discriminant
 from skdp.release._linear_scores import _SLOPE, _cosine_means, regress, restrict_linear
 
 
@@ -285,7 +285,7 @@ def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
     [
         (
             {"d_primes": np.array([[0, -1.0], [-1, 0]])},
-            "linear.d_primes. of a release must be symmetric",
+            "linear.d_primes. of a release must not be negative",
         ),
         (
             {"d_primes": np.array([[0, 1.0], [2, 0]])},
@@ -294,7 +294,7 @@ def test_a_class_beside_which_others_vanish_leaves_finite_scores(rng):
         ({"d_primes": np.eye(2)}, "with 0 for a class and itself"),
         (
             {"d_prime_sds": np.array([[0, -1.0], [-1, 0]])},
-            "linear.d_prime_sds. of a release must be symm",
+            "linear.d_prime_sds. of a release must not be negative",
         ),
         (
             {"d_primes": None},
@@ -307,7 +307,7 @@ def test_separations_that_are_none_are_refused(rng, changes, message):
     y = np.arange(400) % 2
     release = source.fit(rng.rand(400, 3) / 2 + y[:, np.newaxis] / 2, y).release_
     with pytest.raises(ValueError, match=message):
-        replace(release, statistics=None, linear=replace(release.linear, **changes))
+        replace(release, model=PrincipalModel(release.moments, replace(release.linear, **changes)))
 
 
 def test_an_interval_is_shown_where_it_is_known(rng):
@@ -316,6 +316,6 @@ def test_an_interval_is_shown_where_it_is_known(rng):
     release = source.fit(rng.rand(400, 3) / 2 + y[:, np.newaxis] / 2, y).release_
     assert "80 %" in release.summary()
     linear = replace(release.linear, d_prime_sds=None)
-    known = replace(release, statistics=None, linear=linear)
+    known = replace(release, model=PrincipalModel(release.moments, linear))
     assert "expected AUC on rows like these" in known.summary()
     assert "80 %" not in known.summary()

@@ -99,10 +99,10 @@ def test_no_generator_leaves_with_it(rows):
             assert autoencoder.random_state is None
 
 
-def test_whoever_made_a_classifier_cannot_change_it_any_more(release, rows):
+def test_whoever_made_a_classifier_cannot_change_it_any_more(release, rows, altered):
     classifier = WideCDMMAClassifier(n_components=2, n_layers=1, random_state=0)
     classifier.fit(rows[0].to_numpy(), rows[1])
-    plain = replace(release, classifier=classifier, row_classifier=None, subspace=None,
+    plain = altered(release, classifier=classifier, row_classifier=None, subspace=None,
                     mixtures=None)  # fmt: skip
     before = plain.scores(rows[0])
     classifier.autoencoders_[0].autoencoders_[0].components_[...] = 0.0
@@ -210,10 +210,10 @@ def test_labels_may_be_objects(rows):
     assert release.score(X, y.astype(object)) == release.score(X, y)
 
 
-def test_a_release_without_a_classifier_says_so(release, rows):
-    bare = replace(release, classifier=None, row_classifier=None)
+def test_a_release_without_a_classifier_says_so(release, rows, altered):
+    bare = altered(release, classifier=None, row_classifier=None)
     X, y = rows
-    nothing_scores = replace(bare, mixtures=None)
+    nothing_scores = altered(bare, mixtures=None)
     with pytest.raises(ValueError, match="no classifier of its own"):
         nothing_scores.predict(X)
     assert bare.score(X, y) > 0.9  # by its mixtures
@@ -282,8 +282,8 @@ def test_a_record_with_its_label_has_one_guarantee(release):
     assert f"\nA record with its label\n  {line}\n" in both.summary()
 
 
-def test_html_is_the_summary_with_nothing_that_runs(release):
-    html = replace(release, classes=np.array(["<script>", "b", "c"]), classifier=None,
+def test_html_is_the_summary_with_nothing_that_runs(release, altered):
+    html = altered(release, classes=np.array(["<script>", "b", "c"]), classifier=None,
                    row_classifier=None)._repr_html_()  # fmt: skip
     assert "differential privacy per element" in html
     assert "&lt;script&gt;" in html

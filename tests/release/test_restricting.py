@@ -222,7 +222,7 @@ def test_a_target_without_some_columns_learns_from_it(statistics):
     assert np.mean(model.predict(X[names]) == y) > 0.7
 
 
-def test_synthetic_rows_have_the_marginal_distribution(of_rows):
+def test_synthetic_rows_have_the_marginal_distribution(of_rows, altered):
     """Of a mixture that is known, in two of three columns; another scale is found out."""
     release, _, _ = of_rows
     moments = replace(
@@ -235,7 +235,7 @@ def test_synthetic_rows_have_the_marginal_distribution(of_rows):
     means = np.array([[-2.0, 0.0, 1.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     covariances = np.array([np.diag([1.0, 0.5, 0.2]), np.diag([0.3, 1.0, 0.7]), np.eye(3)])
     weights = np.array([0.4, 0.6, 1.0])
-    known = replace(
+    known = altered(
         release,
         moments=moments,
         subspace=subspace,
@@ -260,7 +260,7 @@ def test_synthetic_rows_have_the_marginal_distribution(of_rows):
     assert kstest(rows, distribution, args=(1.1,)).pvalue < 1e-6
 
 
-def test_what_cannot_be_restricted_is_refused(statistics, of_rows):
+def test_what_cannot_be_restricted_is_refused(statistics, of_rows, altered):
     for names, message in (
         ([], "is empty"),
         ("age", "must be a list of names"),
@@ -275,7 +275,7 @@ def test_what_cannot_be_restricted_is_refused(statistics, of_rows):
         release.restrict(["ward"])
     with pytest.raises(ValueError, match=r"have no names to restrict it by\. Ask its owner"):
         replace(release, feature_names=None).restrict(["age"])
-    papers = replace(
+    papers = altered(
         release, moments=None, subspace=None, mixtures=None, classifier=release.row_classifier
     )
     with pytest.raises(ValueError, match=r"has no moments.*Ask its owner"):

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp import DPSource, DPStatisticsSource, TabularEncoder
 from skdp.datasets import load_heart_disease
+from skdp.release import RowsModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:The values of")
 HEART = load_heart_disease()
@@ -191,7 +192,7 @@ def test_one_without_scores_names_the_remedy():
     moments_alone = type(release)(
         **{name: getattr(release, name) for name in ("n_features", "dtype", "guarantee")},
         classes=release.classes,
-        moments=release.moments,
+        model=RowsModel(release.moments),
     )
     for tool in (
         lambda: RocCurveDisplay.from_estimator(moments_alone, X[["age"]], y),

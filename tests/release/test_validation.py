@@ -112,8 +112,8 @@ ALIGNMENT = [
     ("alignment.mean.*finite", part("alignment", mean=element(0, np.nan))),
     ("alignment.mean.*finite", part("alignment", mean=element(0, np.inf))),
     ("alignment.mean.*finite", part("alignment", mean=element(0, 1e101))),
-    ("alignment.components.*matrix", part("alignment", components=lambda a: a[0])),
-    ("alignment.components.*matrix", part("alignment", components=np.empty((0, 6)))),
+    ("alignment.components.*shape", part("alignment", components=lambda a: a[0])),
+    ("alignment.components.*empty", part("alignment", components=np.empty((0, 6)))),
     ("alignment.components.*shape", part("alignment", components=without_first_column)),
     ("alignment.class_medians.*shape", part("alignment", class_medians=without_first_row)),
     ("alignment.class_medians.*shape", part("alignment", class_medians=without_first_column)),
@@ -137,10 +137,10 @@ SUBSPACE = [
     ("subspace.mean.*real numbers", part("subspace", mean=None)),
     ("subspace.variances.*finite", part("subspace", variances=element(0, np.inf))),
     ("subspace.variances.*positive", part("subspace", variances=element(0, 0.0))),
-    ("subspace.variances.*positive", part("subspace", variances=lambda a: a[:, np.newaxis])),
-    ("subspace.variances.*positive", part("subspace", variances=np.empty(0))),
+    ("subspace.variances.*shape", part("subspace", variances=lambda a: a[:, np.newaxis])),
+    ("subspace.variances.*shape", part("subspace", variances=np.empty(0))),
     ("subspace.mean.*shape", part("subspace", mean=without_first_row)),
-    ("subspace.components.*shape", part("subspace", components=without_first_row)),
+    ("subspace.variances.*shape", part("subspace", components=without_first_row)),
     ("subspace.components.*shape", part("subspace", components=without_first_column)),
     ("subspace.components.*unit vectors", part("subspace", components=times(1.01))),
     ("subspace' of a release needs moments", field(moments=None)),
@@ -153,12 +153,12 @@ MIXTURES = [
     ("mixtures.class_indices", part("mixtures", class_indices=lambda a: a[:, np.newaxis])),
     ("mixtures.class_indices", part("mixtures", class_indices=lambda a: a + 1)),
     ("mixtures.class_indices", part("mixtures", class_indices=lambda a: a[::-1])),
-    ("mixtures.class_indices", part("mixtures", class_indices=lambda a: a[:-1])),
+    ("mixtures.weights.*shape", part("mixtures", class_indices=lambda a: a[:-1])),
     ("mixtures.weights.*shape", part("mixtures", weights=without_first_row)),
     ("mixtures.weights.*positive", part("mixtures", weights=times(-1))),
     ("mixtures.weights.*add up to 1", part("mixtures", weights=times(0.5))),
     ("mixtures.means.*shape", part("mixtures", means=without_first_column)),
-    ("mixtures.means.*near the centre", part("mixtures", means=lambda a: a + 1e10)),
+    ("mixtures.means.*magnitudes below", part("mixtures", means=lambda a: a + 1e10)),
     ("mixtures.covariances.*shape", part("mixtures", covariances=without_first_column)),
     ("mixtures.covariances.*symmetric", part("mixtures", covariances=lambda a: a + np.tri(6))),
     ("mixtures.covariances.*definite", part("mixtures", covariances=times(-1))),
@@ -180,8 +180,8 @@ CLASSIFIERS = [
         lambda release: {"subspace": None, "classifier": release.row_classifier},
     ),
     (
-        "'row_classifier'.*must be the classifier where there is no subspace",
-        field(subspace=None, mixtures=None),
+        "'classifier'.*needs a subspace",
+        lambda release: {"subspace": None, "mixtures": None, "code_classifier": fitted()},
     ),
     (
         "neither statistics, moments nor a classifier",
@@ -206,20 +206,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("change", "message"), CASES)
-def test_what_does_not_fit_together_is_refused(sound, change, message):
+def test_what_does_not_fit_together_is_refused(sound, change, message, altered):
     with pytest.raises(ValueError, match=message) as caught:
-        replace(sound, **change(sound))
+        altered(sound, **change(sound))
     assert "Ask its owner for a sound one" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "classes", [[None, "a", "b"], [1, "a", 2.5], [("a",), ("b",), ("c",)], [np.nan, "a", "b"]]
 )
-def test_classes_that_a_file_could_not_hold_are_refused(sound, classes):
+def test_classes_that_a_file_could_not_hold_are_refused(sound, classes, altered):
     labels = np.empty(3, dtype=object)
     labels[:] = classes
     with pytest.raises(ValueError, match="'classes' of a release"):
-        replace(sound, classes=labels, classifier=None, row_classifier=None)
+        altered(sound, classes=labels, classifier=None, row_classifier=None)
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ def test_classes_that_a_file_could_not_hold_are_refused(sound, classes):
         ("feature_names", np.array(list("aabcde"), dtype=object)),
     ],
 )
-def test_what_is_no_such_part_is_refused(sound, name, value):
+def test_what_is_no_such_part_is_refused(sound, name, value, altered):
     with pytest.raises(ValueError, match=f"'{name}' of a release"):
-        replace(sound, **{name: value})
+        altered(sound, **{name: value})
 
 
 SCALED = [
@@ -249,21 +249,21 @@ SCALED = [
 
 
 @pytest.mark.parametrize(("part", "name", "factor"), SCALED)
-def test_numbers_out_of_all_proportion_are_refused(sound, part, name, factor):
+def test_numbers_out_of_all_proportion_are_refused(sound, part, name, factor, altered):
     whole = getattr(sound, part)
     scaled = replace(whole, **{name: getattr(whole, name) * factor})
     with pytest.raises(ValueError, match=rf"{part}\.{name}"):
-        replace(sound, **{part: scaled})
+        altered(sound, **{part: scaled})
 
 
 @pytest.mark.parametrize("factor", [1e10, 1e17])
 @pytest.mark.parametrize("n_features", [6, 4])
 def test_a_target_of_another_scale_is_an_error_that_says_so_or_none(
-    sound, factor, n_features, rng
+    sound, factor, n_features, rng, altered
 ):
     """Numbers that a source may have, and this target has not."""
     moments = replace(sound.moments, means=sound.moments.means * factor)
-    other = replace(sound, moments=moments)
+    other = altered(sound, moments=moments)
     X, marked = rng.rand(30, n_features), np.arange(30) % 3
     marked[15:] = -1
     model = DPTransferClassifier(
@@ -280,11 +280,11 @@ def test_a_target_of_another_scale_is_an_error_that_says_so_or_none(
         assert "Scale it as the source's rows were" in problem
 
 
-def test_a_sound_release_and_its_parts_are_accepted(sound):
+def test_a_sound_release_and_its_parts_are_accepted(sound, altered):
     copy = replace(sound)
     assert_array_equal(copy.moments.means, sound.moments.means)
     for name in ("alignment", "mixtures", "classifier", "row_classifier", "label_guarantee"):
-        assert getattr(replace(sound, **{name: None}), name) is None
+        assert getattr(altered(sound, **{name: None}), name) is None
     names = np.array(list("abcdef"), dtype=object)
     assert_array_equal(replace(sound, feature_names=names).feature_names, names)
     record = replace(sound, guarantee=sound.guarantee.to_record())

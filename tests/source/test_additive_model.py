@@ -373,7 +373,7 @@ class TestRelease:
     def test_what_is_no_shape_is_refused(self, release, field, change):
         altered = replace(release.shapes, **{field: change(getattr(release.shapes, field))})
         with pytest.raises(ValueError, match=f"shapes.{field}"):
-            replace(release, shapes=altered, moments=None, linear=None)
+            replace(release, model=replace(release.model, shapes=altered))
 
     @pytest.mark.parametrize("order", [[0, 0, 1], [1, 0], [0]])
     def test_a_column_has_one_shape(self, release, order):
@@ -390,4 +390,4 @@ class TestRelease:
         if order == [0]:
             altered = shapes.restrict(np.arange(shapes.width[0]), release)
         with pytest.raises(ValueError, match=r"'shapes.start' .* one function of each column"):
-            replace(release, shapes=altered, moments=None, linear=None)
+            replace(release, model=replace(release.model, shapes=altered))

@@ -22,6 +22,7 @@ from skdp import (
     TabularEncoder,
 )
 from skdp.privacy import PrivacyLedger, gaussian_delta
+from skdp.release import PrincipalModel
 from skdp.tabular import as_schema
 
 # Sources of the same seed are compared on purpose.
@@ -267,7 +268,7 @@ def test_an_auc_that_is_not_known_is_not_told(source, rows, tmp_path):
     release = source.release_
     assert "expected AUC on rows like these (0.5: a guess): 0.9" in release.summary()
     linear = replace(release.linear, d_primes=None, d_prime_sds=None)
-    silent = replace(release, statistics=None, linear=linear)
+    silent = replace(release, model=PrincipalModel(release.moments, linear))
     assert "expected AUC" not in silent.summary()
     silent.save(tmp_path / "release")
     loaded = Release.load(tmp_path / "release")
@@ -276,7 +277,7 @@ def test_an_auc_that_is_not_known_is_not_told(source, rows, tmp_path):
     for part in ("coefficients", "intercepts"):
         linear = replace(release.linear, **{part: None})
         with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
-            replace(release, statistics=None, linear=linear)
+            replace(release, model=PrincipalModel(release.moments, linear))
 
 
 def test_only_an_accumulator_can_be_released_as_one(rows):

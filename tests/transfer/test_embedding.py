@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -66,10 +64,10 @@ def test_means_meet(denoised_release, noisy_release, domain, class_indices, make
 @pytest.mark.parametrize("domain", ["same", "other"])
 @pytest.mark.parametrize("missing", [["alignment"], ["alignment", "moments"]])
 def test_a_release_without_an_alignment_serves_where_none_is_needed(
-    release, domain, missing, request
+    release, domain, missing, request, altered
 ):
     X, _, marked, X_test, _ = request.getfixturevalue(domain)
-    bare = replace(release, **dict.fromkeys(missing))
+    bare = altered(release, **dict.fromkeys(missing))
     model = DPTransferClassifier(bare, random_state=0)
     if domain == "same" and "moments" not in missing:
         expected = DPTransferClassifier(release, random_state=0).fit(X, marked)

@@ -1,7 +1,6 @@
 """What a target's labels may be, and which rows and labels are refused."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -226,9 +225,11 @@ def test_the_papers_strategies_want_a_classifier_of_whole_rows(denoised_release,
 
 @pytest.mark.parametrize("strategy", ["alignment", "multitask"])
 @pytest.mark.parametrize("part", ["alignment", "row_classifier"])
-def test_a_part_that_a_strategy_lacks_is_named_with_its_remedy(all_parts, same, strategy, part):
+def test_a_part_that_a_strategy_lacks_is_named_with_its_remedy(
+    all_parts, same, strategy, part, altered
+):
     X, _, marked, _, _ = same
-    lacking = replace(all_parts, **{part: None})
+    lacking = altered(all_parts, **{part: None})
     with pytest.raises(ValueError, match=r"'strategy' parameter.*DPSource\(parts='all'\)"):
         DPTransferClassifier(lacking, strategy=strategy).fit(X, marked)
 

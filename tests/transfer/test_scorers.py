@@ -101,10 +101,10 @@ def test_a_target_alone_has_no_source_scorers(same, make_task):
     assert source_scorers(make_task(X, y)) == []
 
 
-def test_moments_alone_are_of_use(denoised_release, same):
+def test_moments_alone_are_of_use(denoised_release, same, altered):
     X, _, marked, X_test, _ = same
     bare = dict.fromkeys(["alignment", "subspace", "mixtures", "classifier"])
-    model = DPTransferClassifier(replace(denoised_release, **bare), random_state=0)
+    model = DPTransferClassifier(altered(denoised_release, **bare), random_state=0)
     model.fit(X, marked)
     assert model.source_scores(X_test).shape == (len(X_test), 10)
     assert 0 < model.source_weight_ <= 1

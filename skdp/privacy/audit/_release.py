@@ -33,11 +33,6 @@ _ROWS_OF_A_PERSON = 10
 # For a claim of Gaussian losses, the part of the error probability that is left to the bound that
 # does not assume them (rule of thumb: μ is 2 % lower, and rare but complete leaks are found).
 _FOR_EVENTS = 0.2
-# Fields of a release that are public.
-_PUBLIC = (
-    *("classes", "n_features", "dtype", "guarantee", "label_guarantee", "feature_names"),
-    *("bounds", "encoder"),
-)
 # Floor of the deviation of a statistic, relative to its size, for those without noise (rule of
 # thumb).
 _LEAST_NOISE = 1e-9
@@ -73,26 +68,18 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
 
     Examples
     --------
-    >>> from types import SimpleNamespace as Fields
-    >>> moments = Fields(
-    ...     class_counts=np.array([2.0, 1.0]),
-    ...     effective_sizes=np.array([2.0, 1.0]),
-    ...     means=np.array([[1.0], [3.0]]),
-    ...     covariances=np.array([[4.0]]),
-    ... )
-    >>> released_statistics(Fields(moments=moments))["moments"].tolist()
-    [2.0, 1.0, 2.0, 3.0, 23.0, 2.0, 1.0]
+    >>> from skdp import DPStatisticsSource
+    >>> X, y = np.random.RandomState(0).rand(100, 3), np.arange(100) % 2
+    >>> source = DPStatisticsSource(classes=[0, 1], model="linear").fit(X, y)
+    >>> sorted(released_statistics(source.release_))
+    ['linear', 'moments', 'statistics']
     """
-    parts = {name: part for name, part in vars(release).items() if name not in _PUBLIC}
-    if parts.get("statistics") is not None:
-        parts |= {name: getattr(release, name) for name in ("moments", "linear")}
-    found = {}
-    for name, part in parts.items():
-        if part is not None:
-            arrays = {k: a for k, a in vars(part).items() if _is_numbers(a)}
-            numbers = _READERS[name](release, arrays) if name in _READERS else arrays.values()
-            found[name] = np.concatenate([np.ravel(array) for array in numbers])
-    return found
+    statistics = {}
+    for name, part in release.model.parts().items():
+        arrays = {k: a for k, a in vars(part).items() if _is_numbers(a)}
+        numbers = _READERS[name](release, arrays) if name in _READERS else arrays.values()
+        statistics[name] = np.concatenate([np.ravel(array) for array in numbers])
+    return statistics
 
 
 def _is_numbers(array):

@@ -1,0 +1,90 @@
+"""The model of noisy sums: linear log-odds and shape functions of the columns of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+
+from skdp.release._linear_scores import LinearScores
+from skdp.release._model import Model
+from skdp.release._moments import Moments
+from skdp.release._parts import part
+from skdp.release._shapes import ShapeFunctions, merged_shapes
+from skdp.release._statistics import Statistics
+from skdp.release._synthetic_rows import SyntheticRows
+
+
+@dataclass(frozen=True)
+class TableModel(Model):
+    """Noisy sums over rows, and functions of single columns that refine what follows from them.
+
+    Attributes
+    ----------
+    statistics : Statistics
+        The sums, from which moments and linear scores are estimated when they are first read.
+
+    shapes : ShapeFunctions or None, default=None
+        Added to the linear scores.
+    """
+
+    kind = "table"
+
+    statistics: Statistics = part(Statistics)
+    shapes: ShapeFunctions | None = part(ShapeFunctions, optional=True)
+
+    @property
+    def moments(self) -> Moments:
+        """Moments of the columns."""
+        return self.statistics.moments
+
+    @property
+    def linear(self) -> LinearScores:
+        """Linear scores of the classes."""
+        return self.statistics.linear
+
+    def effective_rows(self, release: Any) -> float:
+        """Return the number of rows that would be as informative without noise."""
+        return self.statistics.effective_rows
+
+    def score(self, rows: np.ndarray) -> np.ndarray:
+        """Return log-posteriors up to a constant for each row."""
+        scores = self.linear.scores(rows)
+        return scores if self.shapes is None else scores + self.shapes.scores(rows)
+
+    def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return synthetic rows of a table, labeled by the probabilities that they have here."""
+        if release.encoder is None:
+            return super().sample(n, release, random_state)
+        rows = SyntheticRows(self.statistics, release.encoder).draw(n, random_state)
+        steps = np.cumsum(softmax(self.score(rows), axis=1), axis=1)
+        places = random_state.random_sample((n, 1)) * steps[:, -1:]
+        return rows, (places > steps[:, :-1]).sum(axis=1)
+
+    def restrict(self, columns: np.ndarray, release: Any) -> Self:
+        """Return the sums of functions of some of the columns, exactly as they are."""
+        shapes = None if self.shapes is None else self.shapes.restrict(columns, release)
+        return type(self)(self.statistics.restrict(columns), shapes)
+
+    @classmethod
+    def merge(cls, models: Sequence[Self]) -> Self:
+        """Return the sums of all rows, and shapes with which scores are the mean of all scores."""
+        statistics = Statistics.merge([model.statistics for model in models])
+        return cls(statistics, merged_shapes(models, statistics))
+
+    def contents(self) -> list[str]:
+        """Return what this consists of, a line for each part."""
+        n = self.statistics.n_sources
+        of = f" of {n} sources" if n > 1 else ""
+        lines = [f"noisy counts, sums and second moments{of}; means, covariances, scores follow"]
+        return lines if self.shapes is None else [*lines, self.shapes.contents()]
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about the results; they are noisy and may be shown."""
+        lines = super().result_lines(release)
+        if self.shapes is not None:
+            lines.append(
+                "shape functions are added to the linear scores; the expected AUC is without them"
+            )
+        return lines
