@@ -321,7 +321,7 @@ class Mixtures(Part):
         indices, weights, S = self.class_indices, self.weights, self.covariances
         K = len(release.classes)
         numbered = np.array_equal(np.unique(indices), np.arange(K))
-        numbered = numbered and (np.diff(indices) >= 0).all()
+        numbered = numbered and bool((np.diff(indices) >= 0).all())
         require(numbered, f"{name}.class_indices", f"must go up from 0 to {K - 1}")
         proper = weights.min() > 0 and np.allclose(np.bincount(indices, weights), 1)
         require(proper, f"{name}.weights", "must be positive and add up to 1 in each class")

@@ -87,13 +87,8 @@ class PrincipalModel(Model):
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
-        return [
-            text
-            for part, text in (
-                (self.moments, "counts, means and covariances of the classes"),
-                (self.subspace, self.subspace and self.subspace.contents()),
-                (self.mixtures, self.mixtures and self.mixtures.contents()),
-                (self.linear, "linear scores of the classes"),
-            )
-            if part is not None
-        ]
+        lines = []
+        if self.moments is not None:
+            lines.append("counts, means and covariances of the classes")
+        lines += [part.contents() for part in (self.subspace, self.mixtures) if part is not None]
+        return lines if self.linear is None else [*lines, "linear scores of the classes"]

@@ -47,7 +47,7 @@ class RowsModel(PrincipalModel):
     kind = "rows"
     noise_in_rows = True
 
-    moments: Moments | None = part(Moments, optional=True)
+    moments: Any = part(Moments, optional=True)
     alignment: Alignment | None = part(Alignment, optional=True)
     code_classifier: WideCDMMAClassifier | None = None
     row_classifier: WideCDMMAClassifier | None = None

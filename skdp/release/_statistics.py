@@ -14,7 +14,7 @@ from skdp.release._moments import Moments
 from skdp.release._noisy_statistics import NoisyStatistics, measure_moments
 from skdp.release._parts import Part, part, require
 
-# Smallest variance of a basis function, so that quotients stay finite (rule of thumb).
+# Smallest variance, and range, of a basis function, so that quotients stay finite (rule of thumb).
 _LEAST = 1e-9
 # Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
 _LEAST_SCALE = 1e-13
@@ -117,6 +117,13 @@ class Statistics(Part):
         curved = np.isin(basis.column[basis.order > 1], basis.column[basis.two_valued])
         require(not curved.any(), f"{name}.basis", "must have no cosines of two values")
         divided = np.abs(basis.scale).min() >= _LEAST_SCALE and basis.variances.min() >= _LEAST
+        ends = np.stack([basis.low, basis.high])
+        of_column = ends[:, basis.linear][:, basis.column]
+        require(
+            (ends == of_column).all(), f"{name}.basis", "must have one pair of bounds a column"
+        )
+        ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
+        require(ranges.min() >= _LEAST, f"{name}.basis", "must vary between the bounds")
         least = f"must have scales of at least {_LEAST_SCALE:g} and variances of {_LEAST:g}"
         require(divided, f"{name}.basis", least)
         ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)
