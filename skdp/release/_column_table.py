@@ -64,26 +64,9 @@ class _Group:
         return {column: 1.0, None: float(self.centre[column])}
 
     def interval(self, numerator, denominator, confidence, *, variance=None):
-        """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954).
-
-        It contains the ratios r at which numerator − r · denominator is near zero, relative to
-        its standard deviation from noise and sampling.
-
-        Parameters
-        ----------
-        numerator, denominator : dict of int or None to float
-            Coefficients of the sums of columns, and of the count (None).
-
-        confidence : float
-
-        variance : float or None, default=None
-            Of the averaged values; None for a share, whose variance is r(1 − r).
-
-        Returns
-        -------
-        value, low, high : float
-            The ends are infinite where nothing is known.
-        """
+        """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954)."""
+        # It contains the ratios r at which numerator − r · denominator is near zero, relative to
+        # its standard deviation from noise and sampling.
         quantile = norm.isf((1 - confidence) / 2) ** 2
         top, bottom = self._value(numerator), self._value(denominator)
         # Powers of r in (numerator − r · denominator)² − quantile · variance.
@@ -222,12 +205,10 @@ def _groups_of_sums(release):
 
 
 def _spreads(release, clipping, weights, counts, noise, doubt):
-    """Return of each group, by numeric column, the variance of values and that of its logarithm.
-
-    Distributions of the values are those of maximum entropy that have the means of their basis
-    functions. Their variance within classes is then moved towards that of the noisy second
-    moment, depending on its noise.
-    """
+    """Return of each group, by numeric column, the variance of values and of its logarithm."""
+    # Distributions of the values are those of maximum entropy that have the means of their basis
+    # functions. Their variance within classes is then moved towards that of the noisy second
+    # moment, depending on its noise.
     statistics, means = release.statistics, clipping.means
     spreads: list[dict] = [{} for _ in counts]
     rows = np.maximum(counts, 1.0)

@@ -58,24 +58,7 @@ class Estimate(NamedTuple):
 
 
 def bin_of(probabilities):
-    """Return the bin of each probability; of one that is not a number, the middle.
-
-    Parameters
-    ----------
-    probabilities : ndarray
-
-    Returns
-    -------
-    bins : ndarray of int
-        From 0 to N_BINS − 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import bin_of
-    >>> bin_of(np.array([0.0, 0.499, 0.5, 1.0])).tolist()
-    [0, 23, 24, 47]
-    """
+    """Return the bin of each probability; of one that is not a number, the middle."""
     with np.errstate(all="ignore"):
         log_odds = np.log(probabilities) - np.log1p(-probabilities)
     log_odds = np.nan_to_num(log_odds, nan=0.0, posinf=inf, neginf=-inf)

@@ -21,19 +21,7 @@ _KEYS = {
 
 
 def pack(release):
-    """Return the header and the arrays of the file of a release.
-
-    Parameters
-    ----------
-    release : Release
-
-    Returns
-    -------
-    header : dict
-        JSON-serializable.
-
-    arrays : dict of str to ndarray
-    """
+    """Return the header and the arrays of the file of a release."""
     header = {
         "classes": release.classes.tolist(),
         "n_features": int(release.n_features),

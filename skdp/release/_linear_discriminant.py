@@ -61,46 +61,13 @@ _TINY = np.finfo(np.float64).tiny
 
 
 def linear_scores(statistics, basis):
-    """Return linear log-posteriors of the classes from noisy sums over rows.
-
-    The direction of a class against the other is the average of three of unit variance: the
-    posterior mean of the linear discriminant (counted twice), that without correlations, and
-    that of the linear functions alone. Along it, the posterior mean of the difference, variances
-    of each class and the noisy frequencies give slope and intercept, see
-    :func:`calibrated_log_odds`. Scores of more than two classes are those of the first, each
-    class against the rest, calibrated on simulated rows, see :func:`scores_of_several_classes`.
-
-    Parameters
-    ----------
-    statistics : NoisyStatistics
-        Sums of encoded rows z = ``basis.encode(X)``, clipped.
-
-    basis : BasisFunctions
-        ``basis.variances`` are the guesses that noisy variances are shrunk to.
-
-    Returns
-    -------
-    linear : LinearScores
-        Finite whatever the noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import BasisFunctions
-    >>> from skdp.release import NoisyStatistics, linear_scores
-    >>> rng = np.random.RandomState(0)
-    >>> y = rng.randint(2, size=500)
-    >>> x = np.column_stack([0.3 + 0.2 * y + 0.1 * rng.randn(500), rng.rand(500)])
-    >>> basis = BasisFunctions.of_columns([0, 0])
-    >>> z, pi = basis.encode(x), np.array([0.5, 0.5])
-    >>> statistics = NoisyStatistics(
-    ...     np.bincount(y), z.sum(axis=0), (np.eye(2)[y] - pi).T @ z, pi, z.T @ z, radius=2.0,
-    ...     count_sd=5.0, total_sd=5.0, contrast_sd=5.0, second_sd=5.0,
-    ... )
-    >>> linear = linear_scores(statistics, basis)
-    >>> bool(np.mean(linear.scores(x).argmax(axis=1) == y) > 0.8)
-    True
-    """
+    """Return linear log-posteriors of the classes from noisy sums over rows."""
+    # The direction of a class against the other is the average of three of unit variance: the
+    # posterior mean of the linear discriminant (counted twice), that without correlations, and
+    # that of the linear functions alone. Along it, the posterior mean of the difference, variances
+    # of each class and the noisy frequencies give slope and intercept, see calibrated_log_odds.
+    # Scores of more than two classes are those of the first, each class against the rest,
+    # calibrated on simulated rows, see scores_of_several_classes.
     clipping = known_clipping(statistics, basis)
     within, spread = None, None
     if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
@@ -197,29 +164,14 @@ def _population(statistics, guesses, within=None):
 
 
 def _sites(statistics, guesses, pi, mean, within=None):
-    r"""Return a :class:`_Site` of each source.
-
-    Differences between sites say of classes what those within sites do, but for the intercepts of
-    sites, which differ by a variance τ². With an error of variance e in an intercept, a share of
-
-    .. math:: 1 - \sqrt{e / (e + τ^2)}
-
-    of the differences of a site is taken out, as generalised least squares does with random
-    intercepts (Fuller and Battese, 1973): all where sites have many rows, none where intercepts
-    are alike.
-
-    Parameters
-    ----------
-    statistics : NoisyStatistics
-
-    guesses : ndarray of shape (n_basis,)
-
-    pi, mean : ndarray
-        Of all rows.
-
-    within : ndarray of shape (n_sources,) or None, default=None
-        This share; None for all.
-    """
+    """Return a :class:`_Site` of each source."""
+    # Differences between sites say of classes what those within sites do, but for the intercepts
+    # of sites, which differ by a variance τ². With an error of variance e in an intercept, a share
+    # of
+    # 1 - \sqrt{e / (e + τ^2)}
+    # of the differences of a site is taken out, as generalised least squares does with random
+    # intercepts (Fuller and Battese, 1973): all where sites have many rows, none where intercepts
+    # are alike.
     counts = statistics.row_counts_by_source
     sizes = counts.sum(axis=1)
     shares = sizes / sizes.sum()
@@ -263,12 +215,10 @@ def _sites(statistics, guesses, pi, mean, within=None):
 
 
 def _noise(statistics, sites, sizes, mean_variances):
-    """Return the covariance of the noise in the difference of each class from the rest.
-
-    A frequency of a site that is wrong by h leaves n h times the mean of its rows in the contrast,
-    and a mean of a site that is wrong by m leaves m times what the site has more of a class than
-    it is taken to have.
-    """
+    """Return the covariance of the noise in the difference of each class from the rest."""
+    # A frequency of a site that is wrong by h leaves n h times the mean of its rows in the
+    # contrast, and a mean of a site that is wrong by m leaves m times what the site has more of a
+    # class than it is taken to have.
     K = len(sizes)
     contrast = statistics.contrast_sd**2 * (1 - 1 / K)
     noise = np.zeros((K, *statistics.second.shape))
@@ -330,11 +280,9 @@ def _weights(population, covariance, errors, included, c):
 
 
 def _direction(population, covariance, errors, linear):
-    """Return a direction of unit variance, and the posterior mean of how two classes differ.
-
-    The direction is the average of three models, the difference that of those of all functions, by
-    their evidence.
-    """
+    """Return a direction of unit variance, and the posterior mean of how two classes differ."""
+    # The direction is the average of three models, the difference that of those of all functions,
+    # by their evidence.
     everything = np.ones_like(linear)
     diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
     full, with_correlations = _weights(population, covariance, errors, everything, 1)
@@ -350,11 +298,9 @@ def _direction(population, covariance, errors, linear):
 
 
 def _variance_along(direction, statistics, population):
-    """Return the variance within classes along a direction of unit variance by the covariance.
-
-    That was shrunk, and the direction is one in which noise left little of it: the noisy variance
-    itself is weighed against it, and may only raise it.
-    """
+    """Return the variance within classes along a direction of unit variance by the covariance."""
+    # That was shrunk, and the direction is one in which noise left little of it: the noisy
+    # variance itself is weighed against it, and may only raise it.
     raw = direction @ _noisy_covariance(population) @ direction
     noise = (statistics.second_sd / population.n_rows * (direction @ direction)) ** 2
     prior = _VARIANCE_SPREAD**2
@@ -401,22 +347,11 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
 
 
 def _spread_of_intercepts(sites, intercept, weights):
-    """Return the variance of the intercepts of sites, and that of the error of each.
-
-    Each site has the intercept with which the mean probability of its rows is the frequency of
-    class 1. The variance of these, less that of their errors by noise and by the sampling of rows,
-    is that of sites (Hedges and Olkin, 1985). Of a single one nothing is known, and both are 0.
-
-    Parameters
-    ----------
-    sites : list of _Site
-
-    intercept : callable
-        ``intercept(frequency)`` returns that of scores whose mean over the rows is 0.
-
-    weights : ndarray of shape (n_basis,)
-        Of the scores.
-    """
+    """Return the variance of the intercepts of sites, and that of the error of each."""
+    # Each site has the intercept with which the mean probability of its rows is the frequency of
+    # class 1. The variance of these, less that of their errors by noise and by the sampling of
+    # rows, is that of sites (Hedges and Olkin, 1985). Of a single one nothing is known, and both
+    # are 0.
     if len(sites) < 2:
         return 0.0, np.zeros(1)
     found, errors = [], []
@@ -430,36 +365,9 @@ def _spread_of_intercepts(sites, intercept, weights):
 
 
 def square_before_clipping(clipped, radius, expected):
-    """Return the mean square of rows of which only min(‖z‖, R)² was averaged.
-
-    Squared norms are taken to be gamma distributed. Where nearly all rows were clipped, nothing
-    is known but the public expectation, which is also the most that is returned otherwise.
-
-    Parameters
-    ----------
-    clipped : float
-        Mean of min(‖z‖², R²).
-
-    radius : float
-        R.
-
-    expected : float
-        Public guess of the mean of ‖z‖².
-
-    Returns
-    -------
-    square : float
-        At least ``clipped``.
-
-    Examples
-    --------
-    >>> round(square_before_clipping(0.2, 1.0, 2.0), 3)  # hardly a row is longer than 1
-    0.2
-    >>> round(square_before_clipping(0.6, 1.0, 2.0), 3)
-    0.604
-    >>> square_before_clipping(1.0, 1.0, 2.0)  # all are
-    2.0
-    """
+    """Return the mean square of rows of which only min(‖z‖, R)² was averaged."""
+    # Squared norms are taken to be gamma distributed. Where nearly all rows were clipped, nothing
+    # is known but the public expectation, which is also the most that is returned otherwise.
 
     def excess(square):
         scale = square / _NORM_SHAPE
@@ -474,35 +382,11 @@ def square_before_clipping(clipped, radius, expected):
 
 
 def constant_form(basis):
-    r"""Return a quadratic form of basis functions that is the same for every row, nearly.
-
-    Of one of two values and of the indicators of a category, the sum of squares is the same
-    whatever the value. Of a numeric column, a combination of squares and products of its linear
-    term and its cosines is: the one nearest to 1 by least squares, as far as it is near. So a row
-    that was shortened shows by how much.
-
-    Parameters
-    ----------
-    basis : BasisFunctions
-
-    Returns
-    -------
-    form : ndarray of shape (n_basis, n_basis)
-        Symmetric Q; zero for columns that have no such form.
-
-    constant : float
-        :math:`z^T Q z`: the expected square of the columns that have one, 0 where none does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import BasisFunctions
-    >>> basis = BasisFunctions.of_columns([0, 1, 2, 2])  # a number, one of two values, a category
-    >>> form, constant = constant_form(basis)
-    >>> Z = basis.encode(np.array([[0.1, 0.0, 0.0, 1.0], [0.7, 1.0, 1.0, 0.0]]))
-    >>> ((Z @ form * Z).sum(axis=1) / constant).round(2)
-    array([0.99, 1.  ])
-    """
+    """Return a quadratic form of basis functions that is the same for every row, nearly."""
+    # Of one of two values and of the indicators of a category, the sum of squares is the same
+    # whatever the value. Of a numeric column, a combination of squares and products of its linear
+    # term and its cosines is: the one nearest to 1 by least squares, as far as it is near. So a
+    # row that was shortened shows by how much.
     form = np.zeros((len(basis.column), len(basis.column)))
     single = basis.two_valued
     form[single, single] = 1.0
@@ -520,45 +404,11 @@ def constant_form(basis):
 
 
 def clipping_effect(statistics, basis, n_rows):
-    """Return the mean of c², where rows z became cz with c = min(1, R/‖z‖), and what it hides.
-
-    A quadratic form that is the same for every row is that times c² after clipping, so that its
-    noisy mean says how much rows were shortened. Noise is weighed against what
-    :func:`square_before_clipping` says of mean squares alone. No more rows are clipped than can
-    have a square of R² each.
-
-    Parameters
-    ----------
-    statistics : NoisyStatistics
-
-    basis : BasisFunctions
-
-    n_rows : float
-
-    Returns
-    -------
-    shrinkage : float
-        The mean of c², in (0, 1].
-
-    widening : float
-        The variance of a score of rows, in units of what the mean of c² makes of that of clipped
-        ones: at least 1, and larger the more rows are clipped.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import BasisFunctions
-    >>> from skdp.release import NoisyStatistics
-    >>> basis = BasisFunctions.of_columns([1] * 4)  # each square is 1/4
-    >>> z = 0.8 * basis.encode(np.random.RandomState(0).randint(2, size=(50, 4)))
-    >>> none = np.zeros(4)
-    >>> statistics = NoisyStatistics(
-    ...     np.array([50.0]), none, none, np.ones(1), z.T @ z, 0.8, 0.0, 0.0, 0.0, 0.0
-    ... )
-    >>> shrinkage, widening = clipping_effect(statistics, basis, 50)
-    >>> round(shrinkage, 3), round(widening, 3)
-    (0.64, 1.036)
-    """
+    """Return the mean of c², where rows z became cz with c = min(1, R/‖z‖), and what it hides."""
+    # A quadratic form that is the same for every row is that times c² after clipping, so that its
+    # noisy mean says how much rows were shortened. Noise is weighed against what
+    # square_before_clipping says of mean squares alone. No more rows are clipped than can have a
+    # square of R² each.
     expected, square = basis.variances.sum(), statistics.radius**2
     clipped = max(statistics.second.trace() / n_rows, _LEAST_SQUARE * expected)
     before = square_before_clipping(clipped, statistics.radius, expected)
@@ -578,50 +428,13 @@ def clipping_effect(statistics, basis, n_rows):
 
 
 def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
-    r"""Return slope and intercept of the log-odds of class 1 in a score s.
-
-    Where they are linear, one class has the other's density times :math:`e^{as}`: of cumulants
-    up to the third, their means differ by a times the mean of their variances,
-
-    .. math:: a = \frac{2(μ_1 - μ_0)}{σ_1^2 + σ_0^2},
-
-    each class counted alike, whatever its frequency. Of normal classes of equal variance this is
-    the linear discriminant. The intercept is such that the mean probability is the frequency,
-    over normal scores of these means and variances.
-
-    Parameters
-    ----------
-    separation : float
-        μ₁ − μ₀, at least 0.
-
-    variance : float
-        Within classes: that of each, weighed by its frequency.
-
-    unequal : float
-        σ₁² − σ₀².
-
-    frequency : float
-        Of class 1.
-
-    slope : float or None, default=None
-        a; None for the one above.
-
-    Returns
-    -------
-    slope : float
-
-    intercept : float
-        Of a score whose mean over all rows is 0.
-
-    Examples
-    --------
-    >>> slope, intercept = calibrated_log_odds(1.5, 1.0, 0.0, 0.5)
-    >>> float(slope), abs(round(intercept, 6))
-    (1.5, 0.0)
-    >>> slope, intercept = calibrated_log_odds(1.5, 1.0, 0.6, 0.1)
-    >>> round(float(slope), 3), round(intercept, 3)
-    (1.21, -2.819)
-    """
+    """Return slope and intercept of the log-odds of class 1 in a score s."""
+    # Where they are linear, one class has the other's density times e^{as}: of cumulants up to the
+    # third, their means differ by a times the mean of their variances,
+    # a = \frac{2(μ_1 - μ_0)}{σ_1^2 + σ_0^2},
+    # each class counted alike, whatever its frequency. Of normal classes of equal variance this is
+    # the linear discriminant. The intercept is such that the mean probability is the frequency,
+    # over normal scores of these means and variances.
     least = _LEAST_SCORE_VARIANCE * variance
     frequency = float(np.clip(frequency, _LEAST_FREQUENCY, 1 - _LEAST_FREQUENCY))
     squares = np.array(
@@ -645,40 +458,11 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
 
 
 def variance_difference(basis, weights, middle, difference, variances):
-    """Return by how much the variance of a score differs between two classes.
-
-    A class has means of all functions of a column, which say how its values spread: the square of
-    what the column adds to the score is regressed on these, by a beta distribution with the
-    mean and variance of the column. Covariances of different columns are taken to be the same
-    in both classes, and so are variances of numeric columns without cosines.
-
-    Parameters
-    ----------
-    basis : BasisFunctions
-
-    weights : ndarray of shape (n_basis,)
-        Of the score.
-
-    middle, difference : ndarray of shape (n_basis,)
-        The mean of the means of the two classes, and that of the second less that of the first.
-
-    variances : ndarray of shape (n_basis,)
-        Of all rows.
-
-    Returns
-    -------
-    difference : float
-        The variance in the second class less that in the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import BasisFunctions
-    >>> basis = BasisFunctions.of_columns([1])  # ones: 10 % of the first class
-    >>> w, middle, difference = np.array([2.0]), np.array([-0.2]), np.array([0.4])
-    >>> float(round(variance_difference(basis, w, middle, difference, np.array([0.2])), 3))
-    0.64
-    """
+    """Return by how much the variance of a score differs between two classes."""
+    # A class has means of all functions of a column, which say how its values spread: the square
+    # of what the column adds to the score is regressed on these, by a beta distribution with the
+    # mean and variance of the column. Covariances of different columns are taken to be the same in
+    # both classes, and so are variances of numeric columns without cosines.
     single = basis.two_valued
     ends = basis.scale * (basis.low + basis.high - 2 * basis.centre)
     found = (weights**2 * difference * (ends - 2 * middle))[single].sum()
@@ -699,29 +483,10 @@ def _regression(values, target, density):
 
 
 def occurrence(counts, count_sd):
-    """Return the posterior probability that each class has rows at all.
-
-    Before its noisy count is seen, a class is as likely to be absent as to have any number of
-    rows up to that of all of them: the count is of N(0, sd²), or of u + N(0, sd²) with u uniform.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes,)
-        Noisy numbers of rows; may be negative.
-
-    count_sd : float
-        Standard deviation of their noise; may be zero.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_classes,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> occurrence(np.array([0.0, 30.0, 60.0, 910.0]), 10.0).round(3)
-    array([0.012, 0.693, 1.   , 1.   ])
-    """
+    """Return the posterior probability that each class has rows at all."""
+    # Before its noisy count is seen, a class is as likely to be absent as to have any number of
+    # rows up to that of all of them: the count is of N(0, sd²), or of u + N(0, sd²) with u
+    # uniform.
     counts = np.asarray(counts, dtype=np.float64)
     if not count_sd > 0:
         return (counts > 0).astype(np.float64)

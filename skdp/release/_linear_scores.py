@@ -192,59 +192,21 @@ class LinearScores(Part):
 
 
 def restrict_linear(linear, moments, columns):
-    r"""Return linear scores of some of the columns.
-
-    Where rows of a class are normal with means :math:`μ_c` and a covariance W that all classes
-    share, log-posteriors are linear, and those of the columns R that remain are those of all
-    columns with
-
-    .. math:: A z_R + r_c, \qquad A = W_{MR} W_{RR}^{-1}
-
-    in place of the others, M. Here :math:`r_c` is the average, for class c, of
-    :math:`μ_{c,M} - A μ_{c,R}` and of its mean over the classes: two classes have their midpoint.
-    The separation d' of two classes lessens: d'² loses the share of the variance of the difference
-    of their scores that R leaves unexplained. W is known of the columns only, hence for linear
-    functions; other functions of M are put where normal columns have them on average.
-
-    On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the
-    AUC is .8959 and .8015 so; .8934 and .7983 if these functions are left out; .8965 and .8014 if
-    scores are learned again from noisy second moments of all functions, which no release has. See
-    :func:`regress` for the noise in W: with the plain inverse of a W that was made positive
-    definite it is .8954 and .7954.
-
-    Parameters
-    ----------
-    linear : LinearScores
-
-    moments : Moments
-        Of all columns.
-
-    columns : ndarray of shape (n_remaining,)
-        Numbers of those that remain, each once, in their new order.
-
-    Returns
-    -------
-    restricted : LinearScores
-
-    Examples
-    --------
-    The second column tells only what in the first one has nothing to do with the classes, so that
-    it counts for nothing alone:
-
-    >>> import numpy as np
-    >>> from skdp.release import LinearScores, Moments
-    >>> from skdp.release._linear_scores import restrict_linear
-    >>> rng = np.random.RandomState(0)
-    >>> x = rng.randn(100_000)
-    >>> rows = np.column_stack([x, x + rng.randn(100_000)])
-    >>> y = np.arange(100_000) % 2
-    >>> rows[:, 0] += y
-    >>> moments = Moments.measure(rows, np.eye(2)[y], np.zeros(2))
-    >>> linear = LinearScores(np.array([[-1.0, 0.5], [1.0, -0.5]]), np.zeros(2))
-    >>> restrict_linear(linear, moments, np.array([1])).coefficients.round(1) + 0.0
-    array([[0.],
-           [0.]])
-    """
+    """Return linear scores of some of the columns."""
+    # Where rows of a class are normal with means μ_c and a covariance W that all classes share,
+    # log-posteriors are linear, and those of the columns R that remain are those of all columns
+    # with
+    # A z_R + r_c, \qquad A = W_{MR} W_{RR}^{-1}
+    # in place of the others, M. Here r_c is the average, for class c, of μ_{c,M} - A μ_{c,R} and
+    # of its mean over the classes: two classes have their midpoint. The separation d' of two
+    # classes lessens: d'² loses the share of the variance of the difference of their scores that R
+    # leaves unexplained. W is known of the columns only, hence for linear functions; other
+    # functions of M are put where normal columns have them on average.
+    # On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the AUC
+    # is .8959 and .8015 so; .8934 and .7983 if these functions are left out; .8965 and .8014 if
+    # scores are learned again from noisy second moments of all functions, which no release has.
+    # See regress for the noise in W: with the plain inverse of a W that was made positive definite
+    # it is .8954 and .7954.
     basis, inputs = linear.basis, _Inputs.of(linear.basis, moments)
     stays = np.isin(np.arange(len(inputs.places)), columns)
     left, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
@@ -279,35 +241,12 @@ def restrict_linear(linear, moments, columns):
 
 
 def regress(covariance, left, gone, noise, n_rows):
-    r"""Return coefficients of a linear regression of some columns on others.
-
-    Those of one column are a ~ N(0, τ² I) a priori, and its noisy covariances with the columns
-    that are left are y = W a + e with
-
-    .. math:: e \sim N(0, (v + |R| v τ²) I + W s/N)
-
-    for noise of variance v in y and in every entry of W, and N rows of a column of variance s.
-    The posterior mean is averaged over scales τ that are equally likely before y is seen.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_columns, n_columns)
-        Of all columns, in comparable units; with noise, it need not be positive definite.
-
-    left, gone : ndarray of int
-        Columns to be regressed on, and those that are predicted.
-
-    noise : float
-        Variance of the noise in each entry.
-
-    n_rows : float
-        Number N of rows.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (n_gone, n_left)
-        Zero where noise leaves nothing.
-    """
+    """Return coefficients of a linear regression of some columns on others."""
+    # Those of one column are a ~ N(0, τ² I) a priori, and its noisy covariances with the columns
+    # that are left are y = W a + e with
+    # e \sim N(0, (v + |R| v τ²) I + W s/N)
+    # for noise of variance v in y and in every entry of W, and N rows of a column of variance s.
+    # The posterior mean is averaged over scales τ that are equally likely before y is seen.
     values, vectors = np.linalg.eigh(covariance[np.ix_(left, left)])
     sound = values > _PRECISION * max(values[-1], 0)
     values, vectors = values[sound], vectors[:, sound]
@@ -415,35 +354,11 @@ def _cosine_means(basis: BasisFunctions, moments: Moments, chosen):
 
 
 def linear_discriminant(moments):
-    """Return linear log-posteriors of the classes from the moments of noisy rows.
-
-    For each class against the rest, the weights are the posterior mean of those of a linear
-    discriminant (:func:`posterior_weights`), with a covariance W within classes whose variances
-    are positive and whose correlations are shrunk by the noise in them. In shrunk directions W
-    is too small, and weights too long; slopes are therefore w·δ/(w·Ŵw), with the unshrunk Ŵ.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of noisy rows.
-
-    Returns
-    -------
-    linear : LinearScores
-        Of the columns themselves.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release import Moments, linear_discriminant
-    >>> rng = np.random.RandomState(0)
-    >>> y = rng.randint(2, size=2000)
-    >>> noisy = np.column_stack([0.3 * y, 0 * y]) + 0.1 * rng.randn(2000, 2) + rng.randn(2000, 2)
-    >>> moments = Moments.measure(noisy, np.eye(2)[y], noise=np.ones(2))
-    >>> linear = linear_discriminant(moments)
-    >>> linear.scores(np.array([[0.0, 0.0], [0.3, 0.0]])).argmax(axis=1)
-    array([0, 1])
-    """
+    """Return linear log-posteriors of the classes from the moments of noisy rows."""
+    # For each class against the rest, the weights are the posterior mean of those of a linear
+    # discriminant (posterior_weights), with a covariance W within classes whose variances are
+    # positive and whose correlations are shrunk by the noise in them. In shrunk directions W is
+    # too small, and weights too long; slopes are therefore w·δ/(w·Ŵw), with the unshrunk Ŵ.
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
     pi = np.minimum(pi, 1 - _LEAST_REST)
     within = moments.within_covariance()
@@ -483,11 +398,9 @@ def linear_discriminant(moments):
 
 
 def _shrink(within, spread, n):
-    """Return a covariance that can be inverted, and the posterior variances of its entries.
-
-    Rows of variances ``spread``, noise included, leave 1/n of their products in an entry, and
-    twice that on the diagonal.
-    """
+    """Return a covariance that can be inverted, and the posterior variances of its entries."""
+    # Rows of variances spread, noise included, leave 1/n of their products in an entry, and twice
+    # that on the diagonal.
     off = ~np.eye(len(within), dtype=bool)
     errors = np.outer(spread, spread) / n * np.where(off, 1, 2)
     variances = positive_mean(within.diagonal(), np.sqrt(errors.diagonal()))

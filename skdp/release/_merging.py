@@ -15,18 +15,7 @@ _DEVIATIONS = 6
 
 
 def check_mergeable(releases, kind, disjoint):
-    """Raise ValueError, naming which and the remedy, unless releases may be merged.
-
-    Parameters
-    ----------
-    releases : list
-
-    kind : type
-        Release.
-
-    disjoint : object
-        As given to :meth:`Release.merge`.
-    """
+    """Raise ValueError, naming which and the remedy, unless releases may be merged."""
     if not isinstance(disjoint, bool):
         raise ValueError(
             "The 'disjoint' parameter of Release.merge must be True, if nobody has rows in two of "
@@ -50,15 +39,7 @@ def check_mergeable(releases, kind, disjoint):
 
 
 def merge_problem(first, release, *, same=False):
-    """Return the reason why two releases cannot be merged, with the remedy, or None.
-
-    Parameters
-    ----------
-    first, release : Release
-
-    same : bool, default=False
-        Whether they are one.
-    """
+    """Return the reason why two releases cannot be merged, with the remedy, or None."""
     if first.statistics is None or release.statistics is None:
         return (
             "one has no noisy sums to be added, which releases of DPStatisticsSource with "
@@ -77,20 +58,10 @@ def merge_problem(first, release, *, same=False):
 
 
 def rows_problem(release, max_rows):
-    """Return why a release cannot be one of so many rows, or None.
-
-    No more rows than that may be stated, all sums must be those that so many rows can have, up to
-    their noise, and none may have more noise than that. Of shape functions, no value may exceed
-    the largest log-odds of so many rows. So no owner counts for more in a merged release.
-
-    Parameters
-    ----------
-    release : Release
-        With noisy sums.
-
-    max_rows : int
-        Public bound of the rows of one owner; of people, where these are protected.
-    """
+    """Return why a release cannot be one of so many rows, or None."""
+    # No more rows than that may be stated, all sums must be those that so many rows can have, up
+    # to their noise, and none may have more noise than that. Of shape functions, no value may
+    # exceed the largest log-odds of so many rows. So no owner counts for more in a merged release.
     sums = release.statistics.sums
     counts, noise = sums.pooled_counts
     if counts.sum() > max_rows + _DEVIATIONS * noise * np.sqrt(len(counts)):
@@ -187,19 +158,7 @@ def _bounds(release):
 
 
 def merged_guarantee(guarantees, disjoint):
-    """Return the guarantee of merged releases, see :meth:`Release.merge`.
-
-    Parameters
-    ----------
-    guarantees : list of PrivacyGuarantee
-
-    disjoint : bool
-
-    Raises
-    ------
-    ValueError
-        When they are about different neighbors.
-    """
+    """Return the guarantee of merged releases, see :meth:`Release.merge`."""
     if not disjoint or len(guarantees) == 1:
         return sum(guarantees[1:], start=guarantees[0])
     for name in ("unit", "relation"):

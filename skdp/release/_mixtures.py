@@ -372,11 +372,9 @@ class Mixtures(Part):
 
 
 def _start(rows, noise, random_state):
-    """Return initial weights, means and covariances of the components of a class.
-
-    All components are as wide as the class: where noise hides clusters, narrow ones would
-    remain.
-    """
+    """Return initial weights, means and covariances of the components of a class."""
+    # All components are as wide as the class: where noise hides clusters, narrow ones would
+    # remain.
     n, d = rows.shape
     n_components = int(np.clip(n // (_ROWS_PER_DIRECTION * d), 1, _MAX_COMPONENTS))
     mean = rows.mean(axis=0, dtype=np.float64)
@@ -430,21 +428,9 @@ def _floored(S, floor):
 
 
 def power_prior(values, noise, shape):
-    """Return variances a·shape^g of centered normal values that were observed with noise.
-
-    The parameters a ≤ 1 and g ≥ 0 maximize the marginal likelihood of
-    x ~ N(0, a·shape^g + noise).
-
-    Parameters
-    ----------
-    values, noise, shape : ndarrays of one shape
-        Observations, their known noise variances, and numbers in (0, 1].
-
-    Returns
-    -------
-    prior : ndarray
-        Of that shape.
-    """
+    """Return variances a·shape^g of centered normal values that were observed with noise."""
+    # The parameters a ≤ 1 and g ≥ 0 maximize the marginal likelihood of x ~ N(0, a·shape^g +
+    # noise).
     logs = np.log(shape)
 
     def loss(log_scale, slope):

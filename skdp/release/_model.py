@@ -66,11 +66,9 @@ class Model(Part):
         return softmax(self.score(rows), axis=1)
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return synthetic rows, and the numbers of their classes.
-
-        Classes are drawn by their frequencies, and rows from the normal distribution of their
-        class, which mixtures refine in their subspace.
-        """
+        """Return synthetic rows, and the numbers of their classes."""
+        # Classes are drawn by their frequencies, and rows from the normal distribution of their
+        # class, which mixtures refine in their subspace.
         moments = self.moments
         labels = random_state.choice(len(release.classes), n, p=moments.frequencies)
         rows, roots = np.empty((n, release.n_features)), {}

@@ -44,30 +44,7 @@ def array(
     symmetric: bool = False,
     optional: bool = False,
 ) -> Any:
-    """Return a field of an array of real numbers.
-
-    Parameters
-    ----------
-    shape : str
-        Names of its lengths: "K" classes, "p" features, a number, or any other name, which stands
-        for the same length in all parts of a model; "tri(p)" is that of an upper triangle. "" is
-        a single float.
-
-    kind : str, default="iuf"
-        Allowed kinds of dtype.
-
-    below, least : float
-        Bounds of the magnitudes, and of the numbers.
-
-    key : str, default=""
-        Key in the file; "" for the name of the field.
-
-    symmetric : bool, default=False
-        Whether the file holds the upper triangle only.
-
-    optional : bool, default=False
-        Whether it may be None.
-    """
+    """Return a field of an array of real numbers."""
     statement = _Array(tuple(shape.split()), kind, below, least, key, symmetric)
     return _field({"array": statement}, optional)
 
@@ -210,11 +187,9 @@ def _length(token, lengths):
 
 
 def read_only(value, copy):
-    """Return an array, or a part, whose numbers cannot be written to; anything else as it is.
-
-    An array that could be written to is copied where ``copy`` is True, so that the caller's own
-    stays the caller's, and is made read-only itself otherwise.
-    """
+    """Return an array, or a part, whose numbers cannot be written to; anything else as it is."""
+    # An array that could be written to is copied where copy is True, so that the caller's own
+    # stays the caller's, and is made read-only itself otherwise.
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.copy() if copy else value
         value.flags.writeable = False

@@ -17,26 +17,9 @@ _TINY = np.finfo(np.float64).tiny
 
 
 def positive_mean(estimate, sd):
-    """Return the posterior means of non-negative numbers from estimates with normal noise.
-
-    The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
-    exceeds its noise.
-
-    Parameters
-    ----------
-    estimate, sd : float or array-like
-        ``sd`` may be zero.
-
-    Returns
-    -------
-    mean : ndarray
-
-    Examples
-    --------
-    >>> from skdp.release import positive_mean
-    >>> positive_mean([-20.0, 0.0, 500.0], 10.0).round(2)
-    array([  3.73,   7.98, 500.  ])
-    """
+    """Return the posterior means of non-negative numbers from estimates with normal noise."""
+    # The mean of N(estimate, sd²) truncated at zero: positive, and near the estimate once that
+    # exceeds its noise.
     estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
     # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
     with np.errstate(over="ignore"):
@@ -49,28 +32,6 @@ def shrunk_correlations(covariance, variances, errors, largest=np.inf):
     """Return a covariance whose correlations are shrunk to zero, as much as their noise asks for.
 
     Correlations are N(0, b) with what their mean square exceeds their noise by as b.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_basis, n_basis)
-        Noisy.
-
-    variances : ndarray of shape (n_basis,)
-        Those that the result has, positive, but for the floor of its eigenvalues.
-
-    errors : float or ndarray of shape (n_basis, n_basis)
-        Variances of the noise off the diagonal.
-
-    largest : float, default=inf
-        Of the magnitude of a correlation.
-
-    Returns
-    -------
-    covariance : ndarray of shape (n_basis, n_basis)
-        Positive definite.
-
-    shrinkage : ndarray of shape (n_basis, n_basis)
-        What is left of each correlation; means nothing on the diagonal.
     """
     off = ~np.eye(len(covariance), dtype=bool)
     squares = np.maximum(np.outer(variances, variances), _TINY)
@@ -83,23 +44,9 @@ def shrunk_correlations(covariance, variances, errors, largest=np.inf):
 
 
 def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant, and the evidence.
-
-    The mean is over the scales τ of :func:`weights_by_scale`, equally likely before the
-    difference is seen.
-
-    Parameters
-    ----------
-    difference, covariance, errors, noise, size
-        As of :func:`weights_by_scale`.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_basis,)
-
-    log_evidence : float
-        Logarithm of the density of the difference, up to a constant that only ``n_basis`` sets.
-    """
+    """Return the posterior mean of the weights w of a linear discriminant, and the evidence."""
+    # The mean is over the scales τ of weights_by_scale, equally likely before the difference is
+    # seen.
     means, evidence = weights_by_scale(difference, covariance, errors, noise, size)
     likely = np.exp(evidence - max(evidence))
     log_evidence = max(evidence) + np.log(likely.mean())
@@ -107,32 +54,10 @@ def posterior_weights(difference, covariance, errors, noise, size):
 
 
 def weights_by_scale(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant for each prior scale.
-
-    The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
-    noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
-    sampling of rows.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n_basis,)
-
-    covariance, errors : ndarray of shape (n_basis, n_basis)
-        W, positive definite, and the variances of the noise in its entries.
-
-    noise : ndarray of shape (n_basis, n_basis)
-        Covariance of the noise in the difference.
-
-    size : float
-        Effective sample size N π (1 − π).
-
-    Returns
-    -------
-    weights : ndarray of shape (n_scales, n_basis)
-
-    log_evidence : ndarray of shape (n_scales,)
-        As of :func:`posterior_weights`.
-    """
+    """Return the posterior mean of the weights w of a linear discriminant for each prior scale."""
+    # The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
+    # noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
+    # sampling of rows.
     square = covariance @ covariance
     evidence, means = [], []
     for tau in WEIGHT_SCALES:

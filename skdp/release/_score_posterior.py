@@ -27,28 +27,7 @@ _HALF = 0.5
 
 
 def posterior_draws(histograms, centres, deviation, n_draws, random_state):
-    """Return expected rows by class and bin, drawn from their posterior.
-
-    Parameters
-    ----------
-    histograms : ndarray of shape (2, n_bins)
-        Noisy numbers of rows of the first and of the second class.
-
-    centres : ndarray of shape (n_bins,)
-        Log-odds of the second class in the middle of the bins, equally spaced.
-
-    deviation : float
-        Standard deviation of the noise in each number; 0 without noise, where the draws are those
-        of a Dirichlet distribution of the shares.
-
-    n_draws : int
-
-    random_state : RandomState
-
-    Returns
-    -------
-    draws : ndarray of shape (n_draws, 2, n_bins)
-    """
+    """Return expected rows by class and bin, drawn from their posterior."""
     if deviation == 0:
         return random_state.gamma(np.maximum(histograms, _TINY), size=(n_draws, *histograms.shape))
     fits = [

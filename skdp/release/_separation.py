@@ -60,32 +60,10 @@ class ScoredClasses:
 
 
 def posterior_separation(direction, difference, noise, size, covariance, errors):
-    """Return the posterior mean and standard deviation of how far two classes lie apart.
-
-    The difference of the means is W w with w ~ N(0, τ² I), of a covariance W with correlations or
-    without, as :func:`weights_by_scale` has it. Scales count by their evidence, and by how likely
-    two classes are to be so far apart; noise in W is part of the difference.
-
-    Parameters
-    ----------
-    direction : ndarray of shape (n_basis,)
-
-    difference : ndarray of shape (n_basis,)
-        Of the means, with noise.
-
-    noise : ndarray of shape (n_basis, n_basis)
-        Covariance of the noise in it.
-
-    size : float
-        Effective sample size N π (1 − π).
-
-    covariance, errors : ndarray of shape (n_basis, n_basis)
-        Within classes, and the posterior variances of its entries.
-
-    Returns
-    -------
-    mean, sd : float
-    """
+    """Return the posterior mean and standard deviation of how far two classes lie apart."""
+    # The difference of the means is W w with w ~ N(0, τ² I), of a covariance W with correlations
+    # or without, as weights_by_scale has it. Scales count by their evidence, and by how likely two
+    # classes are to be so far apart; noise in W is part of the difference.
     diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
     found = []
     for W, of_entries in ((covariance, errors), diagonal):
@@ -113,36 +91,12 @@ def posterior_separation(direction, difference, noise, size, covariance, errors)
 
 
 def variance_of_scores(direction, second, noise, n_rows, covariance):
-    """Return the variance within classes along a direction, for what it tells apart.
-
-    Public guesses of variances are those of categories that are equally frequent, which is the
-    most there is. The sum of all variances is known well where a single one is not, and says by
-    how much they are smaller on average; a direction that has found something has more than that.
-    Hence the guess is the root of that share of what the covariance says, and the noisy variance
-    itself is weighed against it.
-
-    Parameters
-    ----------
-    direction : ndarray of shape (n_basis,)
-
-    second : ndarray of shape (n_basis, n_basis)
-        Noisy covariance within classes.
-
-    noise : float
-        Standard deviation of the noise of a variance in it.
-
-    n_rows : float
-
-    covariance : ndarray of shape (n_basis, n_basis)
-        What it was shrunk to; of variance 1 along the direction.
-
-    Returns
-    -------
-    variance : float
-
-    relative_error : float
-        Standard deviation of its root that noise leaves, in units of that.
-    """
+    """Return the variance within classes along a direction, for what it tells apart."""
+    # Public guesses of variances are those of categories that are equally frequent, which is the
+    # most there is. The sum of all variances is known well where a single one is not, and says by
+    # how much they are smaller on average; a direction that has found something has more than
+    # that. Hence the guess is the root of that share of what the covariance says, and the noisy
+    # variance itself is weighed against it.
     total, prior = covariance.trace(), _SPREAD**2
     error = len(covariance) * (noise / total) ** 2
     share = (prior * second.trace() / total + error) / (prior + error)
@@ -155,29 +109,9 @@ def variance_of_scores(direction, second, noise, n_rows, covariance):
 
 
 def d_primes(means, sds, variances, present, relative_error=0.0):
-    r"""Return d' of pairs of classes and its standard deviation.
-
-    A class without rows has none, so that with the probability p that both have some, the mean is
-    p d' and the mean square p (d'² + sd²).
-
-    Parameters
-    ----------
-    means, sds : ndarray of shape (n_classes, n_classes)
-        Of the difference of the mean scores of each pair, in the posterior.
-
-    variances : ndarray of shape (n_classes, n_classes)
-        Within classes, of the difference of the scores.
-
-    present : ndarray of shape (n_classes,)
-        Probability that a class has rows.
-
-    relative_error : float
-        Standard deviation of the root of the variances that noise leaves, in units of that.
-
-    Returns
-    -------
-    d_primes, sds : ndarray of shape (n_classes, n_classes)
-    """
+    """Return d' of pairs of classes and its standard deviation."""
+    # A class without rows has none, so that with the probability p that both have some, the mean
+    # is p d' and the mean square p (d'² + sd²).
     unit = np.sqrt(np.maximum(variances, np.finfo(np.float64).tiny))
     d_primes = np.clip(means / unit, 0, _LARGEST)
     error = _RELATIVE_ERROR**2 + relative_error**2

@@ -36,48 +36,25 @@ _TINY = np.finfo(np.float64).tiny
 
 
 def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
-    r"""Return linear scores of more than two classes, and the class means.
-
-    The weights of each class against the rest are a posterior mean, with one prior scale for
-    all classes, so that few rows of a rare one do not choose their own. The scores s of these
-    weights become
-
-    .. math:: (T I + D) s + b
-
-    by softmax regression on simulated rows: the temperature T and the intercepts b undo that
-    weights have followed the noise, and that classes differ in their covariances; the matrix D,
-    with a penalty, what is due to correlated noise in the means of the classes.
-
-    Simulated rows are those of the columns' own structure (:class:`RowSimulator`) about the
-    posterior means of the classes; their scores are scaled to the variance that the noisy second
-    moment has beyond these means, and shifted, each by a draw of its mean from the posterior, see
-    :func:`_simulate`. The generator has a fixed seed: all is post-processing.
-
-    Of six labels (human activity, adult's occupation, marital status, relationship and workclass,
-    eight diagnoses of simulated patients; three draws) the log loss without noise is .054, 1.878,
-    .483, .587, .823 and .984, where logistic regression has .030, 1.889, .442, .542, .793 and
-    .959; without this calibration, and with a scale for each class, it is .065, 2.218, .867, .969,
-    .883 and 1.033. At ε = 1 it is .476, 1.921, .480, .574, .859 and 1.031 (1.340, 1.976, .533,
-    .747, .848 and 1.078), at ε = 4 .435, 1.887, .454, .580, .827 and .992 (.964, 2.014, .551,
-    .914, .846 and 1.041).
-
-    Parameters
-    ----------
-    population : _Population
-        What follows from the sums but the covariance.
-
-    covariance, errors : ndarray of shape (n_basis, n_basis)
-        Within classes, and the posterior variances of its entries.
-
-    basis : BasisFunctions
-
-    shrinkage : float
-        The mean of c² where rows z became cz by clipping.
-
-    Returns
-    -------
-    scored : ScoredClasses
-    """
+    """Return linear scores of more than two classes, and the class means."""
+    # The weights of each class against the rest are a posterior mean, with one prior scale for all
+    # classes, so that few rows of a rare one do not choose their own. The scores s of these
+    # weights become
+    # (T I + D) s + b
+    # by softmax regression on simulated rows: the temperature T and the intercepts b undo that
+    # weights have followed the noise, and that classes differ in their covariances; the matrix D,
+    # with a penalty, what is due to correlated noise in the means of the classes.
+    # Simulated rows are those of the columns' own structure (RowSimulator) about the posterior
+    # means of the classes; their scores are scaled to the variance that the noisy second moment
+    # has beyond these means, and shifted, each by a draw of its mean from the posterior, see
+    # _simulate. The generator has a fixed seed: all is post-processing.
+    # Of six labels (human activity, adult's occupation, marital status, relationship and
+    # workclass, eight diagnoses of simulated patients; three draws) the log loss without noise is
+    # .054, 1.878, .483, .587, .823 and .984, where logistic regression has .030, 1.889, .442,
+    # .542, .793 and .959; without this calibration, and with a scale for each class, it is .065,
+    # 2.218, .867, .969, .883 and 1.033. At ε = 1 it is .476, 1.921, .480, .574, .859 and 1.031
+    # (1.340, 1.976, .533, .747, .848 and 1.078), at ε = 4 .435, 1.887, .454, .580, .827 and .992
+    # (.964, 2.014, .551, .914, .846 and 1.041).
     pi = population.frequencies[:, None]
     weights = _class_weights(population, covariance, errors)
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
@@ -154,19 +131,10 @@ def _class_weights(population, covariance, errors):
 
 
 def _posterior_offsets(population, covariance, coefficients):
-    """Return posterior means of the class means, and covariances of their scores.
-
-    From the mean of all rows, a class mean is N(0, τ² I) a priori, with what its squared length
-    exceeds that of its noise by, on average over the classes, as τ²: both the noise that was added
-    and that of the sampling of rows.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_classes, n_basis)
-
-    uncertainty : ndarray of shape (n_classes, n_scores, n_scores)
-        For each class, of the scores of its mean.
-    """
+    """Return posterior means of the class means, and covariances of their scores."""
+    # From the mean of all rows, a class mean is N(0, τ² I) a priori, with what its squared length
+    # exceeds that of its noise by, on average over the classes, as τ²: both the noise that was
+    # added and that of the sampling of rows.
     rest = 1 - population.frequencies
     raw = rest[:, None] * population.differences
     noise = population.noise + covariance / population.sizes[:, None, None]
@@ -235,19 +203,6 @@ def _softmax_map(scores, frequencies):
     """Return the matrix T I + D and the intercepts b of a softmax regression on scores.
 
     Of very many classes D is zero.
-
-    Parameters
-    ----------
-    scores : list of ndarray of shape (n_rows, n_classes)
-        For each class.
-
-    frequencies : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    matrix : ndarray of shape (n_classes, n_classes)
-
-    intercepts : ndarray of shape (n_classes,)
     """
     K = len(scores)
     sizes = [len(s) for s in scores]

@@ -308,11 +308,9 @@ def _places(schema, n_features):
 
 
 def merged_shapes(models, statistics):
-    """Return shape functions with which merged linear scores become the mean of all scores.
-
-    Scores of models, linear ones with shape functions or without, are sums over columns; so is
-    their mean, weighted by noisy numbers of rows. In bins it is exact. None where none has any.
-    """
+    """Return shape functions with which merged linear scores become the mean of all scores."""
+    # Scores of models, linear ones with shape functions or without, are sums over columns; so is
+    # their mean, weighted by noisy numbers of rows. In bins it is exact. None where none has any.
     like = next((model.shapes for model in models if model.shapes is not None), None)
     if like is None:
         return None

@@ -18,20 +18,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 def column_density(values, mean, variance):
-    """Return probabilities of the values of a linear function, of a beta distribution.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_places,)
-        At ``PLACES``.
-
-    mean, variance : float
-        Brought to where there is such a distribution.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_places,)
-    """
+    """Return probabilities of the values of a linear function, of a beta distribution."""
     low, high = values[0], values[-1]
     mean = np.clip((mean - low) / (high - low), _LEAST_COLUMN_MEAN, 1 - _LEAST_COLUMN_MEAN)
     most = mean * (1 - mean)

@@ -28,17 +28,7 @@ TARGET_ADVICE = (
 
 
 def statements(release):
-    """Return the questions of a data-protection officer about a release, with answers.
-
-    Parameters
-    ----------
-    release : Release
-
-    Returns
-    -------
-    answers : dict of str to str
-        Some of several lines.
-    """
+    """Return the questions of a data-protection officer about a release, with answers."""
     guarantee = release.guarantee
     added, noun = guarantee.relation == "add/remove", f"the {guarantee.noun}"
     answers = {
@@ -86,44 +76,14 @@ def result_lines(release):
 
 
 def warn_of_doubt(release, advice=OWNER_ADVICE):
-    """Warn where a release may not separate its classes, by its noisy numbers.
-
-    Parameters
-    ----------
-    release : Release
-
-    advice : str
-        Advice for the reader.
-    """
+    """Warn where a release may not separate its classes, by its noisy numbers."""
     doubt = None if release.linear is None else release.linear.doubt()
     if doubt is not None:
         warn(f"{doubt} {advice}")
 
 
 def trade_off(guarantee, noun=None):
-    """Return the success of an adversary who knows everything else, in three sentences.
-
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-
-    noun : str or None, default=None
-        Name of the protected unit. By default that of the guarantee.
-
-    Returns
-    -------
-    text : str
-        At even odds, :meth:`~skdp.privacy.PrivacyGuarantee.best_guess`, and at 1 in 100,
-        :meth:`~skdp.privacy.PrivacyGuarantee.precision_at`; and
-        :meth:`~skdp.privacy.PrivacyGuarantee.information_bound`. Each is rounded upwards.
-
-    Examples
-    --------
-    >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-    >>> from skdp.release import trade_off
-    >>> print(trade_off(PrivacyGuarantee("m", [Mechanism("any", 0.5)], 1.0, 1, "c", "e")))
-    Somebody who knows everything else guesses which of two versions of the value is in ...
-    """
+    """Return the success of an adversary who knows everything else, in three sentences."""
     noun = f"the {guarantee.noun}" if noun is None else noun
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"

@@ -43,29 +43,7 @@ _UNKNOWN_ERROR = 0.015
 
 
 def maximum_entropy(table, means):
-    """Return the distributions over places with given means and maximum entropy.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_places, n_functions)
-        Values of functions at the places.
-
-    means : ndarray of shape (n_functions,) or (n_distributions, n_functions)
-        Of these functions; where no distribution has them, the result has similar ones.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_places,) or (n_distributions, n_places)
-        Proportional to exp(λ · functions).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.release._unclipped import maximum_entropy
-    >>> places = np.linspace(-1, 1, 5)[:, np.newaxis]
-    >>> round(float(maximum_entropy(places, np.array([0.3])) @ places[:, 0]), 3)
-    0.3
-    """
+    """Return the distributions over places with given means and maximum entropy."""
     wanted = np.atleast_2d(means)
     n_functions = table.shape[1]
     products = (table[:, :, np.newaxis] * table[:, np.newaxis]).reshape(len(table), -1)
@@ -138,20 +116,7 @@ class NumericFunctions:
     middle: np.ndarray
 
     def distributions(self, means):
-        """Return the distributions of the nonmissing values, and the shares of missing ones.
-
-        Parameters
-        ----------
-        means : ndarray of shape (n_classes, n_basis)
-            Of all basis functions.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_classes, n_places)
-
-        missing : ndarray of shape (n_classes,)
-            Below 1.
-        """
+        """Return the distributions of the nonmissing values, and the shares of missing ones."""
         missing = np.zeros(len(means))
         if self.missing is not None:
             missing = np.clip(means[:, self.missing] + 0.5, 0.0, _MOST_MISSING)
@@ -160,15 +125,7 @@ class NumericFunctions:
 
 
 def numeric_functions(basis, schema):
-    """Return the functions of each numeric column, a dict by the number of the column.
-
-    Parameters
-    ----------
-    basis : BasisFunctions
-
-    schema : Schema or None
-        Shows which columns have an indicator of missing values.
-    """
+    """Return the functions of each numeric column, a dict by the number of the column."""
     linear, missing, steps = basis.linear, {}, {}
     if schema is not None:
         for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
@@ -234,18 +191,7 @@ class Clipping:
 
 
 def clipping_by_class(statistics, schema):
-    """Return the effect of clipping on the rows of each class.
-
-    Parameters
-    ----------
-    statistics : Statistics
-
-    schema : Schema or None
-
-    Returns
-    -------
-    clipping : Clipping
-    """
+    """Return the effect of clipping on the rows of each class."""
     sums, basis = statistics.sums, statistics.basis
     shrinkage, _ = known_clipping(sums, basis)
     counts = sums.row_counts
@@ -360,21 +306,7 @@ class _SquaredNorms:
 
 
 def regression(table, target, probabilities):
-    """Return the slopes of the linear regression of a target on a table's columns.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_places, n_functions)
-
-    target : ndarray of shape (n_places,)
-
-    probabilities : ndarray of shape (n_places,)
-        Of the places.
-
-    Returns
-    -------
-    slopes : ndarray of shape (n_functions,)
-    """
+    """Return the slopes of the linear regression of a target on a table's columns."""
     centred = table - probabilities @ table
     weighted = centred * probabilities[:, np.newaxis]
     return np.linalg.solve(

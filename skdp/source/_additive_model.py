@@ -115,30 +115,13 @@ def _scaled(shares, factor, option=0):
 
 
 def boosted_shapes(rows, grid, statistics, queries):
-    r"""Return shape functions that improve linear scores; spends the share "residuals".
-
-    In each round the residuals :math:`w(p)(e_y - p)` of all rows are summed by the bin of each
-    column, with noise, and each shape makes a step along the sums, smoothed over neighbors.
-    The weight :math:`w(p) = 1/\max_c \|e_c - p\|` gives every row the same largest
-    possible residual: 1. For two classes that is :math:`1/\max(p, 1 - p)`, twice
-    the weight of logistic regression where p is 1/2, with the same noise and the same
-    minimizer: for every p, :math:`E[w(p)(e_y - p)] = 0` where p is the probability of y.
-
-    Parameters
-    ----------
-    rows : PrivateRows
-
-    grid : BinnedGrid
-
-    statistics : Statistics
-        Noisy, of these rows.
-
-    queries : GaussianQueries
-
-    Returns
-    -------
-    shapes : ShapeFunctions
-    """
+    """Return shape functions that improve linear scores; spends the share "residuals"."""
+    # In each round the residuals w(p)(e_y - p) of all rows are summed by the bin of each column,
+    # with noise, and each shape makes a step along the sums, smoothed over neighbors. The weight
+    # w(p) = 1/\max_c \|e_c - p\| gives every row the same largest possible residual: 1. For two
+    # classes that is 1/\max(p, 1 - p), twice the weight of logistic regression where p is 1/2,
+    # with the same noise and the same minimizer: for every p, E[w(p)(e_y - p)] = 0 where p is the
+    # probability of y.
     bins, K = grid.bins, rows.n_classes
     binned = BinnedRows.of(rows, grid, statistics.linear)
     deviation = _deviation_of_rounds(grid, queries)
@@ -170,13 +153,7 @@ _PUBLIC = ("start", "width", "one_hot", "n_bins", "low", "high")
 
 
 def boosting_rate(n_rows, deviation):
-    """Return the size of a step, by a noisy number of rows and the noise of each round.
-
-    Examples
-    --------
-    >>> round(boosting_rate(20_000.0, 0.0), 4)
-    0.7071
-    """
+    """Return the size of a step, by a noisy number of rows and the noise of each round."""
     once = max(deviation / np.sqrt(N_ROUNDS) / n_rows, _NOISE / _MOST_STEPS)
     return float(_NOISE / once / N_ROUNDS / np.sqrt(2))
 
@@ -238,35 +215,9 @@ class BinnedRows:
 
 
 def balanced_residuals(scores, class_indices, weights):
-    """Return weighted residuals in multiples of 2⁻²⁰, truncated toward zero.
-
-    Those of a row, :math:`e_y - p`, are divided by the norm of the longest that the row could
-    have with any class, so that they have norm 1 at most.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Log-posteriors up to a constant, each computed from its row alone.
-
-    class_indices : ndarray of shape (n_samples,)
-
-    weights : ndarray of shape (n_samples,), dtype int64
-        In multiples of 2⁻²⁰.
-
-    Returns
-    -------
-    residuals : ndarray of shape (n_samples, n_classes)
-        Integers in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> two = balanced_residuals(np.log([[0.8, 0.2], [0.8, 0.2]]), np.array([0, 1]),
-    ...                          np.full(2, 2**20))
-    >>> (two / 2**20 * np.sqrt(2)).round(3)
-    array([[ 0.25, -0.25],
-           [-1.  ,  1.  ]])
-    """
+    """Return weighted residuals in multiples of 2⁻²⁰, truncated toward zero."""
+    # Those of a row, e_y - p, are divided by the norm of the longest that the row could have with
+    # any class, so that they have norm 1 at most.
     probabilities = np.rint(row_probabilities(scores) * WEIGHT_GRID)
     # Squared norms of whole numbers, which are exact.
     own = squared_norms(probabilities)

@@ -18,17 +18,7 @@ def is_dask(X):
 
 
 def announced_columns(X):
-    """Return number, names and dtype of the columns of a Dask array or DataFrame.
-
-    Returns
-    -------
-    n_features : int
-
-    names : list of str, or None
-
-    dtype : dtype
-        float32 where all columns are, otherwise float64.
-    """
+    """Return number, names and dtype of the columns of a Dask array or DataFrame."""
     if X.ndim != 2:
         raise ValueError(
             f"The 'X' parameter must be a Dask collection of two dimensions, got {X.ndim}."
@@ -41,31 +31,7 @@ def announced_columns(X):
 
 
 def sum_dask(plan, X, y, groups):
-    """Return exact sums, **without noise**, over the rows of a Dask collection.
-
-    Parameters
-    ----------
-    plan : SummationPlan
-
-    X : Dask array or DataFrame
-        Private rows.
-
-    y, groups : Dask array or Series of the same chunks
-        Their classes and, or None, their people. All rows of a person are in one chunk.
-
-    Returns
-    -------
-    sums : ExactSums
-        By the scheduler that Dask is set to use.
-
-    Raises
-    ------
-    ValueError
-        When these are no Dask collections, or their chunks differ.
-
-    RuntimeError
-        When a chunk's workers died as often as the scheduler allows.
-    """
+    """Return exact sums, **without noise**, over the rows of a Dask collection."""
     given = {"X": X, "y": y} if groups is None else {"X": X, "y": y, "groups": groups}
     for name, collection in given.items():
         if not is_dask(collection):
@@ -86,11 +52,9 @@ def sum_dask(plan, X, y, groups):
 
 
 def _sum_of_chunks(plan, parts):
-    """Return the one node of Dask on which the sums of all chunks depend, as a tree.
-
-    A single graph for all of it: delayed objects would merge theirs for each chunk, which takes
-    time with the square of their number.
-    """
+    """Return the one node of Dask on which the sums of all chunks depend, as a tree."""
+    # A single graph for all of it: delayed objects would merge theirs for each chunk, which takes
+    # time with the square of their number.
     from dask.delayed import Delayed
     from dask.utils import ensure_dict
 

@@ -99,29 +99,7 @@ def check_kind(y, classes):
 
 
 def class_list(given, schema, y):
-    """Return the list of classes.
-
-    Parameters
-    ----------
-    given : array-like of shape (n_classes,) or None
-        By the owner.
-
-    schema : Schema or None
-        Which may list them.
-
-    y : ndarray of shape (n_samples,) or None
-        Labels; None where there are none yet.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        Sorted, as those of all of scikit-learn's classifiers: its metrics rely on it.
-
-    Raises
-    ------
-    ValueError
-        When fewer than two different classes are known.
-    """
+    """Return the list of classes."""
     if given is None and schema is not None:
         given = schema.classes
     if given is not None:
@@ -231,27 +209,11 @@ def check_budget(where, epsilon, delta):
 
 
 def read_persons(groups, n_samples, where):
-    """Return whose each row is, as IDs in one form; None where each row is protected by itself.
-
-    IDs are whole numbers, or text, in which numbers are the same IDs. Other types can represent a
-    person in several ways, as dates in other units or floats of other widths do: a single broken
-    number would turn all IDs into floats, in which large ones collide, and a person who returns in
-    a later chunk would count as another one.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,) or None
-
-    n_samples : int
-
-    where : str
-        Of the function whose parameter it is.
-
-    Raises
-    ------
-    ValueError
-        When it is no such column, or lacks the ID of a row.
-    """
+    """Return whose each row is, as IDs in one form; None where each row is protected by itself."""
+    # IDs are whole numbers, or text, in which numbers are the same IDs. Other types can represent
+    # a person in several ways, as dates in other units or floats of other widths do: a single
+    # broken number would turn all IDs into floats, in which large ones collide, and a person who
+    # returns in a later chunk would count as another one.
     if groups is None:
         return None
     persons = _column(groups)
@@ -287,14 +249,7 @@ def _are_ids(persons):
 
 
 def group_sizes(persons):
-    """Return for each row the number of rows of its person, and the people.
-
-    Examples
-    --------
-    >>> sizes, persons = group_sizes(["ann", "bob", "ann"])
-    >>> sizes.tolist(), persons.tolist()
-    ([2, 1, 2], ['ann', 'bob'])
-    """
+    """Return for each row the number of rows of its person, and the people."""
     codes, different = pd.factorize(np.asarray(persons))
     return np.bincount(codes)[codes], different
 

@@ -74,15 +74,7 @@ class IntegerMap:
 
     @classmethod
     def nearest(cls, matrix, offset):
-        """Return the map nearest to ``q @ matrix + offset``, for rows of a norm of at most 2¹⁶.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> half = IntegerMap.nearest(np.array([[0.5], [0.0]]), np.array([1.0]))
-        >>> half(np.array([[5.0, 7.0], [-9.0, 0.0]])).tolist()
-        [[3.0], [-3.0]]
-        """
+        """Return the map nearest to ``q @ matrix + offset``, for rows of a norm of at most 2¹⁶."""
         largest = GRID * np.sqrt((matrix**2).sum(axis=0)) + np.abs(offset) + GRID
         bits = _EXACT_BITS - 1 - int(np.ceil(np.log2(largest.max())))
         scale = 2.0**bits
@@ -103,26 +95,7 @@ def squared_norms(rows):
 
 
 def rescaled(rows, radius):
-    """Return rows as whole numbers of radius/2¹⁶, clipped to a squared norm of at most 4¹⁶.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_directions)
-        Integers, of at most 2²¹.
-
-    radius : float
-        Norm at which rows are clipped, positive.
-
-    Returns
-    -------
-    rescaled : ndarray of shape (n_samples, n_directions), dtype int32
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rescaled(np.array([[300.0, 400.0], [30.0, -40.0]]), 100.0).tolist()
-    [[39321, 52428], [19660, -26214]]
-    """
+    """Return rows as whole numbers of radius/2¹⁶, clipped to a squared norm of at most 4¹⁶."""
     norms = np.sqrt(squared_norms(rows))
     factors = GRID / np.maximum(norms, radius) * _SLACK
     return np.trunc(rows * factors[:, np.newaxis]).astype(np.int32)
@@ -184,18 +157,7 @@ class RowGrid:
         return len(self.basis.column)
 
     def quantise(self, X: np.ndarray) -> np.ndarray:
-        """Return q = trunc(2^16 z/R) of each row, with Σq² ≤ 4^16.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Private rows.
-
-        Returns
-        -------
-        Q : ndarray of shape (n_samples, n_basis), dtype float64
-            Whole numbers.
-        """
+        """Return q = trunc(2^16 z/R) of each row, with Σq² ≤ 4^16."""
         Q = np.empty((len(X), self.n_basis))
         for rows, fine, norms in self._fine(X):
             factors = GRID / np.maximum(norms, self._steps)
@@ -282,20 +244,7 @@ class ExactSums:
         n_classes: int,
         sizes: np.ndarray | None = None,
     ) -> Self:
-        """Return the sums of rows.
-
-        Parameters
-        ----------
-        Q : ndarray of shape (n_samples, n_basis)
-            From :meth:`RowGrid.quantise`.
-
-        class_indices : ndarray of shape (n_samples,)
-
-        n_classes : int
-
-        sizes : ndarray of shape (n_samples,) or None, default=None
-            Number of rows of the person of each row; each row counts one over it.
-        """
+        """Return the sums of rows."""
         firsts, rows = divided(Q, sizes)
         seconds = _divided_by_root(Q, sizes)
         indicators = np.zeros((len(Q), n_classes))
@@ -314,16 +263,7 @@ class ExactSums:
         )
 
     def __add__(self, other: "ExactSums") -> "ExactSums":
-        """Return the sums of both sets of rows.
-
-        Raises
-        ------
-        OverflowError
-            When there are more rows than whole numbers of 64 bits can sum.
-
-        ValueError
-            When both have rows of one person.
-        """
+        """Return the sums of both sets of rows."""
         refuse_shared_persons(self.persons, other.persons)
         counts = self.counts + other.counts
         if (counts / ROW).sum() > MAX_ROWS:
@@ -346,14 +286,6 @@ def divided(Q, sizes):
     """Return rows for sums, and counts in steps of ``ROW``, each divided, towards zero.
 
     Of k rows of norm 1, those divided by k add up to a norm of at most 1.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n_samples, n_basis)
-        From :meth:`RowGrid.quantise`.
-
-    sizes : ndarray of shape (n_samples,) or None
-        Number of rows of the person of each row.
     """
     if sizes is None:
         return Q, np.full(len(Q), float(ROW))

@@ -47,45 +47,15 @@ class StatisticsModel(ABC):
 
     @abstractmethod
     def grid(self, columns: Any, radius: float | None) -> RowGrid:
-        """Return the public grid of the rows.
-
-        Parameters
-        ----------
-        columns : PublicColumns
-
-        radius : float or None
-            Given by the owner; None for one that follows from the columns.
-        """
+        """Return the public grid of the rows."""
 
     @abstractmethod
     def shares(self, n_classes: int, grid: RowGrid) -> dict[str, Any]:
-        """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query.
-
-        Parameters
-        ----------
-        n_classes : int
-
-        grid : RowGrid
-            From :meth:`grid`.
-        """
+        """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query."""
 
     @abstractmethod
     def learn(self, rows: Any, grid: RowGrid, queries: Any) -> dict[str, Any]:
-        """Return the parts of a release.
-
-        Parameters
-        ----------
-        rows : PrivateRows or, where one pass is enough, SummedRows
-
-        grid : RowGrid
-
-        queries : GaussianQueries
-
-        Returns
-        -------
-        parts : dict
-            Fields of :class:`Release` by name.
-        """
+        """Return the parts of a release."""
 
 
 class LinearModel(StatisticsModel):
@@ -120,18 +90,15 @@ class LinearModel(StatisticsModel):
 
 
 def shares_of_sums(fractions, n_classes, n_basis):
-    r"""Return the shares of :func:`perturb_sums`, by the fractions of the budget that they are.
-
-    Between neighbors, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
-    differ by no more than
-
-    - 1 in the counts of the classes,
-    - R in the total Σz,
-    - :math:`R\,\max_c \|e_c - π\|` in the contrast :math:`\sum (e_y - π) z^T`, with π the noisy
-      frequencies of the classes, known by then, so that each class may have its own sums at the
-      cost of one; √2 at most,
-    - R² in the second moment Σzzᵀ, off the diagonal weighted by √2: :math:`\|zz^T\| = \|z\|^2`.
-    """
+    """Return the shares of :func:`perturb_sums`, by the fractions of the budget that they are."""
+    # Between neighbors, one of which has one more row z of norm ‖z‖ ≤ R and class y, the answers
+    # differ by no more than
+    # - 1 in the counts of the classes,
+    # - R in the total Σz,
+    # - R\,\max_c \|e_c - π\| in the contrast \sum (e_y - π) z^T, with π the noisy
+    #   frequencies of the classes, known by then, so that each class may have its own sums at the
+    #   cost of one; √2 at most,
+    # - R² in the second moment Σzzᵀ, off the diagonal weighted by √2: \|zz^T\| = \|z\|^2.
     largest = GRID * _FREQUENCY_STEPS * np.sqrt(2) * _ROUNDING
     return {
         "counts": Share(fractions["counts"], n_classes, ROW),
@@ -142,28 +109,7 @@ def shares_of_sums(fractions, n_classes, n_basis):
 
 
 def perturb_sums(sums, grid, queries, first=None):
-    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
-
-    Parameters
-    ----------
-    sums : ExactSums
-        Private.
-
-    grid : RowGrid
-        Of the rows.
-
-    queries : GaussianQueries
-        With the shares of :func:`shares_of_sums`.
-
-    first : NoisyStatistics or None, default=None
-        Of the same sums, which were perturbed before: the shares of these names and " again" are
-        spent, and the mean of both is returned.
-
-    Returns
-    -------
-    statistics : NoisyStatistics
-        In units of z.
-    """
+    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second"."""
     K, t = sums.sums.shape
     ending = "" if first is None else AGAIN
     names = {name: f"{name}{ending}" for name in ("counts", "total", "contrast", "second")}
@@ -212,14 +158,7 @@ def _mean(first, again):
 
 
 def frequency_steps(counts, deviation):
-    """Return class frequencies by noisy counts as whole numbers of steps, of fixed sum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> frequency_steps(np.array([300.0, 100.0, -5.0]), 10.0).tolist()
-    [12071, 4036, 277]
-    """
+    """Return class frequencies by noisy counts as whole numbers of steps, of fixed sum."""
     counts = positive_counts(counts, deviation)
     parts = np.maximum(np.floor(counts / counts.sum() * _FREQUENCY_STEPS), 1).astype(np.int64)
     parts[np.argmax(parts)] += _FREQUENCY_STEPS - parts.sum()

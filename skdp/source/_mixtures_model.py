@@ -91,30 +91,12 @@ class MixturesModel(PrincipalDirectionsModel):
 
 
 def lloyd_mixtures(whitened, subspace, n_classes, queries):
-    """Return a mixture of normal distributions for each class.
-
-    First every class is one normal distribution. Its covariance is shrunk towards that of all
-    classes. Then rows are assigned to the most likely component of their class, and the
-    components' counts and sums are released; at the end also their second moments, which are
-    shrunk towards the covariance of their class. Spends the shares "class ...", "step ..." and
-    "component ...".
-
-    Parameters
-    ----------
-    whitened : WhitenedRows
-        Of these directions.
-
-    subspace : Subspace
-
-    n_classes : int
-
-    queries : GaussianQueries
-
-    Returns
-    -------
-    mixtures : Mixtures
-        In the units of :meth:`Subspace.encode`.
-    """
+    """Return a mixture of normal distributions for each class."""
+    # First every class is one normal distribution. Its covariance is shrunk towards that of all
+    # classes. Then rows are assigned to the most likely component of their class, and the
+    # components' counts and sums are released; at the end also their second moments, which are
+    # shrunk towards the covariance of their class. Spends the shares "class ...", "step ..." and
+    # "component ...".
     labels = whitened.class_indices
     classes = noisy_statistics(whitened, labels, n_classes, queries, "class")
     means = classes.means
@@ -155,17 +137,6 @@ def assignments(whitened, mixtures):
     """Return the most likely component of each row among those of its class.
 
     It depends on that row alone, bit for bit: see :class:`IntegerMap`.
-
-    Parameters
-    ----------
-    whitened : WhitenedRows
-
-    mixtures : Mixtures
-        In units in which the longest row has norm 1.
-
-    Returns
-    -------
-    components : ndarray of shape (n_samples,)
     """
     maps, constants = [], []
     for weight, m, S in zip(mixtures.weights, mixtures.means, mixtures.covariances, strict=True):
@@ -284,32 +255,8 @@ class GroupStatistics:
 
 
 def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_moments=True):
-    """Return noisy statistics of groups of rows; each row is in one group.
-
-    Spends "... counts", "... sums" and, with second moments, "... second moments".
-
-    Parameters
-    ----------
-    whitened : WhitenedRows
-
-    groups : ndarray of shape (n_samples,)
-        Group of each row, known from that row alone.
-
-    n_groups : int
-
-    queries : GaussianQueries
-
-    name : str
-        The first word of the queries.
-
-    with_second_moments : bool, default=True
-        Whether second moments are computed.
-
-    Returns
-    -------
-    statistics : GroupStatistics
-        Counts are at least as large as four deviations of their noise, and 1.
-    """
+    """Return noisy statistics of groups of rows; each row is in one group."""
+    # Spends "... counts", "... sums" and, with second moments, "... second moments".
     counts, sums = whitened.sums(groups, n_groups)
     counts = queries.add(f"{name} counts", counts, WEIGHT_GRID) / WEIGHT_GRID
     counts = np.maximum(counts, max(1.0, 4 * queries.deviation(f"{name} counts", 1.0)))
@@ -327,18 +274,7 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_m
 
 
 def pooled_covariances(covariances, counts, deviation):
-    """Return covariances shrunk towards their average, as far as noise explains their differences.
-
-    Parameters
-    ----------
-    covariances : ndarray of shape (n_groups, n_directions, n_directions)
-        Noisy.
-
-    counts : ndarray of shape (n_groups,)
-
-    deviation : float
-        Standard deviation of the noise of the sums behind the covariances.
-    """
+    """Return covariances shrunk towards their average, as far as noise explains differences."""
     K, d = covariances.shape[:2]
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
@@ -351,21 +287,17 @@ def pooled_covariances(covariances, counts, deviation):
 
 
 def relative_noise(base, deviation):
-    """Return the expected squared norm of noise where ``base`` is made the unit matrix.
-
-    For a symmetric E with deviation s on the diagonal and s/√2 off it, that of AEA with
-    A = base^−½ is s²/2 · ((tr base⁻¹)² + tr base⁻²).
-    """
+    """Return the expected squared norm of noise where ``base`` is made the unit matrix."""
+    # For a symmetric E with deviation s on the diagonal and s/√2 off it, that of AEA with A =
+    # base^−½ is s²/2 · ((tr base⁻¹)² + tr base⁻²).
     inverses = 1 / np.linalg.eigvalsh(base)
     return 0.5 * deviation**2 * (inverses.sum() ** 2 + (inverses**2).sum())
 
 
 def shrunk(covariance, base, deviation):
-    """Return a noisy covariance shrunk linearly towards another one.
-
-    By the fraction of their squared distance that noise explains: in units of ``base``, the
-    positive part of 1 − noise/distance of James and Stein (1961).
-    """
+    """Return a noisy covariance shrunk linearly towards another one."""
+    # By the fraction of their squared distance that noise explains: in units of base, the positive
+    # part of 1 − noise/distance of James and Stein (1961).
     values, vectors = np.linalg.eigh(base)
     root = (vectors * np.sqrt(values)) @ vectors.T
     inverse = (vectors / np.sqrt(values)) @ vectors.T

@@ -18,35 +18,6 @@ def parquet_batches(columns, path, label, group, batch_size):
     """Yield tables of private rows, their labels and IDs, without splitting people.
 
     Each file is read with its own types: the meaning of a cell depends on no other file.
-
-    Parameters
-    ----------
-    columns : PublicColumns
-        The only columns of the files that are read.
-
-    path : str, path-like or list of these
-        A file, a folder, or files. Folders such as ``year=2020`` are columns too.
-
-    label : str
-        Name of the column of classes.
-
-    group : str or None
-        Name of the column with IDs of people. Rows of a person are adjacent.
-
-    batch_size : int
-        Rows at a time.
-
-    Yields
-    ------
-    X : pyarrow.Table
-
-    y, groups : pyarrow.ChunkedArray
-        ``groups`` is None without ``group``.
-
-    Raises
-    ------
-    ValueError
-        When the columns have no names, files lack some, or are no Parquet. Quotes no cell.
     """
     if columns.input_names is None:
         raise ValueError(

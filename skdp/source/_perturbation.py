@@ -84,25 +84,7 @@ class NoisyLabels:
 
 
 def make_noise(estimator):
-    """Return the noise transformer of a source, checked against the source's own budget.
-
-    Parameters
-    ----------
-    estimator : DPSource
-        With ``noise``, the budget as ``epsilon``, ``delta`` and ``sensitivity``, each None
-        for that of the noise or its default, and ``bounds`` and ``encoder``.
-
-    Returns
-    -------
-    noise : transformer
-        With the bounds of the source, where it has some.
-
-    Raises
-    ------
-    ValueError
-        When the noise has another budget than the source asks for, or bounds contradict each
-        other or a sensitivity.
-    """
+    """Return the noise transformer of a source, checked against the source's own budget."""
     bounds = _public_bounds(estimator)
     if isinstance(estimator.noise, type):
         raise ValueError(
@@ -155,12 +137,7 @@ def _bounded(noise, theirs, bounds):
 
 
 def warn_of_unstated_range(estimator):
-    """Warn where the range of a value is not given; depends on parameters alone, not on rows.
-
-    Parameters
-    ----------
-    estimator : DPSource
-    """
+    """Warn where the range of a value is not given; depends on parameters alone, not on rows."""
     stated = (estimator.bounds, estimator.encoder, estimator.sensitivity)
     if any(parameter is not None for parameter in stated):
         return
@@ -180,32 +157,7 @@ def warn_of_unstated_range(estimator):
 
 
 def perturb_rows(noise, X, *, needs_variance, schema=None):
-    """Return the noisy copy of private rows.
-
-    Parameters
-    ----------
-    noise : transformer
-        See :func:`make_noise`.
-
-    X : ndarray of shape (n_samples, n_features)
-        Private rows.
-
-    needs_variance : bool
-        Whether the variance of the noise is needed.
-
-    schema : Schema or None, default=None
-        By which X was encoded.
-
-    Returns
-    -------
-    noisy : NoisyRows
-
-    Raises
-    ------
-    ValueError
-        When the noise changes the shape of the rows, leaves most of them as they are, or
-        states no guarantee or no variance.
-    """
+    """Return the noisy copy of private rows."""
     noisy, fitted = perturb_training_rows(noise, X)
     guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)
@@ -241,21 +193,7 @@ def _same(noisy, X):
 
 
 def about_release(guarantee, schema=None):
-    """Return the guarantee of a noisy copy as that of what is learned from it.
-
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-        Of the noise.
-
-    schema : Schema or None, default=None
-        By which a table was encoded before the noise.
-
-    Returns
-    -------
-    guarantee : PrivacyGuarantee
-        For the rows as they are when they get the noise; see also :func:`value_guarantee`.
-    """
+    """Return the guarantee of a noisy copy as that of what is learned from it."""
     covers = "the features of the rows that the source was fitted to"
     if schema is not None:
         covers += ", as encoded"
@@ -277,20 +215,7 @@ def _is_variance(value, n_features):
 
 
 def make_response(label_noise, schema):
-    """Return the randomized response for labels, by default among the classes of a schema.
-
-    Parameters
-    ----------
-    label_noise : RandomizedResponse or None
-        Of a source.
-
-    schema : Schema or None
-        Of its table.
-
-    Returns
-    -------
-    response : RandomizedResponse or None
-    """
+    """Return the randomized response for labels, by default among the classes of a schema."""
     listed = None if schema is None else schema.classes
     if label_noise is None or listed is None or label_noise.classes is not None:
         return label_noise
@@ -298,23 +223,7 @@ def make_response(label_noise, schema):
 
 
 def class_labels(labels):
-    """Return labels that a classifier can learn, each of which a release can hold.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-        From :func:`check_labels`.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Numbers, or text.
-
-    Raises
-    ------
-    ValueError
-        When there are no rows, or some have no label. The message quotes no label.
-    """
+    """Return labels that a classifier can learn, each of which a release can hold."""
     if not len(labels):
         raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
     if labels.dtype.kind == "O":
@@ -342,14 +251,6 @@ def check_scale(noise, X):
     """Raise ValueError where noisy rows would be too large or too small, without quoting values.
 
     Before the noise is drawn, hence before the budget is spent.
-
-    Parameters
-    ----------
-    noise : transformer
-        From :func:`make_noise`.
-
-    X : ndarray of shape (n_samples, n_features)
-        Private rows.
     """
     theirs = noise.get_params(deep=False)
     bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity", 0.0))
@@ -377,25 +278,7 @@ def check_scale(noise, X):
 
 
 def perturb_labels(label_noise, y):
-    """Return labels after their perturbation, if any.
-
-    Parameters
-    ----------
-    label_noise : RandomizedResponse or None
-        How labels are randomized, from :func:`make_response`.
-
-    y : ndarray of shape (n_samples,)
-        Labels.
-
-    Returns
-    -------
-    labels : NoisyLabels
-
-    Raises
-    ------
-    ValueError
-        When labels that are not perturbed are of fewer than two classes.
-    """
+    """Return labels after their perturbation, if any."""
     if label_noise is None:
         classes, indices = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -417,20 +300,9 @@ def perturb_labels(label_noise, y):
 
 
 def public_stand_ins(noise, response, X, y, columns):
-    """Return arguments for a rehearsal that depend on what is public alone.
-
-    Two rows of each class, at either end of the bounds, and the noise and the randomized response
-    with randomness of their own.
-
-    Parameters
-    ----------
-    noise, response, X, y, columns
-        Of a fit; of X and y, only the columns, the dtype and the names of the classes are used.
-
-    Returns
-    -------
-    noise, response, X, y : transformer, RandomizedResponse or None, ndarray, ndarray
-    """
+    """Return arguments for a rehearsal that depend on what is public alone."""
+    # Two rows of each class, at either end of the bounds, and the noise and the randomized
+    # response with randomness of their own.
     own = {name: clone(each) for name, each in (("noise", noise), ("response", response)) if each}
     for each in own.values():
         if "random_state" in each.get_params(deep=False):

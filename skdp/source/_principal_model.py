@@ -88,33 +88,13 @@ class PrincipalDirectionsModel(StatisticsModel):
 
 
 def widest_grid(basis):
-    """Return a grid about the middle of the bounds, whose radius covers all rows.
-
-    Parameters
-    ----------
-    basis : BasisFunctions
-        Linear ones.
-    """
+    """Return a grid about the middle of the bounds, whose radius covers all rows."""
     ends = basis.scale * np.abs(np.stack([basis.low, basis.high]) - basis.centre)
     return RowGrid(basis, np.zeros(len(basis.column)), float(np.linalg.norm(ends.max(axis=0))))
 
 
 def estimate_location(rows, grid, queries):
-    """Return a grid about the mean of the rows; spends "rows", "mean" and "distances".
-
-    Parameters
-    ----------
-    rows : PrivateRows
-
-    grid : RowGrid
-        From :func:`widest_grid`.
-
-    queries : GaussianQueries
-
-    Returns
-    -------
-    grid : RowGrid
-    """
+    """Return a grid about the mean of the rows; spends "rows", "mean" and "distances"."""
     total, count = np.zeros(grid.n_basis, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for Q, _, sizes in rows.chunks(grid):
         firsts, weights = divided(Q, sizes)
@@ -161,23 +141,7 @@ class WhitenedRows:
 
     @classmethod
     def of(cls, rows, grid, subspace, quantile, queries):
-        """Return private rows in the directions of a subspace; spends "lengths".
-
-        Parameters
-        ----------
-        rows : PrivateRows
-
-        grid : RowGrid
-            Of these rows; its basis functions are the features, in order.
-
-        subspace : Subspace
-            Of the features, made of noisy statistics.
-
-        quantile : float
-            Fraction of the rows that are not clipped.
-
-        queries : GaussianQueries
-        """
+        """Return private rows in the directions of a subspace; spends "lengths"."""
         scaled = subspace.components.T / np.sqrt(subspace.variances)
         offset = grid.to_features(np.zeros(grid.n_basis)) - subspace.mean
         matrix = grid.radius / grid.basis.scale[:, np.newaxis] * scaled
@@ -252,40 +216,15 @@ def _slices(n):
 
 
 def geometric_edges(low, high):
-    """Return public squared edges of bins of norms, integers in float64.
-
-    Examples
-    --------
-    >>> geometric_edges(2, 8).tolist()
-    [4.0, 5.0, 8.0, 11.0, 16.0, 22.0, 32.0, 45.0, 64.0]
-    """
+    """Return public squared edges of bins of norms, integers in float64."""
     steps = int(np.ceil(_BINS_PER_OCTAVE * np.log2(high / low)))
     return np.floor(low**2 * 2.0 ** (2 * np.arange(steps + 1) / _BINS_PER_OCTAVE))
 
 
 def norm_histogram(squared_norms, weights, edges):
-    """Return the weight of the rows in each bin; exact, and one record is in one bin.
-
-    A person whose rows are in several bins moves the histogram by less than one whose rows
-    are all in the same.
-
-    Parameters
-    ----------
-    squared_norms : ndarray of shape (n_samples,)
-        Of integer rows.
-
-    weights : ndarray of shape (n_samples,), dtype int64
-        In multiples of 2⁻²⁰.
-
-    edges : ndarray of shape (n_edges,)
-        Squared upper edges of the bins, from :func:`geometric_edges`. Longer rows count in
-        the last bin.
-
-    Returns
-    -------
-    histogram : ndarray of shape (n_edges,), dtype int64
-        In multiples of 2⁻²⁰.
-    """
+    """Return the weight of the rows in each bin; exact, and one record is in one bin."""
+    # A person whose rows are in several bins moves the histogram by less than one whose rows are
+    # all in the same.
     bins = np.minimum(np.searchsorted(edges, squared_norms), len(edges) - 1)
     histogram = np.zeros(len(edges), dtype=np.int64)
     np.add.at(histogram, bins, weights)
@@ -293,29 +232,7 @@ def norm_histogram(squared_norms, weights, edges):
 
 
 def noisy_radius(histogram, edges, quantile, queries, name):
-    """Return the edge below which about a fraction of the rows is.
-
-    Parameters
-    ----------
-    histogram : ndarray of shape (n_edges,), dtype int64
-        From :func:`norm_histogram`.
-
-    edges : ndarray of shape (n_edges,)
-        Squared edges of the bins.
-
-    quantile : float
-        The fraction, in (0, 1].
-
-    queries : GaussianQueries
-
-    name : str
-        Of the query.
-
-    Returns
-    -------
-    radius : float
-        In units of the integer rows.
-    """
+    """Return the edge below which about a fraction of the rows is."""
     noisy = queries.add(name, histogram, WEIGHT_GRID)
     below = np.cumsum(noisy)
     enough = below >= quantile * below[-1]

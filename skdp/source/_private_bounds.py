@@ -256,11 +256,9 @@ def quantile_bounds(
 
 
 def _schema(before, columns, classes):
-    """Return the schema of public columns and those found, or None, and the names of the others.
-
-    A column that a schema cannot have, as its encoded names are those of another one, is left out:
-    that depends on what was found, behind the charge.
-    """
+    """Return the schema of public columns and those found, or None, and names of the others."""
+    # A column that a schema cannot have, as its encoded names are those of another one, is left
+    # out: that depends on what was found, behind the charge.
     found, left_out = (Schema(before, classes) if before else None), []
     for name, column in columns.items():
         try:
@@ -375,15 +373,7 @@ def _category_counts(values, persons):
 
 
 def coarse_bin(values):
-    """Return the number of the power-of-two bin of each value; 0 where it is missing.
-
-    Examples
-    --------
-    >>> low, high = coarse_edges()
-    >>> number = coarse_bin(np.array([-3.0, 0.0, 5.0, np.nan]))
-    >>> low[number].tolist(), high[number].tolist()
-    ([-4.0, 0.0, 4.0, nan], [-2.0, 0.0, 8.0, nan])
-    """
+    """Return the number of the power-of-two bin of each value; 0 where it is missing."""
     most = np.ldexp(1.0, _LARGEST) * (1 - 2.0**-50)
     there = np.clip(np.nan_to_num(values, posinf=most, neginf=-most), -most, most)
     exponent = np.frexp(there)[1]
@@ -485,12 +475,10 @@ class _Noise:
         return columns
 
     def _threshold(self):
-        """Return the count that a single person's category exceeds with probability δ/2 at most.
-
-        Over all columns together. Sampled noise exceeds a step of its grid more than the normal
-        distribution does at that step less one (Canonne, Kamath and Steinke, 2020), so one is
-        added.
-        """
+        """Return the count that one person's category exceeds with probability δ/2 at most."""
+        # Over all columns together. Sampled noise exceeds a step of its grid more than the normal
+        # distribution does at that step less one (Canonne, Kamath and Steinke, 2020), so one is
+        # added.
         deviation = self._deviation("categories")
         if not deviation:
             return 0.5
@@ -525,11 +513,9 @@ def _fine_bin(values, found):
 
 
 def _between(counts, found, quantiles, deviation):
-    """Return where two quantiles are, by noisy counts of bins of equal width.
-
-    Where noise hides the tails, they go on from the last quantile that is known as those of a
-    normal distribution do, but not below zero without values there.
-    """
+    """Return where two quantiles are, by noisy counts of bins of equal width."""
+    # Where noise hides the tails, they go on from the last quantile that is known as those of a
+    # normal distribution do, but not below zero without values there.
     edges = np.linspace(found[0], found[1], _N_FINE + 1)
     middle = edges[:-1][np.argmax(np.cumsum(counts) > counts.sum() / 2)]
     low = _quantile(counts, edges, quantiles[0], deviation, middle)

@@ -89,13 +89,7 @@ class PublicColumns:
         dtype: DTypeLike = np.float64,
         owner: str = "DPStatisticsSource",
     ) -> Self:
-        """Return numeric columns between public bounds; errors name the owner of the parameter.
-
-        Raises
-        ------
-        ValueError
-            When bounds are no finite pairs low < high.
-        """
+        """Return numeric columns between public bounds; errors name the owner of the parameter."""
         try:
             low, high = bounds
             ends = [
@@ -159,20 +153,7 @@ class PublicColumns:
 
 
 def encoded_columns(encoder, X=None):
-    """Return the columns that an encoder makes of a table.
-
-    Parameters
-    ----------
-    encoder : TabularEncoder, Schema, mapping, str or path-like
-        The ``encoder`` parameter of a source.
-
-    X : DataFrame or array-like of shape (n_samples, n_features) or None, default=None
-        Gives the number of columns where the encoder has no schema.
-
-    Returns
-    -------
-    columns : PublicColumns
-    """
+    """Return the columns that an encoder makes of a table."""
     if not isinstance(encoder, TabularEncoder):
         encoder = TabularEncoder(encoder)
     if encoder.schema is None and X is not None:
@@ -206,26 +187,7 @@ class SummationPlan:
     model: StatisticsModel
 
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
-        """Return exact sums over rows, **without noise**.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Private rows; there may be none.
-
-        y : array-like of shape (n_samples,)
-
-        groups : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        sums : ExactSums
-
-        Raises
-        ------
-        ValueError
-            When they do not fit together, or have other columns.
-        """
+        """Return exact sums over rows, **without noise**."""
         with default_settings():
             X = read_rows(self.columns, X)
             labels = check_labels(y, X)
@@ -281,21 +243,7 @@ class PrivateRows:
 
     @classmethod
     def of_labels(cls, X, y, classes, groups=None):
-        """Return rows with their classes.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        y : ndarray of shape (n_samples,)
-            Labels, of which those that are not among the classes are left out.
-
-        classes : ndarray of shape (n_classes,)
-            The public list.
-
-        groups : ndarray of shape (n_samples,) or None, default=None
-            Whose row each one is, from :func:`read_persons`.
-        """
+        """Return rows with their classes."""
         class_indices = Vocabulary(classes.tolist()).codes(y)
         if groups is None:
             return cls(X, class_indices, len(classes))
@@ -348,27 +296,7 @@ class SummedRows:
 
 
 def read_private_rows(source, X, y, groups):
-    """Return the public plan for private rows, and the rows as numbers with their classes.
-
-    Parameters
-    ----------
-    source : DPStatisticsSource
-        Its parameters say what is public. Gets ``n_features_in_`` and ``feature_names_in_``.
-
-    X, y, groups
-        What it is fitted to.
-
-    Returns
-    -------
-    plan : SummationPlan
-
-    rows : PrivateRows, or SummedRows where X is a Dask collection
-
-    Raises
-    ------
-    ValueError
-        When they do not fit together, or cannot be summed.
-    """
+    """Return the public plan for private rows, and the rows as numbers with their classes."""
     if is_dask(X):
         plan = one_pass_plan(source, *announced_columns(X))
         return plan, SummedRows(sum_dask(plan, X, y, groups))
@@ -457,24 +385,7 @@ def _announced_columns(source, n_features, names, dtype):
 
 
 def read_rows(columns, X):
-    """Return a chunk of rows as numbers, in known columns.
-
-    Parameters
-    ----------
-    columns : PublicColumns
-
-    X : array-like of shape (n_samples, n_features)
-        There may be no rows.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_encoded)
-
-    Raises
-    ------
-    ValueError
-        When these are not the columns, or hold no finite numbers.
-    """
+    """Return a chunk of rows as numbers, in known columns."""
     if columns.schema is not None:
         return encode_table(columns.schema, X)
     reader = BaseEstimator()
@@ -491,36 +402,7 @@ def read_rows(columns, X):
 
 
 def read_table(columns, X, y, *, keep_all):
-    """Return a private table as numbers, and its labels.
-
-    Parameters
-    ----------
-    columns : PublicColumns
-        With a schema.
-
-    X : DataFrame, or array-like of shape (n_samples, n_columns)
-        The table.
-
-    y : array-like of shape (n_samples,)
-        Labels.
-
-    keep_all : bool
-        Whether rows whose label is no class of the schema are kept. They must be where labels are
-        private, because the number of rows is public.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_samples, n_encoded)
-        In [0, 1].
-
-    labels : ndarray of shape (n_samples,)
-        Classes of the schema, where it lists them and not all rows are kept.
-
-    Raises
-    ------
-    ValueError
-        When no label is a class of the schema, and rows of others are left out.
-    """
+    """Return a private table as numbers, and its labels."""
     rows = encode_table(columns.schema, X)
     labels = check_labels(y, rows)
     if columns.schema.classes is None or keep_all:

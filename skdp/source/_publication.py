@@ -36,48 +36,7 @@ _SETTINGS = {
 
 
 def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="", doubt=None):
-    """Charge for a result, make it of private rows with noise, and return it.
-
-    Parameters
-    ----------
-    what : str
-        The name of the computation, such as ``"DPSource.fit"``.
-
-    guarantee : PrivacyGuarantee
-        Of the result; charged.
-
-    make : callable
-        Returns the result, of what it is given.
-
-    private : tuple
-        Its arguments: checked private rows, and a source of noise.
-
-    rehearsals : list of tuple
-        Arguments of the same kind that depend on nothing private: no rows, or public ones.
-
-    ledger : PrivacyLedger, str, path-like or None, default=None
-
-    name : str, default=""
-        Of the ledger's entry.
-
-    doubt : callable or None, default=None
-        Warns of a result, by what is in it.
-
-    Returns
-    -------
-    result : object
-
-    Raises
-    ------
-    ValueError
-        When no result can be made of what is public; nothing is charged.
-
-    BudgetExceededError
-        When the ledger refuses; no noise is drawn.
-
-    RuntimeError
-        When the computation fails; its message is withheld.
-    """
+    """Charge for a result, make it of private rows with noise, and return it."""
     account = opened_ledger(ledger)
     warn_of_weak_privacy(what.partition(".")[0], guarantee.epsilon, guarantee.delta)
     _rehearse(what, make, rehearsals)
@@ -109,16 +68,9 @@ def _rehearse(what, make, rehearsals):
 
 @contextmanager
 def sealed(what):
-    """Compute with private rows: alike under all settings, and with no word about them.
-
-    Any error, whose text may quote private rows, is replaced by a RuntimeError, and warnings are
-    left out; yields the list of these.
-
-    Parameters
-    ----------
-    what : str
-        The name of the computation, such as ``"DPSource.fit"``.
-    """
+    """Compute with private rows: alike under all settings, and with no word about them."""
+    # Any error, whose text may quote private rows, is replaced by a RuntimeError, and warnings are
+    # left out; yields the list of these.
     try:
         with recorded_warnings() as told, default_settings():
             yield told
@@ -141,27 +93,7 @@ def default_settings():
 
 
 def whole_guarantee(mechanism, mechanisms, n_features, *, by_group, covers, excludes):
-    """Return the guarantee of whole records, or of whole people, added or removed.
-
-    Parameters
-    ----------
-    mechanism : str
-        In words.
-
-    mechanisms : tuple of Mechanism
-
-    n_features : int
-
-    by_group : bool
-        Whether people are protected.
-
-    covers, excludes : str
-        What is protected of a record or person, and what is not.
-
-    Returns
-    -------
-    guarantee : PrivacyGuarantee
-    """
+    """Return the guarantee of whole records, or of whole people, added or removed."""
     unit = "group" if by_group else "labelled record"
     return PrivacyGuarantee(
         mechanism=mechanism,

@@ -100,31 +100,10 @@ class RegressionModel(PrincipalDirectionsModel):
 
 
 def softmax_regression(whitened, start, count, queries):
-    """Return coefficients and intercepts of whitened rows by noisy gradient descent.
-
-    Each row's gradient is clipped (Abadi et al., 2016), by its residuals; gradients are summed
-    over all rows and divided by a noisy count. Steps have momentum, and the result is the average
-    over the last steps (Polyak and Juditsky, 1992). Spends the share "gradients".
-
-    Parameters
-    ----------
-    whitened : WhitenedRows
-
-    start : pair of ndarrays of shapes (n_classes, n_directions) and (n_classes,)
-        Initial coefficients and intercepts, from noisy statistics.
-
-    count : float
-        Noisy number of rows, at least 1.
-
-    queries : GaussianQueries
-
-    Returns
-    -------
-    coefficients : ndarray of shape (n_classes, n_directions)
-        Of rows of unit variances.
-
-    intercepts : ndarray of shape (n_classes,)
-    """
+    """Return coefficients and intercepts of whitened rows by noisy gradient descent."""
+    # Each row's gradient is clipped (Abadi et al., 2016), by its residuals; gradients are summed
+    # over all rows and divided by a noisy count. Steps have momentum, and the result is the
+    # average over the last steps (Polyak and Juditsky, 1992). Spends the share "gradients".
     coefficients, intercepts = start
     weights = np.vstack([coefficients.T * whitened.radius, intercepts * (GRID / _CONSTANT)])
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
@@ -143,20 +122,7 @@ def softmax_regression(whitened, start, count, queries):
 
 
 def exact_gradient(whitened, weights):
-    """Return the gradient of the log-likelihood as an exact integer sum.
-
-    Parameters
-    ----------
-    whitened : WhitenedRows
-
-    weights : ndarray of shape (n_directions + 1, n_classes)
-        Coefficients of rows of norm 1; the last are those of the constant 1.
-
-    Returns
-    -------
-    gradient : ndarray of shape (n_directions + 1, n_classes), dtype int64
-        In multiples of 2⁻³⁶.
-    """
+    """Return the gradient of the log-likelihood as an exact integer sum."""
     logits = IntegerMap.nearest(weights[:-1], _CONSTANT * weights[-1])
     gradient = np.zeros(weights.shape, dtype=np.int64)
     for codes, class_indices, units in whitened.chunks():
@@ -168,32 +134,9 @@ def exact_gradient(whitened, weights):
 
 
 def integer_residuals(scores, class_indices, weights):
-    """Return weighted residuals of softmax, in multiples of 2⁻²⁰ and truncated toward zero.
-
-    The norm of a row of residuals is at most half its weight, in integers: longer ones are
-    clipped.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Logits, each computed from its row alone.
-
-    class_indices : ndarray of shape (n_samples,)
-
-    weights : ndarray of shape (n_samples,), dtype int64
-        In multiples of 2⁻²⁰.
-
-    Returns
-    -------
-    residuals : ndarray of shape (n_samples, n_classes)
-        Integers in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> integer_residuals(np.zeros((1, 4)), np.array([1]), np.array([2**20])) / 2**20
-    array([[-0.1443367 ,  0.43301201, -0.1443367 , -0.1443367 ]])
-    """
+    """Return weighted residuals of softmax, in multiples of 2⁻²⁰ and truncated toward zero."""
+    # The norm of a row of residuals is at most half its weight, in integers: longer ones are
+    # clipped.
     residuals = -row_probabilities(scores)
     residuals[np.arange(len(scores)), class_indices] += 1
     residuals = np.trunc(residuals * WEIGHT_GRID)
@@ -203,13 +146,7 @@ def integer_residuals(scores, class_indices, weights):
 
 
 def row_probabilities(scores):
-    """Return the softmax of each row of scores; it depends on its row alone, to the last bit.
-
-    Examples
-    --------
-    >>> row_probabilities(np.log([[1.0, 3.0]])).round(6)
-    array([[0.25, 0.75]])
-    """
+    """Return the softmax of each row of scores; it depends on its row alone, to the last bit."""
     below = scores.max(axis=1, keepdims=True) - scores
     far = below >= _RANGE
     steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)

@@ -554,39 +554,7 @@ def _guarantee_before(noise, response, X, y, schema):
 
 
 def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels_exact):
-    """Return the subspace of the rows behind a noisy copy, and denoised rows in it.
-
-    Parameters
-    ----------
-    noisy : ndarray of shape (n_samples, n_features)
-        The noisy copy.
-
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    moments : Moments
-        Of the noisy copy.
-
-    n_directions : int
-        Of the subspace.
-
-    random_state : RandomState
-        Seeds k-means, and chooses held-out rows.
-
-    labels_exact : bool
-        Whether labels are unperturbed. If not, every class is one normal distribution: a
-        mixture would model the rows that are in the class by mistake.
-
-    Returns
-    -------
-    subspace : Subspace
-
-    mixtures : Mixtures
-        Of the classes, in units of the subspace.
-
-    codes : ndarray of shape (n_samples, n_directions)
-        In units of the subspace and the dtype of the copy.
-    """
+    """Return the subspace of the rows behind a noisy copy, and denoised rows in it."""
     subspace = Subspace.of_moments(moments, n_directions)
     codes, noise = subspace.encode(noisy), subspace.noise(moments.noise)
     mixtures = None

@@ -92,18 +92,7 @@ class Candidate:
     held_out: np.ndarray | None = None
 
     def learn(self, log_posteriors, rows, offsets):
-        """Learn from labeled rows; return their held-out log-posteriors.
-
-        Parameters
-        ----------
-        log_posteriors : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of these rows by the scorer, which has not used labels.
-
-        rows : LabelledRows
-
-        offsets : ndarray of shape (n_classes,)
-            See :func:`sampling_offsets`.
-        """
+        """Learn from labeled rows; return their held-out log-posteriors."""
         if self.correction is not None:
             fitted = self.correction.cross_fit(log_posteriors, rows, offsets)
             self.correction, log_posteriors = fitted
@@ -257,11 +246,9 @@ class Candidates:
             self._add_corrected(candidate, AveragedCorrection.of_slope(), log_posteriors)
 
     def _add_mixtures(self, pair):
-        """Add mixtures adapted to the target's rows, if that separates classes better.
-
-        On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST, and
-        on human activity, certainty decreases, and .5 to 17 points would be lost.
-        """
+        """Add mixtures adapted to the target's rows, if that separates classes better."""
+        # On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST,
+        # and on human activity, certainty decreases, and .5 to 17 points would be lost.
         scorer = adapted_mixtures(pair)
         if scorer is None:
             return
@@ -311,18 +298,7 @@ class Candidates:
         candidate.log_odds += log_evidence(candidate.held_out, log_posteriors.shape[1])
 
     def add_trained(self, trained, log_posteriors, log_odds):
-        """Add self-training.
-
-        Parameters
-        ----------
-        trained : SelfTrained
-
-        log_posteriors : ndarray of shape (n_labelled, n_classes)
-            Held-out log-posteriors of the labeled rows.
-
-        log_odds : float
-            Prior log-odds.
-        """
+        """Add self-training."""
         model = trained.model
         candidate = Candidate("self-training", model, log_odds, model.source_weight)
         offsets = self._sampling_offsets(trained.distributions)
@@ -331,12 +307,7 @@ class Candidates:
         self._history = trained.history
 
     def average(self):
-        """Return the average of all candidates by the evidence for them.
-
-        Returns
-        -------
-        result : TransferResult
-        """
+        """Return the average of all candidates by the evidence for them."""
         weights = candidate_weights([candidate.log_odds for candidate in self._candidates])
         model = EvidenceAverage(self._candidates, weights)
         if self._pairs:

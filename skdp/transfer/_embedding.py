@@ -20,22 +20,11 @@ _MIN_DEVIATION = 0.1
 
 
 def paired_subspaces(pair):
-    """Return equally many principal directions of the source and of the target.
-
-    n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows if that is smaller. With
-    equal dimensions, both use the directions of the source. Otherwise the sign of each direction
-    of the target is arbitrary, which the papers do not address: here it is chosen such that the
-    class medians of the labeled rows vary like those of the source.
-
-    Parameters
-    ----------
-    pair : PairedRelease
-
-    Returns
-    -------
-    V_sr : ndarray of shape (n, n_source_features)
-    V_tg : ndarray of shape (n, n_target_features)
-    """
+    """Return equally many principal directions of the source and of the target."""
+    # n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows if that is smaller. With
+    # equal dimensions, both use the directions of the source. Otherwise the sign of each direction
+    # of the target is arbitrary, which the papers do not address: here it is chosen such that the
+    # class medians of the labeled rows vary like those of the source.
     X, alignment = pair.X, pair.release.alignment
     V_sr = alignment.components
     if pair.same_columns:
@@ -78,11 +67,9 @@ class Embedding:
 
     @classmethod
     def of_means(cls, pair):
-        """Return the map that maps the target's mean to the source's.
-
-        If dimensions differ, principal directions are paired in the order of their variances as
-        in :func:`paired_subspaces`, and the target is scaled to the source.
-        """
+        """Return the map that maps the target's mean to the source's."""
+        # If dimensions differ, principal directions are paired in the order of their variances as
+        # in paired_subspaces, and the target is scaled to the source.
         release, moments = pair.release, pair.moments
         centre = release.alignment.mean if moments is None else moments.mean
         basis, scale = None, 1.0
@@ -111,11 +98,9 @@ class Embedding:
 
 
 def map_to_source(pair):
-    """Return the function that maps target rows to the columns of the source.
-
-    Shared columns are not changed, unless the target is outside the range of the source: such a
-    column is replaced by the source's mean, as otherwise noise would decide.
-    """
+    """Return the function that maps target rows to the columns of the source."""
+    # Shared columns are not changed, unless the target is outside the range of the source: such a
+    # column is replaced by the source's mean, as otherwise noise would decide.
     if not pair.same_columns:
         return Embedding.of_means(pair).rows
     moments = pair.release.moments
@@ -127,23 +112,9 @@ def _replace_unseen(unseen, mean, X):
 
 
 def distances(moments, X):
-    """Return the distance of each column of a target to the rows of the source.
-
-    The root mean square of the target's values about the source's mean, in standard deviations
-    of the source, corrected for noise if possible.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the source.
-
-    X : ndarray of shape (n_samples, n_features)
-        Target rows in the same columns.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_features,)
-    """
+    """Return the distance of each column of a target to the rows of the source."""
+    # The root mean square of the target's values about the source's mean, in standard deviations
+    # of the source, corrected for noise if possible.
     variances = moments.total_covariance().diagonal()
     deviations = np.sqrt(positive_mean(variances, moments.variance_errors))
     least = max(_MIN_DEVIATION * np.median(deviations), np.finfo(np.float64).tiny)

@@ -66,12 +66,7 @@ _N_SLOPES = 81
 
 
 def has_indicators(X):
-    """Return whether a tenth of the columns or more have just two values, neither of them rare.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    """
+    """Return whether a tenth of the columns or more have just two values, neither of them rare."""
     counts = np.array([(X.min(axis=0) == X).sum(axis=0), (X.max(axis=0) == X).sum(axis=0)])
     two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _MIN_SHARE * len(X))
     return bool(two.mean() >= _MIN_INDICATORS)
@@ -84,33 +79,19 @@ def entropy(probabilities):
 
 
 def certainty(posteriors):
-    """Return the fraction of the entropy of classes that posteriors remove, 0 if it is zero.
-
-    Parameters
-    ----------
-    posteriors : ndarray of shape (n_samples, n_classes)
-    """
+    """Return the fraction of the entropy of classes that posteriors remove, 0 if it is zero."""
     possible = entropy(posteriors.mean(axis=0))
     return float(1 - entropy(posteriors).mean() / possible) if possible > 0 else 0.0
 
 
 def agrees_with_source(posteriors, reference):
-    r"""Return whether the classes of a candidate are well separated and agree with the source.
-
-    If the source is correct as often as its posteriors imply, its agreement with the true classes
-    is Cohen's
-
-    .. math:: κ = \frac{\bar p - p_e}{1 - p_e}, \qquad p_e = \sum_c f_c g_c
-
-    with the mean :math:`\bar p` of its largest posteriors and the frequencies f and g with which
-    source and candidate predict the classes. The test requires half of that between source and
-    candidate, and a candidate that is certain of nearly all rows. It needs no labels.
-
-    Parameters
-    ----------
-    posteriors, reference : ndarrays of shape (n_samples, n_classes)
-        Posteriors of the candidate and of the source.
-    """
+    """Return whether the classes of a candidate are well separated and agree with the source."""
+    # If the source is correct as often as its posteriors imply, its agreement with the true
+    # classes is Cohen's
+    # κ = \frac{\bar p - p_e}{1 - p_e}, \qquad p_e = \sum_c f_c g_c
+    # with the mean \bar p of its largest posteriors and the frequencies f and g with which source
+    # and candidate predict the classes. The test requires half of that between source and
+    # candidate, and a candidate that is certain of nearly all rows. It needs no labels.
     if certainty(posteriors) < _MIN_CERTAINTY:
         return False
     guesses, source_guesses = posteriors.argmax(axis=1), reference.argmax(axis=1)
@@ -122,35 +103,19 @@ def agrees_with_source(posteriors, reference):
 
 
 def errs_as_claimed(posteriors, reference):
-    r"""Return whether the source errs as often as it claims, assuming that a candidate is right.
-
-    True classes differ from those of the source exactly on the rows on which the source errs. With
-    the mean :math:`\bar p` of its largest posteriors, the fraction of rows on which the two differ
-    should thus be about :math:`1 - \bar p`; unrelated clusters differ on more.
-
-    Parameters
-    ----------
-    posteriors, reference : ndarrays of shape (n_samples, n_classes)
-        Posteriors of the candidate and of the source.
-    """
+    """Return whether the source errs as often as it claims, assuming that a candidate is right."""
+    # True classes differ from those of the source exactly on the rows on which the source errs.
+    # With the mean \bar p of its largest posteriors, the fraction of rows on which the two differ
+    # should thus be about 1 - \bar p; unrelated clusters differ on more.
     differ = np.mean(posteriors.argmax(axis=1) != reference.argmax(axis=1))
     return bool(differ <= _MAX_DISAGREEMENT * (1 - reference.max(axis=1).mean()))
 
 
 def contradicts(labels, scores):
-    """Return whether labels contradict scores: scores of the rows' own classes are too low.
-
-    The sum over rows of the score of the label, minus the averages of the row and the class, is
-    compared with its distribution under permutations of the labels, which has mean 0 and the
-    variance of Hoeffding's combinatorial central limit theorem (1951).
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    scores : ndarray of shape (n_samples, n_classes)
-    """
+    """Return whether labels contradict scores: scores of the rows' own classes are too low."""
+    # The sum over rows of the score of the label, minus the averages of the row and the class, is
+    # compared with its distribution under permutations of the labels, which has mean 0 and the
+    # variance of Hoeffding's combinatorial central limit theorem (1951).
     n = len(labels)
     if n < 2:
         return False
@@ -162,15 +127,7 @@ def contradicts(labels, scores):
 
 
 def log_likelihood(probabilities, n_classes):
-    """Return the log-likelihood of labels, each of which may be an outlier of any class.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples,)
-        Probabilities of the labels.
-
-    n_classes : int
-    """
+    """Return the log-likelihood of labels, each of which may be an outlier of any class."""
     return np.log((1 - _OUTLIERS) * probabilities + _OUTLIERS / n_classes).sum()
 
 
@@ -178,64 +135,28 @@ def log_likelihood(probabilities, n_classes):
 
 
 def effective_rows(release):
-    """Return the effective sample size of a release.
-
-    For statistics, noise in a mean of N rows of p features, by a mechanism of sensitivity/σ = μ,
-    leaves the information of N/(1 + p/(μ²N)) rows; if the release has the sums themselves,
-    :attr:`Statistics.effective_rows` accounts for their noise. For noisy rows it is the precision
-    of their moments, see :attr:`Moments.precision`.
-
-    Parameters
-    ----------
-    release : Release
-        With moments.
-    """
+    """Return the effective sample size of a release."""
+    # For statistics, noise in a mean of N rows of p features, by a mechanism of sensitivity/σ = μ,
+    # leaves the information of N/(1 + p/(μ²N)) rows; if the release has the sums themselves,
+    # Statistics.effective_rows accounts for their noise. For noisy rows it is the precision of
+    # their moments, see Moments.precision.
     return release.model.effective_rows(release)
 
 
 def prior_odds(n_rows, n_labels):
-    """Return the prior log-odds of models of labels, compared with the source.
-
-    The odds are the cubed ratio of effective rows of a class on both sides, e⁶ at most: if noise
-    leaves as little information of a source as a few labels have, neither is favored.
-
-    Parameters
-    ----------
-    n_rows : float
-        Effective sample size of the source, see :func:`effective_rows`.
-
-    n_labels : float
-        Average number of labels of a class.
-    """
+    """Return the prior log-odds of models of labels, compared with the source."""
+    # The odds are the cubed ratio of effective rows of a class on both sides, e⁶ at most: if noise
+    # leaves as little information of a source as a few labels have, neither is favored.
     return -float(np.clip(3 * np.log(n_rows / n_labels), 0, _MAX_LOG_ODDS))
 
 
 def held_out_probabilities(log_posteriors, labels, sampling_offsets):
-    """Return the probabilities of labels by held-out posteriors.
-
-    Parameters
-    ----------
-    log_posteriors : ndarray of shape (n_samples, n_classes)
-
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    sampling_offsets : ndarray of shape (n_classes,)
-        See :func:`~skdp.transfer._label_correction.sampling_offsets`.
-    """
+    """Return the probabilities of labels by held-out posteriors."""
     return softmax(log_posteriors + sampling_offsets, axis=1)[np.arange(len(labels)), labels]
 
 
 def log_evidence(probabilities, n_classes):
-    """Return the log-evidence of labels for a candidate: half of their log-likelihood.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples,)
-        See :func:`held_out_probabilities`.
-
-    n_classes : int
-    """
+    """Return the log-evidence of labels for a candidate: half of their log-likelihood."""
     return _POWER * float(log_likelihood(probabilities, n_classes))
 
 
@@ -251,14 +172,7 @@ def candidate_weights(log_odds):
 
 
 def average_posteriors(log_posteriors, weights):
-    """Return the logarithms of posteriors averaged by weights that sum to 1.
-
-    Parameters
-    ----------
-    log_posteriors : list of ndarray of shape (n_samples, n_classes)
-
-    weights : ndarray of shape (n_candidates,)
-    """
+    """Return the logarithms of posteriors averaged by weights that sum to 1."""
     kept = np.flatnonzero(weights)
     return logsumexp([log_posteriors[k] + np.log(weights[k]) for k in kept], axis=0)
 
@@ -273,27 +187,13 @@ def mean_margin(scores):
 
 
 def scorer_weights(scores, labels):
-    """Return non-negative weights with which scores add up to log-posteriors.
-
-    Bayesian model averaging over all subsets of scorers. The scorers of a subset have equal
-    weights: few labeled rows suffice to select scorers, not to estimate their weights. Their
-    common slope is that of a multinomial logistic regression on the labeled rows, with a normal
-    prior of scale 5. Each subset is weighted by its likelihood at the best slope, including the
-    prior. A labeled row is an outlier with probability 1/10: a single confident error must not
-    make all subsets uncertain, and hence equal.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_scorers, n_samples, n_classes)
-        In units of :func:`mean_margin`. The last one keeps a weight of 0.1.
-
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_scorers,)
-    """
+    """Return non-negative weights with which scores add up to log-posteriors."""
+    # Bayesian model averaging over all subsets of scorers. The scorers of a subset have equal
+    # weights: few labeled rows suffice to select scorers, not to estimate their weights. Their
+    # common slope is that of a multinomial logistic regression on the labeled rows, with a normal
+    # prior of scale 5. Each subset is weighted by its likelihood at the best slope, including the
+    # prior. A labeled row is an outlier with probability 1/10: a single confident error must not
+    # make all subsets uncertain, and hence equal.
     scorers = range(len(scores))
     sets = [list(s) for n in scorers for s in combinations(scorers, n + 1)]
     fits = [_fit_slope(scores[chosen].mean(axis=0), labels) for chosen in sets]

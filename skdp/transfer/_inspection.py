@@ -57,15 +57,7 @@ def side_of(source_weight):
 
 
 def candidate_contributions(candidates, weights):
-    """Return the contributions of candidates.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        The first is the reference.
-
-    weights : ndarray of shape (n_candidates,)
-    """
+    """Return the contributions of candidates."""
     first = candidates[0]
     return [
         Contribution(
@@ -90,15 +82,7 @@ def _compared(held_out, reference):
 
 
 def scorer_contributions(scorers, weights):
-    """Return the contributions of the scorers of a source, and last that of the target.
-
-    Parameters
-    ----------
-    scorers : list of Scorer
-        Scorers of the source.
-
-    weights : ndarray of shape (n_scorers + 1,)
-    """
+    """Return the contributions of the scorers of a source, and last that of the target."""
     shares = (weights / weights.sum()).tolist()
     parts = [
         Contribution(scorer.name, "source", share)
@@ -108,16 +92,7 @@ def scorer_contributions(scorers, weights):
 
 
 def report_frame(contributions, n_labels, label_sampling):
-    """Return one row for each part, see :meth:`DPTransferClassifier.report`.
-
-    Parameters
-    ----------
-    contributions : list of Contribution
-
-    n_labels : int
-
-    label_sampling : str
-    """
+    """Return one row for each part, see :meth:`DPTransferClassifier.report`."""
     frame = pd.DataFrame([vars(part) for part in contributions])
     frame.insert(4, "n_labels", n_labels)
     frame.insert(5, "label_sampling", label_sampling)
@@ -125,13 +100,7 @@ def report_frame(contributions, n_labels, label_sampling):
 
 
 def warn_of_source(model):
-    """Warn if labels indicate that a source does not help, or is wrong.
-
-    Parameters
-    ----------
-    model : object
-        A model that was learned with a source and labels.
-    """
+    """Warn if labels indicate that a source does not help, or is wrong."""
     if model.source_weight < model.min_source_weight:
         found = "favor the model learned from the target alone"
     elif model.is_contradicted:
@@ -146,13 +115,7 @@ def warn_of_source(model):
 
 
 def one_row(x):
-    """Return one row as a DataFrame, where it has names, or as an array of shape (1, n_features).
-
-    Raises
-    ------
-    ValueError
-        If there are more rows, or none.
-    """
+    """Return one row as a DataFrame, where it has names, or as an array (1, n_features)."""
     is_row = isinstance(x, pd.Series)  # of a DataFrame, whose values have become objects
     x = as_frame(x, "x")
     if is_row:
@@ -168,21 +131,7 @@ def one_row(x):
 
 
 def bounded_columns(names, bounds, row):
-    """Return numeric columns within bounds, which are extended to contain a row.
-
-    Parameters
-    ----------
-    names : list of str
-
-    bounds : ndarray of shape (2, n_features)
-        Lower and upper bounds.
-
-    row : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    columns : tuple of NumericColumn
-    """
+    """Return numeric columns within bounds, which are extended to contain a row."""
     low, high = np.minimum(bounds[0], row), np.maximum(bounds[1], row)
     high = np.where(high > low, high, low + 1)
     limits = zip(names, low.tolist(), high.tolist(), strict=True)
@@ -190,25 +139,7 @@ def bounded_columns(names, bounds, row):
 
 
 def encoded_row(x, matching, n_columns, validated):
-    """Return one row in the encoding of the model.
-
-    Parameters
-    ----------
-    x : DataFrame of one row, Series, or array-like of shape (n_features,)
-        A row of the table, or an encoded one. A Series such as X.iloc[0] has names in its index.
-
-    matching : Matching
-
-    n_columns : int
-        Number of encoded columns of the model.
-
-    validated : callable
-        ``validated(X)`` returns validated rows as numbers.
-
-    Returns
-    -------
-    row : ndarray of shape (n_columns,)
-    """
+    """Return one row in the encoding of the model."""
     x, release = named_like(one_row(x), matching.names), next(iter(matching.releases), None)
     is_table = hasattr(x, "columns")
     if is_table and matching.names is not None and set(matching.names) <= set(x.columns):
@@ -226,26 +157,7 @@ def encoded_row(x, matching, n_columns, validated):
 
 
 def readable_columns(row, matching, names):
-    """Return a schema of the columns of a row, with the offset and width of each.
-
-    Parameters
-    ----------
-    row : ndarray of shape (n_columns,)
-
-    matching : Matching
-        The columns of the sources come first: as in their schema, or as numbers in their bounds.
-        The others are the target's own.
-
-    names : list of str or None
-        Names of the fitted table.
-
-    Returns
-    -------
-    schema : Schema
-
-    low, width : ndarrays of shape (n_columns,)
-        An encoded value u of the schema is ``low + u * width`` for the model.
-    """
+    """Return a schema of the columns of a row, with the offset and width of each."""
     n = len(row) if matching.n_shared is None else matching.n_shared
     same = [release for release in matching.releases if release.n_features == n]
     known = [matching.names, names, *(release.feature_names for release in same)]

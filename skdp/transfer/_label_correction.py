@@ -117,23 +117,11 @@ class LabelledRows:
 
 
 def sampling_of(labels, label_sampling, frequencies):
-    """Return how the labeled rows were chosen, "random" or "stratified".
-
-    "auto" stands for stratified if some rows are unlabeled and the classes with labels have
-    equally many of them. Labels of a single class are a random sample, for which this is common
-    with few labels, unless it would be unlikely even if the class were as frequent as one standard
-    deviation of the prior of the intercepts allows.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabeled.
-
-    label_sampling : {"auto", "random", "stratified"}
-
-    frequencies : ndarray of shape (n_classes,) or None
-        Frequencies of the sources.
-    """
+    """Return how the labeled rows were chosen, "random" or "stratified"."""
+    # "auto" stands for stratified if some rows are unlabeled and the classes with labels have
+    # equally many of them. Labels of a single class are a random sample, for which this is common
+    # with few labels, unless it would be unlikely even if the class were as frequent as one
+    # standard deviation of the prior of the intercepts allows.
     if label_sampling != "auto":
         return label_sampling
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
@@ -146,22 +134,9 @@ def sampling_of(labels, label_sampling, frequencies):
 
 
 def warn_of_frequencies(labels, expected, sampling):
-    """Warn if class frequencies among labels differ much from those expected of all rows.
-
-    The likelihood-ratio test of a random sample must be significant at one in a thousand, or at
-    one in twenty if a single class has labels.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labelled,)
-        Class indices.
-
-    expected : ndarray of shape (n_classes,)
-        Positive frequencies by the source.
-
-    sampling : {"random", "stratified"}
-        How labels are assumed to be chosen.
-    """
+    """Warn if class frequencies among labels differ much from those expected of all rows."""
+    # The likelihood-ratio test of a random sample must be significant at one in a thousand, or at
+    # one in twenty if a single class has labels.
     shares = np.bincount(labels, minlength=len(expected)) / len(labels)
     level = _SURPRISING_ALONE if shares.max() == 1 else _SURPRISING
     if 2 * len(labels) * rel_entr(shares, expected).sum() < chi2.isf(level, len(expected) - 1):
@@ -181,11 +156,9 @@ def warn_of_frequencies(labels, expected, sampling):
 
 
 def sampling_offsets(labels, posteriors):
-    """Return the log-ratio of class frequencies among labels and in the posteriors of all rows.
-
-    With these offsets, labels drawn equally from each class are no evidence of its frequency. One
-    label of each class is added, since all may be missing.
-    """
+    """Return the log-ratio of class frequencies among labels and in the posteriors of all rows."""
+    # With these offsets, labels drawn equally from each class are no evidence of its frequency.
+    # One label of each class is added, since all may be missing.
     counts = np.bincount(labels, minlength=posteriors.shape[1]) + 1.0
     return np.log(counts / counts.sum()) - np.log(posteriors.mean(axis=0) + 1e-6)
 
@@ -225,22 +198,7 @@ class OffsetLogisticRegression:
     coefficients: np.ndarray | None = None
 
     def fit(self, scores, Z, labels, offsets):
-        """Return the posterior mode of the correction, given labeled rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples, n_classes)
-            Log-posteriors.
-
-        Z : ndarray of shape (n_samples, n_columns)
-            Standardized columns.
-
-        labels : ndarray of shape (n_samples,)
-            Class indices.
-
-        offsets : ndarray of shape (n_classes,)
-            See :func:`sampling_offsets`; 0 for a random sample.
-        """
+        """Return the posterior mode of the correction, given labeled rows."""
         K, rows = scores.shape[1], np.arange(len(labels))
         deviations = np.full(1 + K + Z.shape[1] * K, np.sqrt(self.variance))
         deviations[0], deviations[1 : K + 1] = self.slope_deviation, self.intercept_deviation
@@ -262,18 +220,7 @@ class OffsetLogisticRegression:
         return replace(self, slope=float(a), intercepts=b, coefficients=u)
 
     def cross_fit(self, scores, rows, offsets):
-        """Return the correction by all labeled rows, and their out-of-fold log-posteriors.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_labelled, n_classes)
-            Log-posteriors of the labeled rows.
-
-        rows : LabelledRows
-
-        offsets : ndarray of shape (n_classes,)
-            See :func:`sampling_offsets`.
-        """
+        """Return the correction by all labeled rows, and their out-of-fold log-posteriors."""
         # The prior is isotropic, so that columns may be rotated.
         Z, directions = rows.rotated
         corrected = np.empty_like(scores)
@@ -314,24 +261,7 @@ class AveragedCorrection:
 
     @classmethod
     def of_source(cls, log_posteriors, n_columns, sampling, spread=None, n_sources=1):
-        """Return corrections in which few labels change little, and many as much as needed.
-
-        Parameters
-        ----------
-        log_posteriors : ndarray of shape (n_samples, n_classes)
-            Log-posteriors of all target rows.
-
-        n_columns : int
-
-        sampling : {"random", "stratified"}
-            How labels were chosen. A random sample may show that class frequencies differ.
-
-        spread : float or None, default=None
-            Standard deviation of the intercept between sites, if known.
-
-        n_sources : int, default=1
-            Number of sites from which it is known.
-        """
+        """Return corrections in which few labels change little, and many as much as needed."""
         few = coefficient_variance(log_posteriors, n_columns)
         corrections, log_odds = [OffsetLogisticRegression(few)], [0.0]
         level = _SAME_FREQUENCIES
@@ -385,11 +315,9 @@ class AveragedCorrection:
 
 
 def coefficient_variance(scores, n_columns):
-    """Return the prior variance of coefficients around these scores.
-
-    1/300, or less if all columns together would have more than a quarter of the variance of the
-    scores; never below 1/1000, or .1 for all columns together.
-    """
+    """Return the prior variance of coefficients around these scores."""
+    # 1/300, or less if all columns together would have more than a quarter of the variance of the
+    # scores; never below 1/1000, or .1 for all columns together.
     centred = scores - scores.mean(axis=1, keepdims=True)
     score_variance = centred.var(axis=0).mean()
     least = min(_MIN_VARIANCE, _MIN_TOGETHER / n_columns)

@@ -24,28 +24,7 @@ class LabeledScoreMixin(ClassifierMixin):
     """A classifier whose score refuses rows that are marked as unlabeled."""
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on labeled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Target rows.
-
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        accuracy : float
-
-        Raises
-        ------
-        ValueError
-            If a row is marked as unlabeled, as its prediction can be neither right nor wrong.
-        """
+        """Return the accuracy on labeled rows."""
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
         y = scorable_labels(y, where, self.unlabeled, _forms(self.classes_))
@@ -262,28 +241,7 @@ class LabeledScorer:
         self.unlabeled = unlabeled
 
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the score of an estimator on the labeled rows.
-
-        Parameters
-        ----------
-        estimator : object
-            A fitted classifier.
-
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        y : array-like of shape (n_samples,)
-            Labels, with unlabeled rows marked.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        ValueError
-            If no row is labeled.
-        """
+        """Return the score of an estimator on the labeled rows."""
         labels = label_array(y)
         marked = unlabelled_rows(labels, self.unlabeled, _forms(estimator.classes_))
         if marked.all():

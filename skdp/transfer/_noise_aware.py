@@ -56,25 +56,13 @@ class NoiseAware:
     schedule = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma")
 
     def learn(self, task, training):
-        """Return the result of a task, in one of four regimes.
-
-        - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
-          weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
-          Self-training is added if an adaptation to the target is still missing.
-        - *Overlapping*: self-training is impossible or uncertain. Candidates only.
-        - *Separated*: self-training is certain after its first round, and is used alone.
-        - *In between*: self-training is one of the candidates.
-
-        Parameters
-        ----------
-        task : Task
-
-        training : SelfTraining
-
-        Returns
-        -------
-        result : TransferResult
-        """
+        """Return the result of a task, in one of four regimes."""
+        # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
+        #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
+        #   Self-training is added if an adaptation to the target is still missing.
+        # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
+        # - *Separated*: self-training is certain after its first round, and is used alone.
+        # - *In between*: self-training is one of the candidates.
         if training.n_folds == 1:
             raise ValueError(
                 "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
@@ -120,19 +108,7 @@ def _add_trained_by_sources(task, training, candidates):
 
 
 def held_out_log_posteriors(task, training):
-    """Return held-out log-posteriors of labeled rows by runs of self-training.
-
-    Parameters
-    ----------
-    task : Task
-
-    training : SelfTraining
-
-    Returns
-    -------
-    log_posteriors : ndarray of shape (n_labelled, n_classes) or None
-        None if a class has a single label, without which no run can start.
-    """
+    """Return held-out log-posteriors of labeled rows by runs of self-training."""
     known = np.flatnonzero(~task.unlabelled)
     true = task.labels[known]
     if np.bincount(true).min() < 2:
@@ -351,18 +327,6 @@ def neighbour_graph(Z, n_jobs):
     """Return weights of the ten nearest neighbors of each row, which add up to 1.
 
     Weights are proportional to exp(−2(d/d₁₀)²), with d₁₀ the distance of the tenth.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_directions)
-        Rows.
-
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    graph : sparse array of shape (n_samples, n_samples)
     """
     n = len(Z)
     k = min(_N_NEIGHBOURS, n - 1)
@@ -378,17 +342,6 @@ def spread_labels(graph, posteriors, known):
     """Return posteriors in which the neighbors have a weight of four fifths.
 
     Zhou et al. (2004), "Learning with local and global consistency", with known rows fixed.
-
-    Parameters
-    ----------
-    graph : sparse array of shape (n_samples, n_samples)
-        See :func:`neighbour_graph`.
-
-    posteriors : ndarray of shape (n_samples, n_classes)
-        Initial posteriors of each row.
-
-    known : ndarray of shape (n_samples,), bool
-        Rows whose posteriors are fixed.
     """
     result = posteriors
     for _ in range(_N_STEPS):

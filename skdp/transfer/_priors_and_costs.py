@@ -55,26 +55,11 @@ class _ShiftLoss:
 
 
 def prior_offsets(log_posteriors, prior):
-    """Return offsets of log-posteriors after which their mean has given class frequencies.
-
-    The minimum of :class:`_ShiftLoss` without a ridge, by Newton's method: L-BFGS-B, which
-    :func:`prior_shift_offsets` uses because of its bounds, is off by 8e-6 at frequencies of .005.
-    The result is exact if only the class frequencies have changed since the posteriors were
-    learned; it also corrects wrong intercepts.
-
-    Parameters
-    ----------
-    log_posteriors : ndarray of shape (n_samples, n_classes)
-        Log-posteriors, up to a constant for each row.
-
-    prior : ndarray of shape (n_classes,)
-        Positive, of sum 1.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_classes,)
-        With mean 0.
-    """
+    """Return offsets of log-posteriors after which their mean has given class frequencies."""
+    # The minimum of _ShiftLoss without a ridge, by Newton's method: L-BFGS-B, which
+    # prior_shift_offsets uses because of its bounds, is off by 8e-6 at frequencies of .005. The
+    # result is exact if only the class frequencies have changed since the posteriors were learned;
+    # it also corrects wrong intercepts.
     loss = _ShiftLoss(log_posteriors, prior)
     # A start that would be exact if each row were certain of its class.
     start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
@@ -85,28 +70,13 @@ def prior_offsets(log_posteriors, prior):
 
 
 def prior_shift_offsets(scores, frequencies):
-    r"""Return offsets of log-posteriors that bring classes closer to their expected frequencies.
-
-    If predictions err on the same side, small offsets correct many uncertain rows. If class
-    frequencies really differ from the expected ones, rows that are certain would have to change,
-    and if they differ by chance only, nothing should change. The offsets are a compromise: the
-    minimum of :class:`_ShiftLoss` with a ridge of .3/C for C classes, under
-    :math:`|b_c| \le 1.5`. They are multiplied by the fraction of the deviation (in the 1-norm)
-    that they remove: the remainder is taken to be real.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Log-posteriors, up to a constant for each row.
-
-    frequencies : ndarray of shape (n_classes,)
-        Expected fractions.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_classes,)
-        With mean 0.
-    """
+    """Return offsets of log-posteriors that bring classes closer to their expected frequencies."""
+    # If predictions err on the same side, small offsets correct many uncertain rows. If class
+    # frequencies really differ from the expected ones, rows that are certain would have to change,
+    # and if they differ by chance only, nothing should change. The offsets are a compromise: the
+    # minimum of _ShiftLoss with a ridge of .3/C for C classes, under |b_c| \le 1.5. They are
+    # multiplied by the fraction of the deviation (in the 1-norm) that they remove: the remainder
+    # is taken to be real.
     loss = _ShiftLoss(scores, frequencies, _RIDGE / len(frequencies))
     start, bounds = np.zeros(len(frequencies)), [(-_MAX_OFFSET, _MAX_OFFSET)] * len(frequencies)
     fit = minimize(
@@ -118,32 +88,14 @@ def prior_shift_offsets(scores, frequencies):
 
 
 def log_posteriors_of(result, task):
-    """Return normalized log-posteriors of all rows by the learned model, in float64.
-
-    Parameters
-    ----------
-    result : TransferResult
-
-    task : Task
-    """
+    """Return normalized log-posteriors of all rows by the learned model, in float64."""
     # With weights, errors are on the scale of log-posteriors.
     scores = result.model.weighted_scores(task.X, np.ones(task.n_classes))
     return log_softmax(np.asarray(scores, dtype=np.float64), axis=1)
 
 
 def with_prior(result, task, prior):
-    """Return a result whose mean probabilities over all rows are the expected frequencies.
-
-    Parameters
-    ----------
-    result : TransferResult
-        With a :class:`TransferModel`.
-
-    task : Task
-
-    prior : "source", ndarray of shape (n_classes,) or None
-        None changes nothing.
-    """
+    """Return a result whose mean probabilities over all rows are the expected frequencies."""
     if prior is None:
         return result
     prior = task.frequencies if isinstance(prior, str) else prior
@@ -156,30 +108,14 @@ def with_prior(result, task, prior):
 
 
 def balanced_weights(result, task):
-    """Return weights inverse to the mean posteriors of all rows; each class has at least one row.
-
-    Parameters
-    ----------
-    result : TransferResult
-
-    task : Task
-    """
+    """Return weights inverse to the mean posteriors of all rows; a class has at least one row."""
     posteriors = np.exp(log_posteriors_of(result, task))
     frequencies = np.maximum(posteriors.mean(axis=0), 1 / len(posteriors))
     return 1 / (len(frequencies) * frequencies)
 
 
 def predicted_labels(result, task, class_weight):
-    """Return the class index of each row: the given one, or the predicted one.
-
-    Parameters
-    ----------
-    result : TransferResult
-
-    task : Task
-
-    class_weight : ndarray of shape (n_classes,)
-    """
+    """Return the class index of each row: the given one, or the predicted one."""
     hidden = task.unlabelled
     if (class_weight == class_weight[0]).all() or not hidden.any():
         return result.labels
@@ -194,30 +130,7 @@ def predicted_labels(result, task, class_weight):
 
 
 def check_class_prior(class_prior, strategy, classes, frequencies):
-    """Return the class frequencies to expect, see :class:`~skdp.DPTransferClassifier`.
-
-    Parameters
-    ----------
-    class_prior : None, "source", mapping or array-like of shape (n_classes,)
-        As given.
-
-    strategy : Strategy
-
-    classes : ndarray of shape (n_classes,)
-
-    frequencies : ndarray of shape (n_classes,) or None
-        Those of the sources.
-
-    Returns
-    -------
-    prior : None, "source" or ndarray of shape (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        If the strategy has no probabilities, the class frequencies of the source are unknown, or
-        the values are not probabilities of the classes.
-    """
+    """Return the class frequencies to expect, see :class:`~skdp.DPTransferClassifier`."""
     if class_prior is None:
         return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
@@ -281,24 +194,7 @@ def _by_class(mapping, classes, what):
 
 
 def check_class_weight(class_weight, classes):
-    """Return the weight of each class; None if it depends on predictions.
-
-    Parameters
-    ----------
-    class_weight : None, "balanced" or mapping
-        As given.
-
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    weights : ndarray of shape (n_classes,) or None
-
-    Raises
-    ------
-    ValueError
-        If a key of the mapping is not a class, or a weight is not positive.
-    """
+    """Return the weight of each class; None if it depends on predictions."""
     labels = classes.tolist()
     if class_weight is None:
         return np.ones(len(labels))

@@ -109,16 +109,7 @@ def _densities(mixtures):
 
 
 def source_scorers(task):
-    """Return the scorers of releases for self-training.
-
-    Parameters
-    ----------
-    task : Task
-
-    Returns
-    -------
-    scorers : list of Scorer
-    """
+    """Return the scorers of releases for self-training."""
     scorers: list = []
     for pair in task.pairs:
         release, embedding = pair.release, Embedding.of_means(pair)
@@ -203,12 +194,10 @@ def fit_mixtures(rows, labels, random_state):
 
 
 def source_scorer(pair):
-    """Return the log-posteriors of a source for the target.
-
-    These are its linear scores, if it has any. For noisy rows they are those of the discriminant
-    of the moments, unless there are too few rows, or densities find the same, well-separated
-    classes. If classes overlap, or there are indicators, densities would be overconfident.
-    """
+    """Return the log-posteriors of a source for the target."""
+    # These are its linear scores, if it has any. For noisy rows they are those of the discriminant
+    # of the moments, unless there are too few rows, or densities find the same, well-separated
+    # classes. If classes overlap, or there are indicators, densities would be overconfident.
     release, maps = pair.release, (map_to_source(pair),)
     if release.linear is not None:
         return Scorer(release.model.score, maps, pair.class_indices)
@@ -224,11 +213,9 @@ def source_scorer(pair):
 
 
 def calibrated_densities(pair):
-    """Return calibrated log-posteriors by densities of the source.
-
-    These are its mixtures, or normal distributions from the moments if noise of rows leaves no
-    structure within classes.
-    """
+    """Return calibrated log-posteriors by densities of the source."""
+    # These are its mixtures, or normal distributions from the moments if noise of rows leaves no
+    # structure within classes.
     release, mixtures, moments = pair.release, pair.release.model.structure, pair.release.moments
     if mixtures is not None:
         encode = release.subspace.encode
@@ -239,11 +226,9 @@ def calibrated_densities(pair):
 
 
 def discriminant(moments):
-    """Return a projection on leading directions of a source, with a normal of each class.
-
-    Means and covariances are shrunk according to their noise, so that posteriors are about
-    calibrated.
-    """
+    """Return a projection on leading directions of a source, with a normal of each class."""
+    # Means and covariances are shrunk according to their noise, so that posteriors are about
+    # calibrated.
     subspace = Subspace.of_moments(moments, N_DIRECTIONS)
     model = ClassModel.of_moments(moments, subspace.components, subspace.variances)
     return subspace.project, model.predictive()
@@ -298,38 +283,20 @@ class ClassMeans:
 
     @classmethod
     def adapt(cls, X, moments, posteriors=None, labels=None):
-        """Return the class means of a release, adapted to target rows with few or no labels.
-
-        Means are initialized in leading directions of the target, with an isotropic covariance:
-        either from those of the source, relative to the mean of all its rows and shrunk according
-        to noise, or as means of the target's rows weighted by the source's posteriors. A few noisy
-        means can be a worse start than a regression: on human activity at ε = 1 their accuracy
-        becomes 92-96 % by the second start and 60-90 % by the first, while that of linear scores
-        becomes 91-95 % by the first and 70-83 % by the second. The likelier of the two is better
-        in nearly all cases. Expectation maximization then updates them, with a common covariance
-        of all classes, responsibilities tempered by 1/2, each initial mean counted as the number
-        of rows that would be equally precise, at most 500, and class frequencies that are half
-        uniform.
-
-        Columns of few values are not used. If classes are well separated, those of other people or
-        devices are found again; if they overlap, means move to unrelated clusters, which
-        :func:`errs_as_claimed` detects.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Target rows, in the columns of the source.
-
-        moments : Moments
-            Moments of the classes in use.
-
-        posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
-            Posteriors of these rows by the source, whose weighted means are the initial ones.
-            None: the source's own means.
-
-        labels : ndarray of shape (n_samples,) or None, default=None
-            Class indices, −1 where unlabeled. A labeled row counts as ten of its class.
-        """
+        """Return the class means of a release, adapted to target rows with few or no labels."""
+        # Means are initialized in leading directions of the target, with an isotropic covariance:
+        # either from those of the source, relative to the mean of all its rows and shrunk
+        # according to noise, or as means of the target's rows weighted by the source's posteriors.
+        # A few noisy means can be a worse start than a regression: on human activity at ε = 1
+        # their accuracy becomes 92-96 % by the second start and 60-90 % by the first, while that
+        # of linear scores becomes 91-95 % by the first and 70-83 % by the second. The likelier of
+        # the two is better in nearly all cases. Expectation maximization then updates them, with a
+        # common covariance of all classes, responsibilities tempered by 1/2, each initial mean
+        # counted as the number of rows that would be equally precise, at most 500, and class
+        # frequencies that are half uniform.
+        # Columns of few values are not used. If classes are well separated, those of other people
+        # or devices are found again; if they overlap, means move to unrelated clusters, which
+        # errs_as_claimed detects.
         subspace = _leading_directions(X)
         Z = subspace.project(X)
         uncertainty: float | np.ndarray

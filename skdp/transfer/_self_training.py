@@ -345,27 +345,9 @@ class SelfTraining:
     def run(
         self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
     ) -> SelfTrained | None:
-        """Label the unlabeled rows round by round.
-
-        In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
-        these change in a round, the last round comes next.
-
-        Parameters
-        ----------
-        rounds : Rounds
-            Of a strategy; computes class probabilities from the labels of the previous round.
-
-        labels : ndarray of shape (n_samples,)
-            Class indices, −1 where unlabeled; not written to.
-
-        min_certainty : float, default=-inf
-            Minimum certainty of the first round; below it, self-training stops.
-
-        Returns
-        -------
-        trained : SelfTrained or None
-            None if the first round was less certain.
-        """
+        """Label the unlabeled rows round by round."""
+        # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
+        # these change in a round, the last round comes next.
         n_unlabelled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
         history, start = _History(n_unlabelled), time.perf_counter()
         k, certainty = last, None
@@ -445,33 +427,7 @@ class ReconstructionScorer:
 
 
 def out_of_fold_scores(fit, settings, rows, labels, trusted, folds):
-    """Return scores of each row by a model of the trusted rows of the other folds.
-
-    Parameters
-    ----------
-    fit : callable
-        ``fit(settings, rows, labels)`` returns a scorer of the classes among the labels.
-
-    settings : Round
-        Of the model.
-
-    rows : ndarray of shape (n_samples, n_features)
-
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    trusted : ndarray of shape (n_samples,), bool
-        Rows to learn from.
-
-    folds : ndarray of shape (n_samples,)
-        Fold of each row. Rows of fold −1 are in no fold: every model learns from them, and
-        none scores them.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples, n_classes)
-        NaN where the fold is −1.
-    """
+    """Return scores of each row by a model of the trusted rows of the other folds."""
     n_classes = labels.max() + 1
     scores = np.full((len(rows), n_classes), np.nan)
     for k in range(folds.max() + 1):

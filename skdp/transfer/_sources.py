@@ -25,20 +25,7 @@ _DTYPES = [np.float64, np.float32]
 
 
 def as_releases(source, strategy):
-    """Return the releases given as a source, as a list.
-
-    Parameters
-    ----------
-    source : Release, fitted source, str, path, list of these or None
-
-    strategy : Strategy
-
-    Raises
-    ------
-    ValueError
-        If one of them is not a release, see :func:`as_release`; the list is empty; or there are
-        several for a strategy that takes one, or some that cannot be weighted.
-    """
+    """Return the releases given as a source, as a list."""
     if not isinstance(source, list | tuple):
         source = [] if source is None else [source]
     elif not len(source):
@@ -86,20 +73,7 @@ def _of_one_schema(releases):
 
 
 def as_release(source, strategy):
-    """Return the release given as a source.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a release, the file of one, nor a fitted source; or a release without the
-        parts that the strategy needs.
-
-    FileNotFoundError
-        If there is no such file.
-
-    sklearn.exceptions.NotFittedError
-        If it is a source that is not fitted.
-    """
+    """Return the release given as a source."""
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):
             raise FileNotFoundError(
@@ -134,15 +108,6 @@ def merged_groups(releases):
     """Return releases, merged if possible, each with the numbers of its sources.
 
     A release so noisy that merging would lower the precision of the others stays separate.
-
-    Parameters
-    ----------
-    releases : list of Release
-
-    Returns
-    -------
-    groups : list of (Release, list of int)
-        In the order of their first sources.
     """
     summed = [k for k, release in enumerate(releases) if release.statistics is not None]
     rest = [(releases[k], [k]) for k in range(len(releases)) if k not in summed]
@@ -161,22 +126,7 @@ def merged_groups(releases):
 
 
 def summed_guarantee(guarantees, disjoint):
-    """Return the joint guarantee of several releases for any person.
-
-    Parameters
-    ----------
-    guarantees : list of PrivacyGuarantee
-
-    disjoint : bool
-        Whether nobody has rows in two of the sources.
-
-    Returns
-    -------
-    guarantee : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
-        Their sum, or the weakest of them if nobody has rows in two sources. Guarantees with
-        different neighboring relations have neither: they are returned as a tuple, and each
-        holds for the rows of its own source only.
-    """
+    """Return the joint guarantee of several releases for any person."""
     if not guarantees:
         return None
     try:
@@ -215,29 +165,7 @@ class Matching:
     is_raw: bool = False
 
     def rows(self, estimator, X, *, reset=False):
-        """Return rows of the target as numbers: the columns of the sources, then its own.
-
-        Parameters
-        ----------
-        estimator : estimator
-            With ``reset``, its ``n_features_in_`` and ``feature_names_in_`` are set to those of
-            the table; otherwise X is compared with them.
-
-        X : array-like of shape (n_samples, n_features)
-            A table may have its columns in any order, and additional ones.
-
-        reset : bool, default=False
-
-        Returns
-        -------
-        rows : ndarray of shape (n_samples, n_encoded)
-
-        Raises
-        ------
-        ValueError
-            If X is an array although a table was fitted: encoded values cannot be told from
-            original ones.
-        """
+        """Return rows of the target as numbers: the columns of the sources, then its own."""
         X = named_like(as_frame(X), self.names)
         named = hasattr(X, "columns")
         if self.is_raw and not named:
@@ -274,32 +202,11 @@ class Matching:
 
 
 def match_columns(releases, X, strategy):
-    """Return how the columns of a target match those of its sources.
-
-    If both have names, columns are matched by name, in any order: the releases are restricted to
-    the shared columns, and the target's own models use all of the target's. Strategies that
-    reconstruct rows use exactly the columns of the source. Otherwise columns are matched by
-    position, and a different number of them means another feature space.
-
-    Parameters
-    ----------
-    releases : list of Release
-
-    X : array-like of shape (n_samples, n_features)
-        The target.
-
-    strategy : Strategy
-
-    Returns
-    -------
-    matching : Matching
-
-    Raises
-    ------
-    ValueError
-        If only some of the releases have an encoder for the table, there is no shared column, or
-        two columns have the same name.
-    """
+    """Return how the columns of a target match those of its sources."""
+    # If both have names, columns are matched by name, in any order: the releases are restricted to
+    # the shared columns, and the target's own models use all of the target's. Strategies that
+    # reconstruct rows use exactly the columns of the source. Otherwise columns are matched by
+    # position, and a different number of them means another feature space.
     X = named_like(X, _table_names(releases))
     columns = list(getattr(X, "columns", ()))
     if not columns:
@@ -460,24 +367,10 @@ def _refuse_text(X, releases, error):
 
 
 def check_columns(estimator, matching, X, labels):
-    """Raise ValueError unless the columns of a target can be mapped to those of its releases.
-
-    Equally many columns of other names are refused, and so are a release without the alignment
-    and a target without labels if the mapping depends on these. Rows in other units warn, see
-    :meth:`Release.encode` and :func:`far_columns`.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With ``feature_names_in_`` if the target has column names.
-
-    matching : Matching
-
-    X : ndarray of shape (n_samples, n_encoded)
-
-    labels : ndarray of shape (n_samples,)
-        Class indices, −1 where unlabeled.
-    """
+    """Raise ValueError unless the columns of a target can be mapped to those of its releases."""
+    # Equally many columns of other names are refused, and so are a release without the alignment
+    # and a target without labels if the mapping depends on these. Rows in other units warn, see
+    # Release.encode and far_columns.
     labelled = len(np.unique(labels[labels >= 0])) > 1
     for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]

@@ -22,37 +22,11 @@ _RECODED = (
 
 
 def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
-    """Return the classes of a target, and the class index of each row, −1 where unlabeled.
-
-    Unlabeled rows are found by :func:`unlabelled_rows`, with a release or without.
-    The classes are sorted, as in all of scikit-learn's classifiers, whose metrics rely on it.
-    Labels that equal a class of the first release in canonical form are spelled like that class:
-    readers of tables turn one cell into 1, 1.0 or "1".
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,) or None
-        None if no row is labeled.
-
-    n_samples : int
-
-    releases : list of Release
-
-    unlabeled : "auto" or label
-
-    strategy : Strategy
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-
-    labels : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If the labels cannot be learned from.
-    """
+    """Return the classes of a target, and the class index of each row, −1 where unlabeled."""
+    # Unlabeled rows are found by unlabelled_rows, with a release or without. The classes are
+    # sorted, as in all of scikit-learn's classifiers, whose metrics rely on it. Labels that equal
+    # a class of the first release in canonical form are spelled like that class: readers of tables
+    # turn one cell into 1, 1.0 or "1".
     y = np.full(n_samples, None) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
     known = [canonical(label) for release in releases for label in release.classes.tolist()]
@@ -89,16 +63,9 @@ def _refuse_misread(given, unlabelled, releases):
 
 
 def _unlabelled_classes_stay(releases, n_named, strategy):
-    """Return whether the classes are those of the releases, whether or not they have a label.
-
-    This is so if all releases have log-posteriors of the same classes (statistics and tables),
-    and for releases with any moments if at most one class is labeled.
-
-    Raises
-    ------
-    ValueError
-        If releases differ in their classes and no row is labeled.
-    """
+    """Return whether the classes are those of the releases, whether or not they have a label."""
+    # This is so if all releases have log-posteriors of the same classes (statistics and tables),
+    # and for releases with any moments if at most one class is labeled.
     lists = [release.classes.tolist() for release in releases]
     same = len({frozenset(map(canonical, classes)) for classes in lists}) == 1
     if not n_named and not same:
@@ -132,13 +99,7 @@ def _refuse_binary_codes(labels, source_classes):
 
 
 def match_classes(classes, source_classes):
-    """Return the index of each class among those of the source, by their canonical forms.
-
-    Raises
-    ------
-    ValueError
-        If the source lacks one. Classes that only the source has are allowed.
-    """
+    """Return the index of each class among those of the source, by their canonical forms."""
     known, labels = source_classes.tolist(), classes.tolist()
     indices = Vocabulary(known).codes(classes).tolist()
     unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]

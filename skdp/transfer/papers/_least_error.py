@@ -194,11 +194,9 @@ class LeastErrorModel:
         return np.maximum(self._target_scorer.scores(rows), self._side.scores(rows))
 
     def weighted_scores(self, X, class_weight):
-        """Return scores on the scale of log-posteriors, plus the logarithms of weights.
-
-        Divided by the temperature of the target classifier, they are log-posteriors of a
-        Gaussian residual.
-        """
+        """Return scores on the scale of log-posteriors, plus the logarithms of weights."""
+        # Divided by the temperature of the target classifier, they are log-posteriors of a
+        # Gaussian residual.
         temperature = self.target_classifier.temperature_
         return (self.scores(X) + temperature * np.log(class_weight)) / temperature
 
