@@ -5,13 +5,12 @@ from skdp.release._evaluation import Estimate, PrivateEvaluation
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
-from skdp.release._noisy_statistics import NoisyStatistics
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
 from skdp.release._rows_model import RowsModel
 from skdp.release._shapes import ShapeFunctions
-from skdp.release._statistics import Statistics
+from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel
 
@@ -19,12 +18,12 @@ from skdp.release._table_model import TableModel
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
 from skdp.release._evaluation import N_BINS, bin_of
-from skdp.release._guarantees import elements_per_record, elements_per_value, value_guarantee
+from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import clipping_effect, linear_scores
 from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
-from skdp.release._noisy_statistics import measure_moments, positive_counts
 from skdp.release._posterior import positive_mean
+from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (
     RARE,

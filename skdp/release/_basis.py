@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import beta
 
 from skdp.release._parts import LARGEST_MEAN, Part, array, require
 from skdp.utils._linalg import as_slice
@@ -26,6 +27,12 @@ _INDICATOR_SCALE = 0.7
 _UNIFORM_VARIANCE = 1 / 12
 # Values of a column between its bounds at which its functions are tabulated (rule of thumb).
 PLACES = (np.arange(256) + 0.5) / 256
+# Bounds of the mean of a column between 0 and 1, of its variance, and of that in units of the
+# largest there is with this mean: beta distributions beyond are narrower than the grid, or two
+# points (rule of thumb).
+_LEAST_COLUMN_MEAN = 0.02
+_LEAST_COLUMN_VARIANCE = 2e-3
+_MOST_COLUMN_VARIANCE = 0.95
 # Largest order of a cosine that a release may have: some above 255 are constant at the places.
 _LARGEST_ORDER = 100
 
@@ -224,3 +231,15 @@ class BasisFunctions(Part):
             x -= self.centre[here]
             x *= self.scale[here]
             Z[:, here] = x
+
+
+def column_density(values, mean, variance):
+    """Return probabilities of the values of a linear function, of a beta distribution."""
+    low, high = values[0], values[-1]
+    mean = np.clip((mean - low) / (high - low), _LEAST_COLUMN_MEAN, 1 - _LEAST_COLUMN_MEAN)
+    most = mean * (1 - mean)
+    largest = _MOST_COLUMN_VARIANCE * most
+    variance = np.clip(variance / (high - low) ** 2, _LEAST_COLUMN_VARIANCE, largest)
+    size = most / variance - 1
+    density = beta.pdf(PLACES, mean * size, (1 - mean) * size)
+    return density / density.sum()

@@ -1,12 +1,27 @@
-"""What is public about a release: its validation."""
+"""What is public about a release: its validation, its guarantee, and the file around a model."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from skdp.privacy import WHOLE
-from skdp.release._guarantees import FEATURE_UNITS, check_guarantee
+from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
-from skdp.tabular import Schema
+from skdp.release._principal_model import PrincipalModel
+from skdp.release._rows_model import RowsModel
+from skdp.release._table_model import TableModel
+from skdp.tabular import Schema, fitted_encoder
+from skdp.utils._storage import stored_labels
 
+KIND = "Release"
+# Kinds of models by their name in the header.
+MODELS = {model.kind: model for model in (TableModel, PrincipalModel, RowsModel)}
+# Keys of the header, those of all files included; a model has others.
+_KEYS = {
+    *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
+    *("guarantee", "label_guarantee", "encoder"),
+}
+# Units of a guarantee about features.
+FEATURE_UNITS = {"element", "record"}
 # Types of labels that a file can hold.
 _LABELS = (bool, int, float, str)
 
@@ -68,3 +83,79 @@ def _check_bounds(bounds, p):
 
 def _is_count(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+
+
+def check_guarantee(guarantee, name, units, n_features, *, at_least=False):
+    """Raise ValueError unless this is a guarantee that a release may have."""
+    require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
+    require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
+    require(guarantee.delta < 1, name, "must have a delta below 1")
+    require(guarantee.unit in units, name, f"must be per {' or '.join(sorted(units))}")
+    about = guarantee.n_features == n_features or (at_least and guarantee.n_features > n_features)
+    more = " or more" * at_least
+    require(about, name, f"must be about {n_features} features{more}")
+
+
+def value_guarantee(guarantee, schema):
+    """Return the guarantee for one value of a table, from that for its encoded rows."""
+    if schema is None or guarantee.unit != "element":
+        return guarantee
+    of_value = guarantee.to_value(elements_per_value(schema))
+    return replace(of_value, covers="the values of the table that the source was fitted to")
+
+
+def elements_per_value(schema):
+    """Return the largest number of elements of an encoded row that one value changes."""
+    return fitted_encoder(schema).elements_per_change_
+
+
+def elements_per_record(schema, n_features):
+    """Return the largest number of elements of an encoded row that one record changes."""
+    # Each column changes one element; two where it is encoded as indicators, one of which replaces
+    # another, or where there is an indicator of missing values.
+    if schema is None:
+        return n_features
+    others = n_features - len(schema.encoded_names)
+    return others + sum(1 + (column.missing or column.is_one_hot) for column in schema.columns)
+
+
+def pack(release):
+    """Return the header and the arrays of the file of a release."""
+    header = {
+        "classes": release.classes.tolist(),
+        "n_features": int(release.n_features),
+        "dtype": release.dtype.str,
+        "guarantee": pack_guarantee(release.guarantee),
+        "label_guarantee": release.label_guarantee and pack_guarantee(release.label_guarantee),
+        "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
+        # As a text: keys of the header are sorted, and the order of columns must not be.
+        "encoder": release.encoder and release.encoder.to_json(),
+    }
+    of_model, arrays = release.model.pack_file()
+    if release.bounds is not None:
+        arrays["bounds"] = release.bounds
+    return header | of_model, arrays
+
+
+def unpack(header, arrays):
+    """Return the fields of a release from its file; the release validates them later."""
+    if not all(_is_sane(array) for array in arrays.values()):
+        raise ValueError("numbers do not fit")
+    names, labels, schema = (header[k] for k in ("feature_names", "label_guarantee", "encoder"))
+    model = MODELS[header["model"]]
+    return {
+        "classes": stored_labels(header["classes"]),
+        "n_features": header["n_features"],
+        "dtype": header["dtype"],
+        "guarantee": unpack_guarantee(header["guarantee"]),
+        "label_guarantee": None if labels is None else unpack_guarantee(labels),
+        "feature_names": None if names is None else np.array(names, dtype=object),
+        "bounds": arrays.get("bounds"),
+        "encoder": None if schema is None else Schema.from_json(schema),
+        "model": model.unpack_file({k: v for k, v in header.items() if k not in _KEYS}, arrays),
+    }
+
+
+def _is_sane(array):
+    """Return whether an array holds real numbers whose squares are numbers too."""
+    return array.dtype.kind in "iuf" and largest_magnitude(array) < LARGEST

@@ -7,16 +7,18 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
 from scipy.stats import gamma, norm
 
+from skdp.release._basis import column_density
 from skdp.release._linear_scores import LinearScores
-from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
-from skdp.release._separation import (
+from skdp.release._posterior import (
     ScoredClasses,
     d_primes,
+    positive_mean,
     posterior_separation,
+    posterior_weights,
+    shrunk_correlations,
     variance_of_scores,
 )
 from skdp.release._several_classes import scores_of_several_classes
-from skdp.release._simulated_rows import column_density
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.

@@ -10,8 +10,13 @@ from scipy.stats import norm
 from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
-from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
-from skdp.release._separation import d_primes, posterior_separation
+from skdp.release._posterior import (
+    d_primes,
+    positive_mean,
+    posterior_separation,
+    posterior_weights,
+    shrunk_correlations,
+)
 from skdp.utils._linalg import positive_definite_floor
 
 # Equally likely prior standard deviations of a regression coefficient, as of the weights of the

@@ -24,9 +24,7 @@ from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import chosen_columns, column_names, encoded_rows
 from skdp.release._effects import column_effects
-from skdp.release._file import KIND, pack, unpack
-from skdp.release._frame import check_frame, float_dtype
-from skdp.release._guarantees import elements_per_record
+from skdp.release._frame import KIND, check_frame, elements_per_record, float_dtype, pack, unpack
 from skdp.release._merging import (
     check_mergeable,
     merged_guarantee,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skdp.privacy import PrivacyLedger
-from skdp.release._guarantees import elements_per_record, value_guarantee
+from skdp.release._frame import elements_per_record, value_guarantee
 from skdp.release._release import Release
 from skdp.release._summary import RARE, statements
 from skdp.tabular import column_texts

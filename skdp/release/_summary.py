@@ -3,7 +3,7 @@
 from math import ceil, inf
 
 from skdp.privacy import UNITS, WHOLE, round_up
-from skdp.release._guarantees import (
+from skdp.release._frame import (
     elements_per_record,
     elements_per_value,
     value_guarantee,

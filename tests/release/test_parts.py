@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, Release
-from skdp.release import _file
+from skdp.release import _frame
 from skdp.release._model import Model
 from skdp.release._parts import Part, array, part
 from skdp.utils._storage import load_arrays, save_arrays
@@ -56,7 +56,7 @@ def weights(**changes):
 
 @pytest.fixture
 def weighted(monkeypatch):
-    monkeypatch.setitem(_file.MODELS, "weighted", WeightedModel)
+    monkeypatch.setitem(_frame.MODELS, "weighted", WeightedModel)
     rng = np.random.RandomState(0)
     schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
     source = DPStatisticsSource(4.0, encoder=schema, classes=[0, 1])

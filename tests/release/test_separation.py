@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from skdp.release import LinearScores
-from skdp.release._separation import (
+from skdp.release._posterior import (
     _D_PRIME_SPREAD,
     _LARGEST,
     _MEDIAN_D_PRIME,

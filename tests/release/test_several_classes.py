@@ -8,15 +8,16 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import beta, norm
 
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
+from skdp.release._basis import column_density
 from skdp.release._several_classes import (
     _LEAST_RATIO,
     _OUTLIERS,
+    RowSimulator,
     _posterior_offsets,
     _rescaling,
     _Simulation,
     _softmax_map,
 )
-from skdp.release._simulated_rows import RowSimulator, column_density
 
 PI = np.array([0.2, 0.5, 0.3])
 
