@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from textwrap import wrap
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -33,14 +32,11 @@ from skdp.release._merging import (
 )
 from skdp.release._model import Model
 from skdp.release._parts import read_only, require
-from skdp.release._summary import statements
+from skdp.release._summary import as_text, statements
 from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
-
-# Of lines of the summary, in characters (rule of thumb).
-_WIDTH = 88
 
 
 def _of_model(name, text):
@@ -66,30 +62,22 @@ class Release:
     ----------
     classes : ndarray of shape (n_classes,)
         Class labels, sorted. Class indices are positions among them.
-
     n_features : int
         Number of features p of the source's rows.
-
     dtype : dtype
         float32 or float64, of the source's rows.
-
     guarantee : PrivacyGuarantee
         Guarantee for the source's features; for statistics, for whole records with
         their labels, or for people. After :meth:`restrict` it covers the omitted features too.
-
     model : TableModel, PrincipalModel or RowsModel
         What was learned of the rows.
-
     label_guarantee : PrivacyGuarantee or None, default=None
         Separate guarantee for its labels; None where they were used as they are,
         or where ``guarantee`` covers them.
-
     feature_names : ndarray of shape (n_features,) or None, default=None
         Names of the features, where they have names.
-
     bounds : ndarray of shape (2, n_features) or None, default=None
         Public bounds of the features, to which the source's rows were clipped.
-
     encoder : Schema or None, default=None
         Public schema by which tables were encoded into these features, and by which tables that
         are passed to the methods are encoded.
@@ -160,22 +148,12 @@ class Release:
         Parameters
         ----------
         path : str or path-like
-            The file.
-
         mmap_mode : {"r", None}, default=None
             With "r" the arrays stay in the file and are shared between processes: for large
-            releases. The file must not be truncated while it is in use; :meth:`save` never does
-            that.
-
-        Returns
-        -------
-        release : Release
+            releases. The file must not be truncated meanwhile; :meth:`save` never does that.
 
         Raises
         ------
-        OSError
-            When there is no such file, or it cannot be read.
-
         ValueError
             When the file is truncated, altered, of a newer version or not a release.
         """
@@ -194,15 +172,10 @@ class Release:
         Parameters
         ----------
         path : str or path-like
-            Where to write; used as given, whatever its ending.
-
+            Used as given, whatever its ending.
         overwrite : bool, default=True
-            Whether an existing file may be replaced; the new file keeps its permissions.
-
-        Raises
-        ------
-        FileExistsError
-            When the file exists and ``overwrite`` is False.
+            Whether an existing file may be replaced (otherwise FileExistsError is raised); the
+            new file keeps its permissions.
         """
         save_arrays(path, KIND, *pack(self), overwrite=overwrite)
 
@@ -231,8 +204,8 @@ class Release:
         UserWarning
             When more than half of the values of a column lie outside its public bounds by more
             than a tenth of their width, as values in other units would; when more than a tenth of
-            the values in a column of a table are no number, or no category, of the
-            schema; and when a DataFrame has more columns than are needed.
+            the values of a column are no number, or no category, of the schema; and when a
+            DataFrame has more columns than are needed.
 
         Examples
         --------
@@ -260,92 +233,39 @@ class Release:
         ------
         ValueError
             When the release has no part that scores, or X lacks features of the source.
-
-        Examples
-        --------
-        >>> release.scores(heart.data[:3]).shape
-        (3, 2)
         """
         return self.score_encoded(self.encode(X))
 
     def score_encoded(self, rows: np.ndarray) -> np.ndarray:
-        """Return :meth:`scores` of rows that are already encoded in the columns of this release.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_classes)
-        """
+        """Return :meth:`scores` of rows that are encoded in the columns of this release."""
         return self.model.score(rows)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
-        """Predict the class of each row by the source alone, see :meth:`scores`.
+        """Predict the class label of each row by the source alone, see :meth:`scores`.
 
-        Parameters
-        ----------
-        X : DataFrame, or array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-
-        Examples
-        --------
         >>> release.predict(heart.data[:3]).shape
         (3,)
         """
         return self.classes[self.scores(X).argmax(axis=1)]
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
-        """Predict class probabilities by the source alone, see :meth:`scores`.
+        """Predict probabilities, (n_samples, n_classes), by the source alone; see :meth:`scores`.
 
-        Parameters
-        ----------
-        X : DataFrame, or array-like of shape (n_samples, n_features)
+        Those of a classifier are described in :meth:`WideCDMMAClassifier.predict_proba`.
 
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes``. Those of a classifier are described in
-            :meth:`WideCDMMAClassifier.predict_proba`.
-
-        Examples
-        --------
         >>> release.predict_proba(heart.data).sum(axis=1).round(6)[:3]
         array([1., 1., 1.])
         """
         return self.model.probabilities(self.encode(X))
 
     def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
-        """Return the accuracy of :meth:`predict`.
+        """Return the accuracy of :meth:`predict` on rows with their classes.
 
-        The accuracy is computed without noise and is not covered by the guarantee. An owner can
-        use it on held-out rows before publishing the release; it must not leave the owner's hands.
-        :func:`~skdp.evaluate_privately` computes figures that may be shared.
+        It is computed without noise and is not covered by the guarantee. An owner can use it on
+        held-out rows before publishing the release; it must not leave the owner's hands.
+        :func:`~skdp.evaluate_privately` computes figures that may be shared. Missing labels, or
+        −1 without being a class of the release, raise ValueError.
 
-        Parameters
-        ----------
-        X : DataFrame, or array-like of shape (n_samples, n_features)
-            Rows that were not trained on.
-
-        y : array-like of shape (n_samples,)
-            Their classes.
-
-        Returns
-        -------
-        accuracy : float
-
-        Raises
-        ------
-        ValueError
-            When labels are missing, or −1 without being a class of the release.
-
-        Examples
-        --------
         >>> release.score(heart.data, heart.target) > 0.7
         True
         """
@@ -371,11 +291,8 @@ class Release:
         Parameters
         ----------
         n_samples : int, default=1
-            Number of rows.
-
         random_state : int, RandomState instance or None, default=None
             A seed here weakens no guarantee: the noise was drawn when the release was made.
-
         as_frame : bool, default=False
             Whether rows are returned as a table: with an ``encoder``, decoded to values that its
             schema allows; otherwise with ``feature_names``, or x0, x1 and so on.
@@ -384,7 +301,6 @@ class Release:
         -------
         X : ndarray of shape (n_samples, n_features), or DataFrame
             In the dtype of the source's rows.
-
         y : ndarray of shape (n_samples,)
             Class labels.
 
@@ -427,45 +343,24 @@ class Release:
         -------
         table : DataFrame
             One row for each ``column`` and ``value`` (of a number, 33 between its bounds, or its
-            steps if these are fewer;
-            None: a missing value), with ``effect``, centered over these rows, and ``noise``,
-            an upper bound of the standard deviation of the noise in the shape function; 0 where
-            there is no shape function, as the noise of linear scores is not known by column.
+            steps if these are fewer; None: a missing value), with ``effect``, centered over these
+            rows, and ``noise``, an upper bound of the standard deviation of the noise in the
+            shape function; 0 where there is none, as the noise of linear scores is not known by
+            column.
 
         Raises
         ------
         ValueError
             When the release has no such scores, or not this class.
-
-        Examples
-        --------
-        >>> table = release.effects()
-        >>> table[table["column"] == "cp"]["value"].tolist()
-        ['1', '2', '3', '4', None]
         """
         return column_effects(self, positive)
 
     def plot_effects(
         self, columns: Sequence[str] | None = None, positive: Any = None
     ) -> np.ndarray:
-        """Plot :meth:`effects` by a :class:`~skdp.displays.ShapeFunctionsDisplay`.
+        """Plot :meth:`effects` of these columns, or the twelve widest, and return the axes.
 
-        Parameters
-        ----------
-        columns : list of str or None, default=None
-            None: the twelve columns with the widest effects.
-
-        positive : label or None, default=None
-            The class; None: the second of two.
-
-        Returns
-        -------
-        axes : ndarray of matplotlib.axes.Axes
-
-        Raises
-        ------
-        ImportError
-            When matplotlib is not installed (extra ``plot``).
+        See :class:`~skdp.displays.ShapeFunctionsDisplay`; needs matplotlib (extra ``plot``).
         """
         display = ShapeFunctionsDisplay.from_release(self, columns=columns, positive=positive)
         return display.plot().axes_
@@ -493,10 +388,8 @@ class Release:
             bounds; on a logarithmic scale "geometric mean" and "geometric deviation", a
             factor, which are "shifted", of x plus a hundredth of the upper bound, where the scale
             begins at zero; "mean rank", from 1, of ordered categories; "share of ..." for each
-            category, among rows where it is known; and "missing".
-
-            Where people are protected, each of them counts once, and deviations are those of
-            rows; intervals of means are then too wide rather than too narrow.
+            category, among rows where it is known; and "missing". Where people are protected, each
+            counts once, and deviations are those of rows; intervals of means are then too wide.
 
         Raises
         ------
@@ -508,12 +401,6 @@ class Release:
         Ratios of noisy sums have the intervals of Fieller (1954), shares those of Wilson (1927)
         with noise. Deviations by class follow from the means of basis functions, as those of
         maximum-entropy distributions.
-
-        Examples
-        --------
-        >>> table = release.describe_columns()
-        >>> table[table["column"] == "age"]["statistic"].unique().tolist()
-        ['mean', 'deviation']
         """
         self._require_moments("from which columns are described")
         return describe_columns(self, confidence)
@@ -521,27 +408,15 @@ class Release:
     def summary(self) -> str:
         r"""Return a text for people: what the release contains and what it guarantees.
 
-        Returns
-        -------
-        text : str
-            The contents, what is protected and how well (also for a whole record and for labels),
-            the columns, and the results. ``skdp describe`` prints the same text.
+        The contents, what is protected and how well (also for a whole record and for labels),
+        the columns, and the results. ``skdp describe`` prints the same text.
 
-        Examples
-        --------
         >>> print("\n".join(release.summary().splitlines()[:3]))
         Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
         <BLANKLINE>
         What is in the file
         """
-        sections = [repr(self)]
-        for title, text in statements(self).items():
-            lines, wrapped = text.split("\n"), [title]
-            for line in lines:
-                hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
-                wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
-            sections.append("\n  ".join(wrapped))
-        return "\n\n".join(sections)
+        return as_text(self)
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return the release of some of the columns: its marginal.
@@ -596,16 +471,13 @@ class Release:
         Noisy sums are added, and so are the variances of their noise; everything else is then
         estimated once. Classes are separated *within* sources, as far as noise leaves the
         differences of their frequencies and means. With two classes, the intercept at a new
-        site is uncertain by the spread of those of the sources, see
-        ``intercept_sd``. A merged release is a release like any other and may be
-        merged again.
+        site is uncertain by the spread of those of the sources, see ``intercept_sd``.
 
         Parameters
         ----------
         releases : sequence of Release
             Of :class:`~skdp.DPStatisticsSource` with its linear model: of the same columns in any
             order, bounds, categories and classes.
-
         disjoint : bool
             Whether you know that no person has rows in two of the sources; the releases cannot
             tell. If so, each person has the guarantee of the one source with their rows, and the
@@ -614,6 +486,7 @@ class Release:
         Returns
         -------
         release : Release
+            One like any other, which may be merged again.
 
         Raises
         ------
@@ -628,9 +501,7 @@ class Release:
 
         Examples
         --------
-        >>> parts = [
-        ...     source.fit(heart.data[k::2], heart.target[k::2]).release_ for k in range(2)
-        ... ]
+        >>> parts = [source.fit(heart.data[k::2], heart.target[k::2]).release_ for k in range(2)]
         >>> Release.merge(parts, disjoint=True).statistics.n_sources
         2
         """
@@ -669,16 +540,6 @@ class Release:
         """Raise TypeError: a release is already trained.
 
         The method exists because scikit-learn's tools recognize a classifier by it.
-
-        Parameters
-        ----------
-        X, y : object
-            Ignored.
-
-        Raises
-        ------
-        TypeError
-            Always; the message says what to use instead.
         """
         raise TypeError(
             "A Release cannot be fitted again. Learn from it and from rows of your own with "

@@ -1,6 +1,7 @@
 """Statements about a release in plain words, for those responsible for it."""
 
 from math import ceil, inf
+from textwrap import wrap
 
 from skdp.privacy import UNITS, WHOLE, round_up
 from skdp.release._frame import (
@@ -12,6 +13,8 @@ from skdp.release._parts import class_names
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
+# Of lines of the summary, in characters (rule of thumb).
+_WIDTH = 88
 # Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01
 
@@ -25,6 +28,18 @@ TARGET_ADVICE = (
     "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "
     "spelled like the classes. Ask the owner, and compare with labels alone, source=None."
 )
+
+
+def as_text(release):
+    """Return the statements about a release below their questions, see ``Release.summary``."""
+    sections = [repr(release)]
+    for title, text in statements(release).items():
+        lines, wrapped = text.split("\n"), [title]
+        for line in lines:
+            hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
+            wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
+        sections.append("\n  ".join(wrapped))
+    return "\n\n".join(sections)
 
 
 def statements(release):
