@@ -1,5 +1,8 @@
 """What cannot be collected without an optional package, and where examples write."""
 
+import contextlib
+import doctest
+import io
 from importlib.util import find_spec
 
 import pytest
@@ -15,23 +18,21 @@ collect_ignore_glob += [
 
 
 @pytest.fixture(autouse=True)
-def examples_of_a_release_go_on_from_that_of_its_class(request, doctest_namespace):
-    """The methods of Release use what the example of the class has made."""
-    node = request.node
-    if isinstance(node, pytest.DoctestItem) and ".Release." in node.name:
-        from skdp import DPStatisticsSource, Release
-        from skdp.datasets import load_heart_disease
-
-        heart = load_heart_disease()
-        source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="linear")
-        release = source.fit(heart.data, heart.target).release_
-        doctest_namespace |= {
-            "heart": heart, "source": source, "release": release, "Release": Release
-        }
-
-
-@pytest.fixture(autouse=True)
 def examples_write_to_a_folder_of_their_own(request, monkeypatch):
     """Examples of docstrings may save files without leaving them behind."""
     if isinstance(request.node, pytest.DoctestItem) and request.node.path.suffix == ".py":
         monkeypatch.chdir(request.getfixturevalue("tmp_path"))
+
+
+@pytest.fixture(autouse=True)
+def examples_of_methods_go_on_from_that_of_their_class(
+    request, doctest_namespace, examples_write_to_a_folder_of_their_own
+):
+    """Run the example of a class first where it says that those of its methods go on from it."""
+    if isinstance(request.node, pytest.DoctestItem) and request.node.path.suffix == ".py":
+        module, *names = request.node.name.removeprefix("skdp.").rpartition("._")[2].split(".")
+        owner = getattr(request.node.dtest.globs.get(names[0]), "__doc__", None) if names else ""
+        if len(names) == 2 and "go on from here" in " ".join((owner or "").split()):
+            for example in doctest.DocTestParser().get_examples(owner):
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(example.source, module, "single"), doctest_namespace)

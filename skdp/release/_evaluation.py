@@ -105,6 +105,8 @@ class PrivateEvaluation:
 
     Examples
     --------
+    Examples of methods go on from here:
+
     >>> import numpy as np
     >>> from skdp import evaluate_privately
     >>> from sklearn.linear_model import LogisticRegression
@@ -189,14 +191,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> value, low, high = evaluation.auc()
         >>> low < value < high
         True
@@ -247,14 +241,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> evaluation.roc_curve().columns.tolist()
         ['threshold', 'false_positives', 'true_positives', 'low', 'high']
         """
@@ -296,14 +282,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> evaluation.calibration_curve(3).columns.tolist()
         ['probability', 'frequency', 'low', 'high', 'rows']
         """
@@ -352,14 +330,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> evaluation.confusion(0.5)["sensitivity"].value > 0.5
         True
         """
@@ -405,14 +375,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> "AUC" in evaluation.summary()
         True
         """
@@ -495,14 +457,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> other = evaluate_privately(model, X[:200], y[:200], epsilon=4.0)
         >>> PrivateEvaluation.merge([evaluation, other], disjoint=True)
         PrivateEvaluation(2 classes, ε=4)
@@ -554,14 +508,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from skdp import evaluate_privately
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> rng = np.random.RandomState(0)
-        >>> y = rng.randint(2, size=1000)
-        >>> X = rng.standard_normal((1000, 2)) + 2 * y[:, None]
-        >>> model = LogisticRegression().fit(X[:200], y[:200])
-        >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=4.0)
         >>> evaluation.save("evaluation.json")
         >>> PrivateEvaluation.load("evaluation.json").classes
         (0, 1)

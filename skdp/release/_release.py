@@ -95,8 +95,8 @@ class Release:
 
     Examples
     --------
-    The owner makes a release and saves it, and a target loads it; the examples of the methods go
-    on from here.
+    The owner makes a release and saves it, and a target loads it (examples of methods go on from
+    here):
 
     >>> from skdp import DPStatisticsSource, Release
     >>> from skdp.datasets import load_heart_disease
