@@ -1,4 +1,32 @@
-"""Linear scores of classes from noisy sums: the posterior mean of a linear discriminant."""
+r"""From noisy sums to log-odds: the posterior mean of a linear discriminant, step by step.
+
+Rows are :math:`z`, functions of the columns clipped to :math:`\|z\| ≤ R`. The release holds their
+noisy counts :math:`n_c`, totals :math:`t = \sum z`, contrasts
+:math:`d_c = \sum (e_{yc} - p_c) z` about public frequencies p, and second moments
+:math:`S = \sum z z^T`; all noise is normal, of known variance. :func:`linear_scores` takes them to
+log-odds in these steps, whose numbers stand in the code:
+
+1. Counts: the posterior mean of each :math:`n_c ≥ 0`, half a row more; their sum is N, and
+   :math:`π_c = n_c / N`.
+2. Sites: frequencies and means of each source are drawn to those of all rows, by their noise and
+   by how much the intercepts of sites differ.
+3. Differences of a class and the rest: :math:`δ_c = d_c / \sum_k N_k π_{kc} (1 - π_{kc})`, with
+   :math:`d_c` taken about the frequencies and means of step 2.
+4. Covariance within classes: :math:`W = S/N - \sum_k (N_k/N)\, m_k m_k^T - B`, where B is that
+   between classes; its variances are shrunk to public guesses, its correlations to zero.
+5. Weights: with :math:`δ = W w + e`, e the noise and sampling of δ and of W, and
+   :math:`w ∼ N(0, τ^2 I)`, the posterior mean of w over scales τ, each by its evidence.
+6. Direction: :math:`u ∝ 2 u_1 + u_2 + u_3` of unit variance each: of all functions, of these
+   without correlations, and of the linear functions alone.
+7. Slope: :math:`a = 2\, u^T \hat δ / (σ_1^2 + σ_0^2)`, with :math:`\hat δ = W w` and the variances
+   of both classes along u, which clipping has made smaller.
+8. Intercept b: the mean probability is the frequency of the class, over normal scores.
+9. Log-odds of a row that is not clipped: :math:`a \sqrt{s}\, u^T z + b`, s the mean of
+   :math:`c^2` where clipping made rows cz.
+
+More than two classes have the weights of step 5, each against the rest, and a map of all scores
+that is learned on simulated rows (:func:`scores_of_several_classes`).
+"""
 
 from dataclasses import dataclass
 
@@ -64,12 +92,6 @@ _TINY = np.finfo(np.float64).tiny
 
 def linear_scores(statistics, basis):
     """Return linear log-posteriors of the classes from noisy sums over rows."""
-    # The direction of a class against the other is the average of three of unit variance: the
-    # posterior mean of the linear discriminant (counted twice), that without correlations, and
-    # that of the linear functions alone. Along it, the posterior mean of the difference, variances
-    # of each class and the noisy frequencies give slope and intercept, see calibrated_log_odds.
-    # Scores of more than two classes are those of the first, each class against the rest,
-    # calibrated on simulated rows, see scores_of_several_classes.
     clipping = known_clipping(statistics, basis)
     within, spread = None, None
     if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
@@ -82,7 +104,7 @@ def linear_scores(statistics, basis):
     apart, uncertainty = d_primes(
         found.means, found.sds, found.variances, present, found.relative_error
     )
-    # Rows that are asked about are not clipped, and longer.
+    # Step 9: rows that are asked about are not clipped, and longer.
     coefficients = found.coefficients * np.sqrt(clipping[0])
     return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty, spread)
 
@@ -142,14 +164,14 @@ class _Population:
 
 
 def _population(statistics, guesses, within=None):
-    counts = statistics.row_counts
+    counts = statistics.row_counts  # step 1
     n = counts.sum()
     pi = counts / n
     noise = np.linalg.norm(statistics.total_sd / n) ** 2
     reliable = guesses / (guesses + noise)
     mean = statistics.total.sum(axis=0) / n * reliable
-    sites = _sites(statistics, guesses, pi, mean, within)
-    # Without noise the contrasts sum to zero; what they sum to is noise.
+    sites = _sites(statistics, guesses, pi, mean, within)  # step 2
+    # Step 3. Without noise the contrasts sum to zero; what they sum to is noise.
     contrast = statistics.contrast - statistics.contrast.mean(axis=0)
     for site, own, total in zip(sites, statistics.frequencies, statistics.total, strict=True):
         contrast = contrast + np.outer(own - site.frequencies, total)
@@ -252,7 +274,7 @@ def _within_covariance(statistics, population, guesses):
 
     Variances are shrunk to their guesses, correlations to zero; both as much as noise asks for.
     """
-    n, t = population.n_rows, len(guesses)
+    n, t = population.n_rows, len(guesses)  # step 4
     raw = _noisy_covariance(population)
     noise = (statistics.second_sd / n) ** 2  # of a variance; half of it of a covariance
     prior = (_VARIANCE_SPREAD * guesses) ** 2
@@ -269,7 +291,7 @@ def _within_covariance(statistics, population, guesses):
 
 def _weights(population, covariance, errors, included, c):
     """Return weights for a class against the rest, 0 for what is excluded, and log-evidence."""
-    chosen = np.ix_(included, included)
+    chosen = np.ix_(included, included)  # step 5
     w = np.zeros(len(included))
     w[included], evidence = posterior_weights(
         population.differences[c, included],
@@ -283,8 +305,8 @@ def _weights(population, covariance, errors, included, c):
 
 def _direction(population, covariance, errors, linear):
     """Return a direction of unit variance, and the posterior mean of how two classes differ."""
-    # The direction is the average of three models, the difference that of those of all functions,
-    # by their evidence.
+    # Step 6. The direction is the average of three models, the difference that of those of all
+    # functions, by their evidence.
     everything = np.ones_like(linear)
     diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
     full, with_correlations = _weights(population, covariance, errors, everything, 1)
@@ -324,7 +346,7 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
     unequal = shrinkage * variance_difference(
         basis, direction, longer * middle, longer * difference, longer**2 * spread
     )
-    separation = max(direction @ difference, 0.0)
+    separation = max(direction @ difference, 0.0)  # steps 7 and 8
     slope, intercept = calibrated_log_odds(separation, variance, unequal, pi)
     intercept -= slope * (direction @ population.mean)
 
