@@ -66,6 +66,18 @@ def test_imports_point_one_way(path):
 
 
 @each_module
+def test_the_core_does_not_need_the_satellites(path):
+    satellites = {"fuzzy", "neural", "secure", "federated", "information", "features"}
+    in_audit = path.relative_to(ROOT).parts[:2] == ("privacy", "audit")
+    if package_of(path) not in {*satellites, "__init__.py"}:
+        for module, name in imports(TREES[path]):
+            parts = [*module.split("."), name]
+            if parts[0] == "skdp":
+                assert parts[1] not in satellites, f"{module}.{name}"
+                assert in_audit or parts[1:3] != ["privacy", "audit"], f"{module}.{name}"
+
+
+@each_module
 def test_private_modules_stay_in_their_package(path):
     here = package_of(path)
     for module, name in imports(TREES[path]):
