@@ -37,14 +37,13 @@ from scipy.stats import gamma, norm
 
 from skdp.release._basis import column_density
 from skdp.release._linear_scores import LinearScores
-from skdp.release._posterior import (
+from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._separation import (
+    Distances,
     ScoredClasses,
+    Separation,
     d_primes,
-    positive_mean,
-    posterior_separation,
-    posterior_weights,
-    shrunk_correlations,
-    variance_of_scores,
+    likely_variances,
 )
 from skdp.release._several_classes import scores_of_several_classes
 
@@ -101,9 +100,7 @@ def linear_scores(statistics, basis):
     if within is not None:
         spread = np.sqrt([variance + 1 / (1 / (variance + errors)).sum()])
     present = occurrence(*statistics.pooled_counts)
-    apart, uncertainty = d_primes(
-        found.means, found.sds, found.variances, present, found.relative_error
-    )
+    apart, uncertainty = d_primes(found.means, found.sds, found.variances, present)
     # Step 9: rows that are asked about are not clipped, and longer.
     coefficients = found.coefficients * np.sqrt(clipping[0])
     return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty, spread)
@@ -321,24 +318,21 @@ def _direction(population, covariance, errors, linear):
     return unit(_FULL_WEIGHT * unit(full) + unit(plain) + unit(short)), difference
 
 
-def _variance_along(direction, statistics, population):
-    """Return the variance within classes along a direction of unit variance by the covariance."""
-    # That was shrunk, and the direction is one in which noise left little of it: the noisy
-    # variance itself is weighed against it, and may only raise it.
-    raw = direction @ _noisy_covariance(population) @ direction
-    noise = (statistics.second_sd / population.n_rows * (direction @ direction)) ** 2
-    prior = _VARIANCE_SPREAD**2
-    return max((prior * raw + noise) / (prior + noise), 1.0)
-
-
 def _two_classes(statistics, population, covariance, errors, basis, shrinkage, widening):
     """Return scores along the averaged direction, with calibrated log-odds, and intercepts.
 
     Of these, what :func:`_spread_of_intercepts` returns.
     """
     direction, difference = _direction(population, covariance, errors, basis.order == 1)
-    variance = widening * _variance_along(direction, statistics, population)
-    pi = population.frequencies[1]
+    n, differs = population.n_rows, (population.differences[1], population.noise[1])
+    by_frequency = _noise_of_frequency(population)
+    distances = Distances.along(
+        direction, *differs, population.sizes[1], covariance, errors, by_frequency
+    )
+    pi = distances.frequency(population.frequencies[1], by_frequency[1])
+    noise = statistics.second_sd / n
+    totals, guess = likely_variances(direction, population.covariance, noise, n, basis.variances)
+    separation = Separation.of(distances, pi, widening * totals, guess)
     # Rows before clipping are longer, and so are all means.
     longer = 1 / np.sqrt(shrinkage)
     middle = population.mean + (0.5 - pi) * difference
@@ -346,28 +340,34 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
     unequal = shrinkage * variance_difference(
         basis, direction, longer * middle, longer * difference, longer**2 * spread
     )
-    separation = max(direction @ difference, 0.0)  # steps 7 and 8
-    slope, intercept = calibrated_log_odds(separation, variance, unequal, pi)
-    intercept -= slope * (direction @ population.mean)
+    distance, variance = separation.mean_distance, separation.mean_variance  # steps 7 and 8
+    slope = separation.slope * variance / _class_variances(variance, unequal, pi).mean()
 
     def of_site(frequency):
-        return calibrated_log_odds(separation, variance, unequal, frequency, slope)[1]
+        return calibrated_log_odds(distance, variance, unequal, frequency, slope)[1]
 
     variance_and_errors = _spread_of_intercepts(population.sites, of_site, slope * direction)
     signs, pair = np.array([-0.5, 0.5]), 1 - np.eye(2)
-    own = population.differences[1], population.noise[1], population.sizes[1]
-    mean, sd = posterior_separation(direction, *own, covariance, errors)
-    second, n = _noisy_covariance(population), population.n_rows
-    along, error = variance_of_scores(direction, second, statistics.second_sd / n, n, covariance)
+    mean, sd = separation.d_prime
     scored = ScoredClasses(
         np.outer(signs, slope * direction),
-        signs * intercept,
+        signs * (of_site(pi) - slope * (direction @ population.mean)),
         mean * pair,
         sd * pair,
-        along * pair,
-        error,
+        pair,
     )
     return scored, *variance_and_errors
+
+
+def _noise_of_frequency(population):
+    """Return covariances of the noise in the frequency of class 1 with that in the difference.
+
+    And the variance of the former.
+    """
+    n = population.n_rows
+    joint = sum(s.n_rows**2 * s.frequency_noise[1] * s.mean for s in population.sites)
+    variance = sum(s.n_rows**2 * s.frequency_noise[1] for s in population.sites) / n**2
+    return -joint / (n * population.sizes[1]), variance
 
 
 def _spread_of_intercepts(sites, intercept, weights):
@@ -459,14 +459,8 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
     # each class counted alike, whatever its frequency. Of normal classes of equal variance this is
     # the linear discriminant. The intercept is such that the mean probability is the frequency,
     # over normal scores of these means and variances.
-    least = _LEAST_SCORE_VARIANCE * variance
     frequency = float(np.clip(frequency, _LEAST_FREQUENCY, 1 - _LEAST_FREQUENCY))
-    squares = np.array(
-        [
-            max(variance - frequency * unequal, least),
-            max(variance + (1 - frequency) * unequal, least),
-        ]
-    )
+    squares = _class_variances(variance, unequal, frequency)
     slope = 2 * separation / squares.sum() if slope is None else slope
     means = np.array([-frequency * separation, (1 - frequency) * separation])
     scores = slope * (means[:, None] + np.sqrt(squares)[:, None] * _NODES)
@@ -479,6 +473,13 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
     slack = max(_SLACK, _ROUNDING * np.abs(scores).max())
     low, high = middle - scores.max() - slack, middle - scores.min() + slack
     return slope, float(brentq(excess, low, high))
+
+
+def _class_variances(variance, unequal, frequency):
+    """Return the variances of a score in two classes, as of :func:`calibrated_log_odds`."""
+    most = (1 - _LEAST_SCORE_VARIANCE) * variance
+    unequal = np.clip(unequal, -most / (1 - frequency), most / frequency)
+    return variance + np.array([-frequency, 1 - frequency]) * unequal
 
 
 def variance_difference(basis, weights, middle, difference, variances):

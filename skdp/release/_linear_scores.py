@@ -10,13 +10,8 @@ from scipy.stats import norm
 from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
-from skdp.release._posterior import (
-    d_primes,
-    positive_mean,
-    posterior_separation,
-    posterior_weights,
-    shrunk_correlations,
-)
+from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._separation import Distances, Separation, d_primes
 from skdp.utils._linalg import positive_definite_floor
 
 # Equally likely prior standard deviations of a regression coefficient, as of the weights of the
@@ -392,13 +387,16 @@ def linear_discriminant(moments):
     apart = None, None
     if len(pi) == 2:
         direction = coefficients[1] - coefficients[0]
-        mean, sd = posterior_separation(
-            direction, differences[1], np.diag(moments.noise / sizes[1]), sizes[1, 0], covariance,
-            errors,
-        )  # fmt: skip
-        variance = direction @ within @ direction
+        noise = np.diag(moments.noise / sizes[1])
+        distances = Distances.along(
+            direction, differences[1], noise, sizes[1, 0], covariance, errors
+        )
+        variance = max(direction @ within @ direction, _TINY)
+        likely = softmax(distances.log_evidence) @ distances.means
+        total = variance + pi[0, 0] * pi[1, 0] * likely**2
+        mean, sd = Separation.of(distances, float(pi[1, 0]), [total], variance).d_prime
         pair = 1 - np.eye(2)
-        apart = d_primes(mean * pair, sd * pair, max(variance, _TINY) * pair, np.ones(2))
+        apart = d_primes(mean * pair, sd * pair, pair, np.ones(2))
     return LinearScores(coefficients, intercepts - intercepts.mean(), apart[0], None, apart[1])
 
 

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, ndtr, ndtri
 
 from skdp.release._basis import column_density
-from skdp.release._posterior import ScoredClasses, weights_by_scale
+from skdp.release._posterior import weights_by_scale
+from skdp.release._separation import ScoredClasses
 
 # Added to variances of the functions of a column, in units of their guesses, to be inverted.
 _TILT_RIDGE = 1e-9

@@ -218,9 +218,9 @@ class NoisyStatistics(Part):
 
     @property
     def row_counts_by_source(self) -> np.ndarray:
-        """Return positive rows of each class in each source, of the same sum."""
+        """Return positive rows of each class in each source, of the same sum for each class."""
         counts = positive_counts(self.counts, self.count_sd[:, np.newaxis])
-        return counts * (self.row_counts.sum() / counts.sum())
+        return np.maximum(counts * (self.row_counts / counts.sum(axis=0)), _HALF)
 
     @property
     def _least_rows(self):
