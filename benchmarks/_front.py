@@ -3,19 +3,9 @@
 from collections import Counter
 
 import _shift_tables as shift
-from _plan import ALONE, DPSGD, LEVELS, NONE, PLAN
-from _records_tables import OUTCOMES
-from _table import (
-    counted,
-    exists,
-    first_variant,
-    level_name,
-    load,
-    mean_of,
-    mean_spread,
-    pick,
-    table,
-)
+from _comparisons import OUTCOMES
+from _plan import ALONE, DPSGD, LEVELS, NONE, PLAN, file_of
+from _table import Values, exists, first_variant, level_name, load, pick, table
 from _transfer_tables import FIRST, NOISE_AWARE, usual
 
 TITLES = {
@@ -26,7 +16,8 @@ TITLES = {
     "usps-mnist": "USPS → MNIST, 100 labels",
 }
 SHOWN = ("8", "1", "0.1", "record 8", "record 1")
-ROWS = {name: usual(name) for name in PLAN}
+ROWS = {name: usual(name, load(file_of(name))["rows"]) for name in PLAN}
+MEAN = "{:.1f ±} %"
 
 
 def ours(name, level, model="noise_aware"):
@@ -37,8 +28,8 @@ def papers(name, level):
     """The better of the papers' strategies on average, and its name."""
     found = {m: first_variant(ROWS[name], FIRST[m], model=m, level=level)[0] for m in FIRST}
     found = {model: values for model, values in found.items() if values}
-    best = max(found, key=lambda model: mean_of(found[model]), default="")
-    return found.get(best, []), best
+    best = max(found, key=lambda model: found[model].mean, default="")
+    return found.get(best, Values()), best
 
 
 def alone(name, level):
@@ -53,7 +44,14 @@ def network(name, level):
 
 def weight(name, level):
     rows = pick(ROWS[name], "source_weight", level=level, model="noise_aware")
-    return mean_of([rounds[-1] for rounds in rows])
+    return Values(rounds[-1] for rounds in rows).mean
+
+
+def _marked(values, best):
+    if not values:
+        return "–"
+    text = f"{MEAN.format(values)} ({len(values)})"
+    return f"**{text}**" if values.mean == best else text
 
 
 def best_models():
@@ -63,11 +61,8 @@ def best_models():
             values, strategy = papers(name, level)
             found = [ours(name, NONE), alone(name, level), ours(name, level), values]
             found += [network(name, level), ours(name, level, DPSGD)]
-            best = max(mean_of(values) for values in found if values)
-            cells = [
-                f"**{counted(values)}**" if values and mean_of(values) == best else counted(values)
-                for values in found
-            ]
+            best = max(values.mean for values in found if values)
+            cells = [_marked(values, best) for values in found]
             cells[3] += f" {strategy}"
             body.append([title if level == SHOWN[0] else "", level_name(level), *cells])
     header = ["transfer", "privacy of the source", "target alone", ALONE, "noise-aware"]
@@ -98,11 +93,11 @@ def advice():
 
 
 def shown(name, level=NONE):
-    return mean_spread(ours(name, level))
+    return MEAN.format(ours(name, level))
 
 
 def _gain(name, level):
-    return mean_of(ours(name, level)) - mean_of(ours(name, NONE))
+    return ours(name, level).mean - ours(name, NONE).mean
 
 
 def _default(cells):
@@ -122,7 +117,7 @@ def _elements():
         f"{shown('mnist-mnist', '8')}; at ε = 1 they reach {shown('activity', '1')}, "
         f"{shown('office', '1')} and {shown('mnist-mnist', '1')}. Where the two sides are alike "
         f"and noise is small (MNIST, ε = 8), the source alone is as good: "
-        f"{mean_spread(alone('mnist-mnist', '8'))}.",
+        f"{alone('mnist-mnist', '8'):.1f ±} %.",
         all(_gain(name, "8") > 1.5 for name in ("activity", "office", "mnist-mnist")),
     )
 
@@ -142,9 +137,9 @@ def _frequencies():
 def _papers(cells):
     ahead = [
         f"{TITLES[name].partition(',')[0]} at {level_name(level)} "
-        f"({mean_spread(papers(name, level)[0])} against {shown(name, level)})"
+        f"({papers(name, level)[0]:.1f ±} % against {shown(name, level)})"
         for name, level in cells
-        if mean_of(papers(name, level)[0]) > mean_of(ours(name, level))
+        if papers(name, level)[0].mean > ours(name, level).mean
     ]
     return claim(
         '**The papers\' strategies** ("alignment", "multitask") have a higher mean in '
@@ -163,17 +158,17 @@ def _records():
     pixels = _statistics("mnist", case="pixels", level=8.0, **digits)
     gradients = _statistics("mnist", case="oriented gradients", level=8.0, **digits)
     people = _statistics("activity", model="transfer", level=1.0, labels=5)
-    peer = mean_of(network("activity", "record 1"))
+    peer = network("activity", "record 1").mean
     return claim(
         "**For whole records, hand out statistics** (`DPStatisticsSource`), not noisy rows: at "
-        f"ε = 8 for a record the source alone gets {mean_spread(pixels)} of MNIST right, and "
-        f"{mean_spread(gradients)} by public oriented gradients (DP-SGD with convolutions "
-        f"{mean_spread(network('mnist-mnist', level))}, noisy rows "
-        f"{mean_spread(alone('mnist-mnist', level))}); at ε = 1 human activity with 5 labels a "
-        f"class reaches {mean_spread(people)} (DP-SGD {peer:.1f} %, noisy rows "
+        f"ε = 8 for a record the source alone gets {pixels:.1f ±} % of MNIST right, and "
+        f"{gradients:.1f ±} % by public oriented gradients (DP-SGD with convolutions "
+        f"{network('mnist-mnist', level):.1f ±} %, noisy rows "
+        f"{alone('mnist-mnist', level):.1f ±} %); at ε = 1 human activity with 5 labels a "
+        f"class reaches {people:.1f ±} % (DP-SGD {peer:.1f} %, noisy rows "
         f"{shown('activity', 'record 1')}). The label is protected too. On six tables statistics "
         "are ahead of all peers on average, see below.",
-        mean_of(gradients) > mean_of(network("mnist-mnist", level)) and mean_of(people) > peer,
+        gradients.mean > network("mnist-mnist", level).mean and people.mean > peer,
     )
 
 
@@ -188,18 +183,18 @@ def _other_features():
 
 
 def _few_labels():
-    svm = mean_of(pick(load("office")["rows"], model="SVM-t"))
+    svm = pick(load("office")["rows"], model="SVM-t").mean
     return claim(
         "**Compare with a plain classifier of the target's few labels**: on Office+Caltech a "
         f"linear SVM reaches {svm:.1f} % over 20 trials of each pair, as much as noise-aware "
         f"transfer at ε = 0.1 ({shown('office', '0.1')}, two trials).",
-        abs(svm - mean_of(ours("office", "0.1"))) < 2,
+        abs(svm - ours("office", "0.1").mean) < 2,
     )
 
 
 def _shift():
     found = shift.cells(load("shift")["rows"], "log_loss") if exists("shift") else []
-    stratified = [cell for cell in found if cell.sampling == "stratified"]
+    stratified = [cell for cell in found if cell.place["variant"] == "stratified"]
     (won, lost), (few_won, few_lost) = map(_won_and_lost, (found, stratified))
     others = len(found) - len(stratified)
     return claim(
@@ -214,7 +209,7 @@ def _shift():
 
 
 def _won_and_lost(found):
-    outcomes = Counter(cell.outcome(cell.better) for cell in found)
+    outcomes = Counter(cell.outcome() for cell in found)
     return outcomes[OUTCOMES[0]], outcomes[OUTCOMES[2]]
 
 

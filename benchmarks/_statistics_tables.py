@@ -1,9 +1,7 @@
 """The tables of releases of private statistics, beside other packages and the target alone."""
 
-from collections import Counter
-
-from _comparisons import Paired, comparisons
-from _table import counted, epsilon_name, load, mean_of, pick, table
+from _comparisons import by_draw, comparisons, paired
+from _table import Values, epsilon_name, grouped, listing, of, pick, table, where
 from _tables_peers import METHODS, OWN, TABLES
 
 # What the tables call the models of bench_statistics.py.
@@ -15,63 +13,77 @@ NAMES = {
     "logistic regression on samples": "logistic regression on samples of the release",
     "quadratic discriminant on samples": "quadratic discriminant on samples of the release",
 }
+COUNTED = "{:.1f ±} % ({:count})"
 
 
-def tables_peers():
+def _by_draw(rows, measure, case):
+    """Return values of a table by draw; of all (None), the means of draws that have all."""
+    if case is not None:
+        return by_draw(where(rows, case=case), measure)
+    of_draw = {draw: pick(some, measure) for (draw,), some in grouped(rows, "draw").items()}
+    return {draw: v.mean for draw, v in of_draw.items() if len(v) == len(TABLES)}
+
+
+def _mean_of_six(measure, spec):
+    return lambda rows: format(Values(_by_draw(rows, measure, None).values()), spec)
+
+
+def _order(row):
+    """The ceiling, then by falling budget and by name, then what needs no source."""
+    level = row["level"]
+    if level.startswith("record"):
+        return 1, -float(level.removeprefix("record ")), row["model"]
+    return (0 if level == "clear" else 2), 0.0, row["model"]
+
+
+def _budget(level):
+    return epsilon_name(level.removeprefix("record ")) if level.startswith("record") else "–"
+
+
+def _method(rows):
+    return f"**{OWN}**" if rows[0]["model"] == OWN else rows[0]["model"]
+
+
+_HEAD = {"ε": lambda rows: _budget(rows[0]["level"])}
+_AREAS = {
+    "AUC": _method,
+    **_HEAD,
+    "mean of the six": _mean_of_six("auc", ".3f ±"),
+    **{name: of("{auc:.3f ±}", case=name) for name in TABLES},
+}
+_OTHERS = {
+    "": _method,
+    **_HEAD,
+    "accuracy, adult": of("{accuracy:.1f} %", case="adult"),
+    "log loss": _mean_of_six("log_loss", ".3f"),
+    "Brier score": _mean_of_six("brier", ".3f"),
+    **{f"{name}, s": of("{fit_seconds:.2f}", case=name) for name in TABLES},
+}
+
+
+def tables_peers(record):
     """Areas under the ROC curve by method, budget and table; differences; other measures."""
-    rows = load("tables_peers")["rows"]
-    counts = Counter((row["case"], row["level"], row["model"]) for row in rows)
-    draws = " or ".join(map(str, sorted(set(counts.values()))))
-    methods = list(dict.fromkeys((row["level"], row["model"]) for row in rows))
-    methods.sort(key=lambda method: _order(*method))
-    areas, others = [], []
-    for level, model in methods:
-        ours = [row for row in rows if (row["level"], row["model"]) == (level, model)]
-        head = [f"**{model}**" if model == OWN else model, _budget(level)]
-        cases = (None, *TABLES)
-        areas.append([*head, *(_area(list(_by_draw(ours, "auc", c).values())) for c in cases)])
-        others.append([*head, *_other_measures(ours)])
+    rows = sorted(record["rows"], key=_order)
+    counts = sorted({len(some) for some in grouped(rows, "case", "level", "model").values()})
+    method = ("level", "model")
     return (
         "Area under the ROC curve on the target's test rows, mean and standard deviation over "
-        f"{draws} seeds, each with its own splits, labels and noise. All but one see the "
-        "source's rows and no label of the target; *target* sees the target's 10 labelled rows "
-        "of each class (20 on randhie) and no source; *source* is without privacy. δ = 1e-5, a "
-        f"whole record with its label: {OWN}, DP-EBM and DP-SGD add or remove one, diffprivlib "
-        f"(δ = 0) replaces one, and for all but {OWN} the number of rows is public. The "
-        f"settings of all of them, those in {OWN} too, were chosen on these tables, with the test "
-        "labels of further seeds and at no cost in ε. *In skdp's terms*: on the public functions "
-        f"of columns that {OWN} uses.\n\n"
-        + table(["AUC", "ε", "mean of the six", *TABLES], areas)
+        f"{' or '.join(map(str, counts))} seeds, each with its own splits, labels and noise. All "
+        "but one see the source's rows and no label of the target; *target* sees the target's 10 "
+        "labelled rows of each class (20 on randhie) and no source; *source* is without privacy. "
+        f"δ = 1e-5, a whole record with its label: {OWN}, DP-EBM and DP-SGD add or remove one, "
+        f"diffprivlib (δ = 0) replaces one, and for all but {OWN} the number of rows is public. "
+        f"The settings of all of them, those in {OWN} too, were chosen on these tables, with the "
+        "test labels of further seeds and at no cost in ε. *In skdp's terms*: on the public "
+        f"functions of columns that {OWN} uses.\n\n"
+        + listing(rows, _AREAS, method)
         + f"\n\nAUC of {OWN} less that of another method, and the standard error of this "
         "difference over the seeds of both. *Best peer*: of each column, as the packages come:\n\n"
         + table(["less", "ε", "mean of the six", *TABLES], _differences(rows))
         + "\n\nAccuracy on adult (76 % are in the larger class), log loss and Brier score of the "
         "probabilities (means over the six tables), and processor seconds of one fit and the "
-        "scores of all test rows:\n\n"
-        + table(["", "ε", *OTHER_MEASURES, *(f"{name}, s" for name in TABLES)], others)
+        "scores of all test rows:\n\n" + listing(rows, _OTHERS, method)
     )
-
-
-OTHER_MEASURES = ("accuracy, adult", "log loss", "Brier score")
-
-
-def _other_measures(rows):
-    accuracy = pick(rows, case="adult")
-    cells = [f"{mean_of(accuracy):.1f} %" if accuracy else "–"]
-    for measure in ("log_loss", "brier"):
-        values = _by_draw(rows, measure, None).values()
-        cells.append(f"{mean_of(values):.3f}" if values else "–")
-    seconds = [pick(rows, "fit_seconds", case=name) for name in TABLES]
-    return cells + [f"{mean_of(values):.2f}" if values else "–" for values in seconds]
-
-
-def _by_draw(rows, measure, case):
-    """Values of a table by draw; of all tables (None), the means of draws that have all."""
-    if case is not None:
-        return {row["draw"]: row[measure] for row in rows if row["case"] == case}
-    draws = dict.fromkeys(row["draw"] for row in rows)
-    found = {draw: pick(rows, measure, draw=draw) for draw in draws}
-    return {draw: mean_of(v) for draw, v in found.items() if len(v) == len(TABLES)}
 
 
 def _differences(rows):
@@ -80,8 +92,8 @@ def _differences(rows):
     same = [name for name in peers if METHODS[name].view == "terms"]
     found = []
     for level in METHODS[OWN].levels:
-        ours = [row for row in rows if row["level"] == level]
-        for title, names in (("best peer", set(peers) - set(same)), (*same, same)):
+        ours = where(rows, level=level)
+        for title, names in (("best peer", sorted(set(peers) - set(same))), (*same, same)):
             cells = [_difference(ours, names, case) for case in (None, *TABLES)]
             found.append([title, _budget(level), *cells])
     return found
@@ -89,69 +101,95 @@ def _differences(rows):
 
 def _difference(rows, names, case):
     """The package's own method less the best of some others, as text."""
-    values = {
-        name: _by_draw([row for row in rows if row["model"] == name], "auc", case)
-        for name in (OWN, *names)
-    }
+    values = {name: _by_draw(where(rows, model=name), "auc", case) for name in (OWN, *names)}
     own, others = values.pop(OWN), {name: found for name, found in values.items() if found}
     if not own or not others:
         return "–"
-    best = max(others, key=lambda name: mean_of(others[name].values()))
-    paired = Paired.of(own, others[best])
-    return f"{paired.mean:+.3f} ± {paired.error:.3f}" + f" ({best})" * (len(names) > 1)
+    best = max(others, key=lambda name: Values(others[name].values()).mean)
+    return f"{paired(own, others[best]):+.3f ±e}" + f" ({best})" * (len(names) > 1)
 
 
-def releases(task, about):
+def _level(rows):
+    return "–" if rows[0]["model"].startswith("target") else f"{rows[0]['level']:g}"
+
+
+_RELEASES = {
+    "case": "{case}",
+    "ε for a record": _level,
+    "model": lambda rows: NAMES.get(rows[0]["model"], rows[0]["model"]),
+    "labels": "{labels}",
+    "accuracy": "{accuracy:.1f ±} % ({accuracy:count})",
+}
+BELOW = (
+    "Transfer beside the source alone and the target alone; *difference*: less the better of "
+    "these, with the standard error over draws; *below*: whether by more than that."
+)
+
+
+def releases(about):
     """Accuracy by case, budget, model and labels; and whether a transfer falls below a part."""
-    rows = load(f"statistics_{task}")["rows"]
-    keys = ("case", "level", "model", "labels")
-    cells = dict.fromkeys(tuple(row[key] for key in keys) for row in rows)
-    body = [
-        [case, _level(level, model), NAMES.get(model, model), labels, counted(values)]
-        for case, level, model, labels in cells
-        for values in [pick(rows, case=case, level=level, model=model, labels=labels)]
-    ]
+
+    def make(record):
+        rows = record["rows"]
+        text = listing(rows, _RELEASES, ("case", "level", "model", "labels"))
+        compared = _comparisons(rows, "labels", lambda v: COUNTED.format(v, v) if v else "–", 2)
+        return f"{about} In brackets the number of draws.\n\n{text}\n\n{BELOW}\n\n{compared}"
+
+    return make
+
+
+def never_below(record):
+    """Areas under the ROC curve of the source and the target alone, and of the transfer."""
     return (
-        f"{about} In brackets the number of draws.\n\n"
-        + table(["case", "ε for a record", "model", "labels", "accuracy"], body)
-        + f"\n\n{BELOW}\n\n"
-        + _comparisons(rows, "labels", lambda values: counted(list(values)))
+        "Area under the ROC curve on the target's test rows, mean and standard deviation over "
+        f"draws, each with its own splits, labels and noise; δ = 1e-5. {BELOW}\n\n"
+        + _comparisons(record["rows"], "labels of a class", "{:.3f ±}".format, 4)
     )
+
+
+def _comparisons(rows, of_labels, text, digits):
+    found = list(comparisons(rows))
+    models = [name for name in NAMES if any(cell.values.get(name) for cell in found)]
+    body = []
+    for cell in found:
+        gain = cell.gain()
+        head = [cell.place["case"], f"{cell.place['level']:g}", cell.place["labels"]]
+        parts = [text(cell.all_of(name)) for name in (*models, "transfer")]
+        below = "**yes**" if gain.mean < -gain.error else "no"
+        body.append([*head, *parts, format(gain, f"+.{digits}f ±e"), below])
+    names = [NAMES[name] for name in models]
+    return table(["case", "ε", of_labels, *names, "transfer", "difference", "below"], body)
 
 
 # Cases of bench_adaptation.py on which the rule was chosen.
 CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
+_ADAPTATION = [
+    ("case", "{case}"),
+    ("the rule was", "{kind}"),
+    ("model", "{model}"),
+    ("ε", "{level:g}"),
+    ("release alone", of("{accuracy_alone:.1f}", labels=0)),
+    ("claimed", of("{claimed_alone:.1f}", labels=0)),
+    ("adapted alone", of("{adapted:.1f}", labels=0)),
+    ("no label", of("{gain:+.1f}", labels=0)),
+    ("10 labels a class", of("{gain:+.1f}", labels=10)),
+    ("log loss, release alone", of("{log_loss_alone:.2f}", labels=0)),
+    ("no label", of("{log_loss:.2f}", labels=0)),
+    ("10", of("{log_loss:.2f}", labels=10)),
+]
 
 
-def adaptation():
+def adaptation(record):
     """Accuracy and log loss of a release alone and of a transfer, without labels and with 100."""
-    rows = load("adaptation")["rows"]
-    kinds = ("case", "model", "level")
-    cells = dict.fromkeys(tuple(row[key] for key in kinds) for row in rows)
-    body, worst = [], {"chosen": [], "judged": []}
-    for cell in sorted(cells, key=lambda cell: cell[0] in CHOSEN_ON):
-        case, model, level = cell
-        kind = "chosen" if case in CHOSEN_ON else "judged"
-        none, some = (
-            next(r for r in rows if tuple(r[k] for k in kinds) == cell and r["labels"] == labels)
-            for labels in (0, 10)
-        )
-        gains = [each["accuracy"] - each["accuracy_alone"] for each in (none, some)]
-        worst[kind] += gains
-        adapted = f"{none['adapted']:.1f}" if "adapted" in none else "–"
-        losses = none["log_loss_alone"], none["log_loss"], some["log_loss"]
-        body.append(
-            [case, kind, model, f"{level:g}", f"{none['accuracy_alone']:.1f}"]
-            + [f"{none['claimed_alone']:.1f}", adapted]
-            + [f"{gain:+.1f}" for gain in gains]
-            + [f"{loss:.2f}" for loss in losses]
-        )
-    header = ["case", "the rule was", "model", "ε", "release alone", "claimed", "adapted alone"]
-    header += ["no label", "10 labels a class", "log loss, release alone", "no label", "10"]
+    rows = sorted(record["rows"], key=lambda row: row["case"] in CHOSEN_ON)
+    for row in rows:
+        row["kind"] = "chosen" if row["case"] in CHOSEN_ON else "judged"
+        row["gain"] = row["accuracy"] - row["accuracy_alone"]
+    gains = {kind: pick(rows, "gain", kind=kind) for kind in ("chosen", "judged")}
     least = ", ".join(
-        f"{min(gains):+.1f} where it was {kind} and {sum(gains) / len(gains):+.1f} on average"
-        for kind, gains in worst.items()
-        if gains
+        f"{min(some):+.1f} where it was {kind} and {some.mean:+.1f} on average"
+        for kind, some in gains.items()
+        if some
     )
     return (
         "Accuracy on the target's unlabelled rows in per cent, and points gained on the release "
@@ -159,58 +197,5 @@ def adaptation():
         "follows the target's rows, where it was taken; otherwise the release alone predicts. "
         f"Least and mean gains: {least}. The rule was *chosen* on some cases and *judged* on the "
         "others, though all had been seen before, so that judging is no proof.\n\n"
-        + table(header, body)
+        + listing(rows, _ADAPTATION, ("case", "model", "level"))
     )
-
-
-BELOW = (
-    "Transfer beside the source alone and the target alone; *difference*: less the better of "
-    "these, with the standard error over draws; *below*: whether by more than that."
-)
-
-
-def never_below(about):
-    """Areas under the ROC curve of the source and the target alone, and of the transfer."""
-    rows = load("statistics_tables")["rows"]
-    return f"{about} {BELOW}\n\n" + _comparisons(
-        rows, "labels of a class", lambda values: _area(list(values))
-    )
-
-
-def _comparisons(rows, of_labels, text):
-    found = list(comparisons(rows))
-    models = [name for name in NAMES if any(name in each.values for each in found)]
-    body = []
-    for each in found:
-        digits = 4 if each.measure == "auc" else 2
-        difference = each.difference
-        parts = [each.values.get(name, {}).values() for name in (*models, "transfer")]
-        found_difference = f"{difference.mean:+.{digits}f} ± {difference.error:.{digits}f}"
-        head = [each.case, f"{each.level:g}", each.labels]
-        below = "**yes**" if difference.below else "no"
-        body.append([*head, *map(text, parts), found_difference, below])
-    names = [NAMES[name] for name in models]
-    return table(["case", "ε", of_labels, *names, "transfer", "difference", "below"], body)
-
-
-def _level(level, model):
-    return "–" if model.startswith("target") else f"{level:g}"
-
-
-def _order(level, model):
-    """The ceiling, then by falling budget and by name, then what needs no source."""
-    if level.startswith("record"):
-        return 1, -float(level.removeprefix("record ")), model
-    return (0 if level == "clear" else 2), 0.0, model
-
-
-def _budget(level):
-    return epsilon_name(level.removeprefix("record ")) if level.startswith("record") else "–"
-
-
-def _area(values):
-    if not values:
-        return "–"
-    mean = mean_of(values)
-    sd = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
-    return f"{mean:.3f} ± {sd:.3f}" if len(values) > 1 else f"{mean:.3f}"
