@@ -1,8 +1,9 @@
 """The tables of many owners: merged releases against lists, single ones, and one of all rows."""
 
 from _comparisons import Cell, by_draw
+from _measured_tables import with_columns
 from _merging_data import CASES
-from _table import grouped, listing, pick, table, unique, where
+from _table import grouped, pick, table, unique, where
 
 NONE, OTHERS, ALL = "-", "others", "all"
 # Of each measure its name, and whether more of it is better (1) or worse (-1).
@@ -95,31 +96,40 @@ def _is_below(gain, of_best):
     return gain.mean < -max(2 * gain.error, MOST_BELOW / 2)
 
 
-def _hospitals(rows):
-    hospitals = where(rows, case=CASES["heart"])
-    columns, body = [(e, m) for e in _levels(hospitals) for m in MEASURES_SHOWN], []
+def with_best(record):
+    return record["rows"] + best_owners(record["rows"])
+
+
+def hospitals(record):
+    rows = where(with_best(record), case=CASES["heart"])
+    places = [(e, measure) for e in _levels(rows) for measure in ("accuracy", "auc", "log_loss")]
+    body = []
     for (variant, labels), name in HOSPITAL_PARTS.items():
         for model in HOSPITAL_MODELS:
-            some = where(hospitals, variant=variant, labels=labels, model=model)
-            cells = (compared(where(some, level=level), m) for level, m in columns)
+            some = where(rows, variant=variant, labels=labels, model=model)
+            found = [compared(where(some, level=level), measure) for level, measure in places]
             if some:
-                texts = (format(cell.all_of(model), MEAN) for cell in cells)
-                body.append([name, model, *texts])
-    names = [f"{MEASURES[measure][0]}, ε = {level}" for level, measure in columns]
+                body.append([name, model, *(cell.texts([model], MEAN)[0] for cell in found)])
+    names = [f"{MEASURES[measure][0]}, ε = {level}" for level, measure in places]
     return table(["releases of", "model", *names], body)
 
 
-MEASURES_SHOWN = ("accuracy", "auc", "log_loss")
-
-
-def _each_hospital(rows):
-    body = []
+def each_hospital(record):
+    rows, body = where(with_best(record), variant=OTHERS, labels=0), []
     for case in CASES["heart"]:
-        some = where(rows, case=case, variant=OTHERS, labels=0)
+        some = where(rows, case=case)
         for level in _levels(some):
             cell = compared(where(some, level=level), "accuracy")
             body.append([case.partition(", ")[2], level, *cell.texts(AT_ONE, MEAN)])
     return table(["target", "ε", *AT_ONE], body)
+
+
+def areas(record):
+    return _others(record["rows"], "auc")
+
+
+def losses(record):
+    return _others(record["rows"], "log_loss")
 
 
 def _others(rows, measure):
@@ -134,55 +144,14 @@ def _others(rows, measure):
     return table(header, body)
 
 
-_FILES = {
-    "encoded columns": "{n_encoded}",
-    "of": "{model}",
-    "": "{variant}",
-    "KiB": lambda rows: f"{pick(rows, 'bytes').mean / 1024:.1f}",
-    "ms to load": "{load_ms:.1f}",
-    "ms to predict 1,000 rows first": "{first_ms:.1f}",
-}
-
-
-def _files(rows):
-    key = ("case", "model", "variant")
-    order = ("13 columns", "adult", "one release", "20 owners", "before", "after")
-    some = where(rows, case=order[:2], variant=order[4:])
-    return listing(
-        sorted(some, key=lambda row: [order.index(row[name]) for name in key]), _FILES, key
-    )
-
-
-def tables(record):
-    rows = record["rows"] + best_owners(record["rows"])
-    below = violations(rows)
+def shortfalls(record):
+    below = violations(with_best(record))
     header = ["cut", "ε", "measure", "model", "than", "gain"]
-    return (
-        "*Merged*: `Release.merge` of the owners' releases; *list*: `DPTransferClassifier([...])` "
-        "with the target's unlabeled rows, *before* as it was without merging; *equal noise*: one "
-        "release of all rows with as much noise as the merged sums have; *one noise*: one release "
-        "of all rows at the ε of each owner; *best single*: the best release on the test rows, in "
-        "each measure and draw, which nobody could choose; *best owner*: that of the owner whose "
-        "releases are best on average. *Transfer*: the same through `DPTransferClassifier`. Means "
-        "± standard error over draws.\n\n"
-        "**Four hospitals, FLamby's 486 patients to learn from and 254 to be predicted**, "
-        "δ = 1e-4; means over the four as targets, AUC over those with both classes among test "
-        "rows. Draws have the same rows, and noise and labels of their own. *Majority*: of each "
-        "target's own labels.\n\n"
-        + _hospitals(rows)
-        + "\n\nAccuracy at each hospital, from the three others, no label:\n\n"
-        + _each_hospital(rows)
-        + "\n\n**Owners of adult and of six tables**, δ = 1e-5, no label: 300 rows for each of 5, "
-        "20 and 60 owners at random, for each kind of employer and for each tenth of the ages; "
-        "and all rows of tables, shared by five owners at random. AUC:\n\n"
-        + _others(rows, "auc")
-        + "\n\nLog loss (gains are positive where merged is better):\n\n"
-        + _others(rows, "log_loss")
-        + "\n\n**Where it falls short**: merged or list below the best single release (of the "
-        "hospitals: of the best owner) by more "
-        f"than {MOST_BELOW:g} and the standard error, or merged below one release at equal noise "
-        f"by more than two standard errors and {MOST_BELOW / 2:g}.\n\n"
-        + (table(header, below) if below else "Nowhere.")
-        + "\n\n**Files**: releases of 300 rows at ε = 1; of 20 owners, the list of their files "
-        "before, and the merged one after.\n\n" + _files(rows)
-    )
+    return table(header, below) if below else "Nowhere."
+
+
+def files(record):
+    order = ("13 columns", "adult", "one release", "20 owners", "before", "after")
+    rows = where(record["rows"], case=order[:2], variant=order[4:])
+    rows.sort(key=lambda row: [order.index(row[key]) for key in ("case", "model", "variant")])
+    return with_columns(rows, kib=lambda row: row["bytes"] / 1024)

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from _comparisons import OUTCOMES, Cell, by_draw, paired
-from _table import Values, grouped, level_name, listing, of, table, unique, where
+from _measured_tables import with_columns
+from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
 # Of each measure its name, and whether more of it is better (1) or worse (-1).
@@ -54,33 +55,15 @@ def _order(cell):
     return TABLES.index(cell.place["case"]), not _of_records(cell), -epsilon, cell.place["labels"]
 
 
-def tables(record):
-    """How often the transfer is better than its parts; and every cell."""
-    rows = record["rows"]
-    found = {measure: sorted(cells(rows, measure), key=_order) for measure in MEASURES}
-    parts = [_ABOUT.format(draws=len(unique(rows, "draw"))), _outcomes(found)]
-    for measure, (name, sign) in MEASURES.items():
-        better = "more is better" if sign > 0 else "less is better"
-        parts += [f"{name[0].upper()}{name[1:]}, {better}:", _each(found[measure])]
-    seconds = listing(rows, _SECONDS, ("model", "level", "labels"))
-    return "\n\n".join([*parts, "Seconds of a fit, means over draws:", seconds])
+def _sorted(record):
+    """Cells of each measure, in the order of the tables."""
+    return {m: sorted(cells(record["rows"], m), key=_order) for m in MEASURES}
 
 
-_ABOUT = (
-    "Mean and standard error over {draws} draws on the target's test rows, each draw with splits, "
-    "labels and noise of its own; ε of a record by noisy statistics (δ = 1e-5), ε of an element "
-    "of the encoded rows by noisy rows. *Target alone* is logistic regression on the labelled "
-    "rows, ten of each class; *self-training* is scikit-learn's around it, on all rows; *all "
-    "labels* is logistic regression on all rows with their labels. *Gain*: by how much the "
-    "transfer is better than the better of source and target alone, draw by draw, with its "
-    "standard error; a tie is within one standard error."
-)
-
-
-def _outcomes(found):
+def outcomes(record):
     """Wins, ties and losses of each measure, kind of release and number of labels."""
     body = []
-    for measure, those in found.items():
+    for measure, those in _sorted(record).items():
         kinds = sorted({(cell.place["labels"], _of_records(cell)) for cell in those})
         for labels, of_records in kinds:
             some = [
@@ -98,27 +81,32 @@ def _outcomes(found):
     return table(["measure", "labels of a class", "release", *names, *gains], body)
 
 
+def every_cell(record):
+    """A table for each measure."""
+    parts = []
+    for measure, those in _sorted(record).items():
+        name, sign = MEASURES[measure]
+        better = "more is better" if sign > 0 else "less is better"
+        parts += [f"{name[0].upper()}{name[1:]}, {better}:", _each(those)]
+    return "\n\n".join(parts)
+
+
 def _each(those):
-    body = [
-        [
-            cell.place["case"],
-            level_name(cell.place["level"]),
-            cell.place["labels"],
-            *cell.texts(NAMES, MEAN),
-            format(cell.gain(), GAIN),
-            cell.outcome(),
-        ]
-        for cell in those
-    ]
+    body = []
+    for cell in those:
+        head = [cell.place["case"], level_name(cell.place["level"]), cell.place["labels"]]
+        found = [format(cell.gain(), GAIN), cell.outcome()]
+        body.append([*head, *cell.texts(NAMES, MEAN), *found])
     return table(["case", "release", "labels of a class", *NAMES.values(), "gain", ""], body)
 
 
-_SECONDS = {
-    "": lambda rows: NAMES[rows[0]["model"]],
-    "release": lambda rows: "–" if rows[0]["level"] == "-" else level_name(rows[0]["level"]),
-    "labels of a class": ("{labels}", "all"),
-    **{case: of("{fit_seconds:.2f}", case=case) for case in TABLES},
-}
+def seconds(record):
+    rows = with_columns(
+        record["rows"],
+        name=lambda row: NAMES[row["model"]],
+        release=lambda row: "–" if row["level"] == "-" else level_name(row["level"]),
+    )
+    return sorted(rows, key=lambda row: TABLES.index(row["case"]))
 
 
 def columns(record):
@@ -134,10 +122,4 @@ def columns(record):
         within = "yes" if found.mean >= -SAME else "**no**"
         body.append([case, level_name(level), labels, *means, format(found, GAIN), within])
     names = ["source alone", "all columns", "other columns", "difference", f"within {SAME:g}"]
-    return (
-        "Area under the ROC curve, mean and standard error over draws. The target has all columns "
-        "of the source, or lacks two of them (hours-per-week and race on adult, kappa and "
-        "creatinine on flchain) and has three others (capital-loss and workclass, sample.yr and "
-        "flc.grp, and noise). *Source alone* has all of its columns.\n\n"
-        + table(["case", "release", "labels of a class", *names], body)
-    )
+    return table(["case", "release", "labels of a class", *names], body)

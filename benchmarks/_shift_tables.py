@@ -64,45 +64,15 @@ def cells(rows, measure):
     return made
 
 
-def tables(record):
-    """How often the transfer is better than its parts, where it is worse; and every cell."""
-    rows = record["rows"]
-    found = {measure: cells(rows, measure) for measure in MEASURES}
-    draws = sorted({len(cell.values["transfer"]) for cell in found["log_loss"]}, reverse=True)
-    return "\n\n".join(
-        [
-            _ABOUT.format(draws=" or ".join(map(str, draws))),
-            _outcomes(found),
-            "Cells in which the transfer is below the better of release and labels alone by more "
-            "than one standard error, and by more than .01 in log loss, .005 in area; *gain* is "
-            "that difference with its standard error. Of two methods that are equally good, one "
-            "is below the other by more than a standard error in a sixth of all cells.",
-            violations(rows),
-            "Means over targets:",
-            _averages(found),
-            "Means over draws of every cell; *l* is log loss, *a* the area under the ROC curve:",
-            _each(found),
-        ]
-    )
+def draws(record):
+    """How many draws targets have, as text."""
+    found = {len(cell.values["transfer"]) for cell in cells(record["rows"], "log_loss")}
+    return [{"draws": " or ".join(map(str, sorted(found, reverse=True)))}]
 
 
-_ABOUT = (
-    "Means over {draws} draws, fewer of larger tables, of splits, labels and noise; δ = 1e-5, "
-    "whole records. The release is of one hospital (each of the three others; values of a draw "
-    "are their means) or there are three; of the rows on one side of a column; of men for women, "
-    "or of employees of private firms for others. Half of the target's rows are to learn from, of "
-    "which *labels* are known, drawn at random or (*stratified*) half of them of each class, as "
-    "`label_sampling` says; the measures are of the other half. *Release alone*: its own "
-    "probabilities, of three the mean of their log-probabilities. *Labels alone*: logistic "
-    "regression with cross-validated strength; *boosting*: scikit-learn's histogram-based "
-    "gradient boosting. *Frequencies given*: `class_prior` has those of the target's learning "
-    "rows. The calibration error is the mean difference of probability and frequency in ten bins "
-    "by quantiles; decisions of the balanced accuracy are those at probability 1/2."
-)
-
-
-def _outcomes(found):
+def outcomes(record):
     """Wins, ties and losses against each other model, by measure and labels."""
+    found = {measure: cells(record["rows"], measure) for measure in MEASURES}
     body = []
     others = [name for name in NAMES if name != "transfer"]
     labels = dict.fromkeys(map(shown, found["log_loss"]))
@@ -112,12 +82,7 @@ def _outcomes(found):
         counts += [_counts(some, lambda cell, name=name: name, model) for name in others]
         body.append([MEASURES[measure][0], NAMES[model], own, *counts])
     header = ["measure", "model", "labels", "better side", *(NAMES[name] for name in others)]
-    ties = ", ".join(f"{least:g} in {name}" for name, _, least in MEASURES.values())
-    return (
-        "Wins / ties / losses by cells, a tie being within one standard error over draws of the "
-        f"difference, or within {ties}; *better side*: the better of release and labels alone.\n\n"
-        + table(header, body)
-    )
+    return table(header, body)
 
 
 def _counts(some, other, model):
@@ -129,11 +94,11 @@ def _counts(some, other, model):
     return " / ".join(str(counts[each]) for each in OUTCOMES) if counts else "–"
 
 
-def violations(rows):
+def violations(record):
     """Say in which cells the transfer is below the better side, and how many there are."""
     body, counts = [], []
     for measure in ("log_loss", "auc"):
-        name, found = MEASURES[measure][0], cells(rows, measure)
+        name, found = MEASURES[measure][0], cells(record["rows"], measure)
         below = [cell for cell in found if cell.outcome() == OUTCOMES[2]]
         counts.append(f"{name}: {len(below)} of {len(found)} cells")
         for cell in below:
@@ -143,12 +108,12 @@ def violations(rows):
     return table(header, body) + "\n\n" + "; ".join(counts) + "."
 
 
-def _averages(found):
+def averages(record):
     """Means of each measure over the targets of a task."""
     body = []
-    for measure, of_measure in found.items():
+    for measure in MEASURES:
         places: dict = {}
-        for cell in of_measure:
+        for cell in cells(record["rows"], measure):
             places.setdefault(tuple(place(cell, TASKS[cell.place["task"]])), []).append(cell)
         for where, some in places.items():
             means = [
@@ -159,10 +124,11 @@ def _averages(found):
     return table(["measure", "targets", "sources", "ε", "labels", *NAMES.values()], body)
 
 
-def _each(found):
+def every_cell(record):
+    losses, areas = (cells(record["rows"], measure) for measure in ("log_loss", "auc"))
     body = [
         [*place(loss, loss.place["case"]), *loss.texts(NAMES, MEAN), *area.texts(NAMES, MEAN)]
-        for loss, area in zip(found["log_loss"], found["auc"], strict=True)
+        for loss, area in zip(losses, areas, strict=True)
     ]
     names = [f"*{letter}*, {name}" for letter in "la" for name in NAMES.values()]
     return table(["target", "sources", "ε", "labels", *names], body)

@@ -1,7 +1,6 @@
-"""Tables of rows: which rows make a line, and what each of its cells shows of them."""
+"""Tables of rows: which rows make a line, and what format strings show of them."""
 
 import json
-from dataclasses import dataclass, field
 
 from _store import RESULTS
 
@@ -21,9 +20,9 @@ class Values(list):
     """Values of one column in some rows, as format strings show them.
 
     ``{auc:.3f}`` is the mean; ``{auc:.3f ±}`` has the standard deviation behind it, and
-    ``{auc:.3f ±e}`` the standard error. ``{auc:.3f sd}`` is the deviation alone, ``{auc:count}``
-    the number of values. "p" instead of "f" multiplies by 100. Values that are all the same stay
-    as they are. ``{level:ε}`` is a budget, ``{level:level}`` one with what it protects.
+    ``{auc:.3f ±e}`` the standard error; ``{auc:.3f max}`` is the greatest, ``sd`` in its place
+    the deviation alone. "p" instead of "f" multiplies by 100. Values that are all the same stay as
+    they are. The other formats are those of ``WORDS``; ``{equal:yes/no}`` has a text for each.
     """
 
     @property
@@ -32,7 +31,8 @@ class Values(list):
 
     @property
     def variance(self):
-        return sum((value - self.mean) ** 2 for value in self) / max(len(self) - 1, 1)
+        mean = self.mean
+        return sum((value - mean) ** 2 for value in self) / max(len(self) - 1, 1)
 
     @property
     def sd(self):
@@ -45,21 +45,24 @@ class Values(list):
     def __format__(self, spec):
         if not self:
             return NOTHING
-        if spec in _WORDS:
-            return _WORDS[spec](self)
-        number, _, spread = spec.partition(" ")
-        if not number:
-            return str(self[0])
-        numbers = Values(float(v) if isinstance(v, str) else v for v in self)
+        if spec in WORDS:
+            return WORDS[spec](self)
+        if "/" in spec:
+            return spec.split("/")[not self[0]]
+        number, _, what = spec.partition(" ")
+        scale = 100 if number.endswith("p") else 1
         if number.endswith("p"):
-            number, numbers = f"{number[:-1]}f", Values(100 * value for value in numbers)
-        if spread == "sd":
-            return format(numbers.sd, number)
-        same = all(value == numbers[0] for value in numbers)
-        text = format(numbers[0] if same else numbers.mean, number)
-        if not spread or len(self) == 1:
+            number = f"{number[:-1]}f"
+        values = self
+        if number:
+            values = Values(scale * (float(v) if isinstance(v, str) else v) for v in self)
+        if what in STATISTICS:
+            return format(STATISTICS[what](values), number)
+        same = all(value == values[0] for value in values)
+        text = format(values[0] if same else values.mean, number)
+        if not what or len(self) == 1:
             return text
-        width = numbers.sd if spread == "±" else numbers.error
+        width = values.sd if what == "±" else values.error
         return f"{text} ± {format(width, number.removeprefix('+'))}"
 
 
@@ -76,10 +79,25 @@ def level_name(level):
     return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
 
 
-_WORDS = {
+def _bytes(values):
+    scale, unit = (1e6, "MB") if values[0] >= 1e6 else (1e3, "kB")
+    return f"{values[0] / scale:.{0 if values[0] >= 10 * scale else 1}f} {unit}"
+
+
+WORDS = {
     "count": lambda values: str(len(values)),
+    "different": lambda values: str(len(set(values))),
     "ε": lambda values: epsilon_name(values[0]),
+    "private": lambda values: epsilon_name(values[0]).replace("∞", "not private"),
     "level": lambda values: level_name(values[0]),
+    "ms": lambda values: f"{1000 * values[0]:.0f} ms",
+    "bytes": _bytes,
+}
+STATISTICS = {
+    "max": max,
+    "min": min,
+    "sd": lambda values: values.sd,
+    "sdn": lambda values: (values.variance * (len(values) - 1) / len(values)) ** 0.5,
 }
 
 
@@ -112,8 +130,8 @@ def unique(rows, key):
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-def levels(rows, key="level"):
-    return [level for level in unique(rows, key) if level != "-"]
+def levels(rows):
+    return [level for level in unique(rows, "level") if level != "-"]
 
 
 def strictness(level):
@@ -128,26 +146,35 @@ def first_variant(rows, variants, **wanted):
     return enough[0] if enough else max(found, key=lambda each: len(each[0]))
 
 
-class _Columns:
-    def __init__(self, rows):
-        self.rows = rows
+class Columns:
+    """Columns of some rows, for format strings; of a value of ``by``, where it stands in front."""
+
+    def __init__(self, rows, by=None, values=()):
+        self.rows, self.by, self.values = rows, by, values
 
     def __getitem__(self, name):
-        if values := pick(self.rows, name):
-            return values
+        rows, column = self.rows, name
+        for i, value in enumerate(self.values):
+            for prefix in (f"#{i} ", f"{value} "):
+                if name.startswith(prefix):
+                    rows, column = where(rows, **{self.by: value}), name.removeprefix(prefix)
+        if found := pick(rows, column):
+            return found
         raise KeyError(name)
 
 
-def show(cell, rows):
-    """Return the text of a cell: a function of the rows, or a format string of their columns.
+def show(cell, columns):
+    """Return the text of a cell: a function of rows, or a format string of their columns.
 
     Of several format strings it is the first whose columns are all there; without one, a dash.
     """
+    if not isinstance(columns, Columns):
+        columns = Columns(columns)
     if callable(cell):
-        return str(cell(rows))
+        return str(cell(columns.rows))
     for text in (cell,) if isinstance(cell, str) else cell:
         try:
-            return text.format_map(_Columns(rows))
+            return text.format_map(columns)
         except KeyError:
             continue
     return NOTHING
@@ -158,60 +185,13 @@ def of(cell, **wanted):
     return lambda rows: show(cell, where(rows, **wanted))
 
 
-def across(rows, key, cell, title=str):
-    """Return a column for each value of a key, all with the same cell."""
-    return {title(value): of(cell, **{key: value}) for value in unique(rows, key)}
-
-
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
-def lines(rows, columns, by=()):
-    """Return the cells of one line for each group of rows that agree in ``by``, or each row."""
-    groups = grouped(rows, *by).values() if by else [[row] for row in rows]
-    return [[show(cell, group) for _, cell in _pairs(columns)] for group in groups]
-
-
-def listing(rows, columns, by=()):
-    """Return a table of cells by title, in a dictionary or, where titles repeat, in pairs."""
-    return table([title for title, _ in _pairs(columns)], lines(rows, columns, by))
-
-
-def _pairs(columns):
-    return list(columns.items() if isinstance(columns, dict) else columns)
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a table shows: cells by title, and the text above.
-
-    Rows that agree in ``by`` make one line; without it, each row does. ``across`` has a key, a
-    cell and a title: a column for each value of the key, between ``columns`` and ``then``. Lines
-    of the tables ``below`` come after the others; ``where`` are the rows of such a table, and
-    ``("",)`` for ``by`` makes one line of all. ``about`` and titles name settings in braces.
-    """
-
-    columns: dict
-    by: tuple = ()
-    across: tuple = ()
-    then: dict = field(default_factory=dict)
-    about: str = ""
-    below: tuple = ()
-    where: dict = field(default_factory=dict)
-
-    def lines(self, rows):
-        """Return the titles, and the cells of each line."""
-        rows = where(rows, **self.where)
-        pivot = across(rows, *self.across) if self.across else {}
-        columns = {**self.columns, **pivot, **self.then}
-        body = lines(rows, columns, self.by)
-        return columns, body + [line for part in self.below for line in part.lines(rows)[1]]
-
-    def __call__(self, record):
-        settings = record.get("settings", {})
-        titles, body = self.lines(record["rows"])
-        text = table([title.format(**settings) for title in titles], body)
-        return f"{self.about.format(**settings)}\n\n{text}" if self.about else text
+def listing(rows, columns, by):
+    """Return a table of cells by title: one line for each group of rows that agree in ``by``."""
+    groups = grouped(rows, *by).values()
+    return table(columns, [[show(cell, some) for cell in columns.values()] for some in groups])

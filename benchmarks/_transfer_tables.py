@@ -1,8 +1,8 @@
 """The tables of transfers from noisy rows: every model at every level, and other settings."""
 
-from _plan import ALONE, CASES, DPSGD, NONE
+from _measured_tables import with_columns
+from _plan import ALONE, CASES, DPSGD, NONE, PAPERS
 from _table import (
-    Table,
     Values,
     epsilon_name,
     first_variant,
@@ -13,7 +13,6 @@ from _table import (
     pick,
     show,
     strictness,
-    table,
     where,
 )
 
@@ -22,12 +21,10 @@ FIRST = {
     "alignment": ("default", "five-layers"),
     "multitask": ("default", "gamma+five-layers", "five-layers"),
 }
-PAPERS = tuple(FIRST)
 LABELS = {"activity": 5, "office": None}  # of a class; 10 elsewhere
 # Releases that a noise-aware fit can come from.
 NOISE_AWARE = ("noise_aware", "all")
 MEAN = "{accuracy:.1f ±} %"
-COUNTED = f"{MEAN} ({{accuracy:count}})"
 PSEUDO = "{transduction:.1f ±} %"
 
 
@@ -71,21 +68,16 @@ def _by_level(rows):
     return sorted(where(rows, level=order), key=lambda row: order.index(row["level"]))
 
 
-def main_table(name):
-    """Return what makes a table with one row for each privacy level."""
-
-    def make(record):
-        rows = usual(name, record["rows"])
-        text = listing(_by_level(rows), MAIN, by=("level",))
-        return _without(where(rows, level=NONE, variant="default")) + text + _footnotes(text)
-
-    return make
+def usual_labels(record):
+    """One row for each privacy level."""
+    rows = usual(record["command"].split()[-1], record["rows"])
+    text = listing(_by_level(rows), MAIN, by=("level",))
+    return _without(where(rows, level=NONE, variant="default")) + text + _footnotes(text)
 
 
 def _without(rows):
-    papers = ", ".join(
-        f"{model} {show(COUNTED, some)}" for model in PAPERS if (some := where(rows, model=model))
-    )
+    counted = {model: show(_papers(model), where(rows, model=model)) for model in PAPERS}
+    papers = ", ".join(f"{model} {text}" for model, text in counted.items() if text != "–")
     ours = show(f"{MEAN}, its pseudo-labels {PSEUDO}", where(rows, model="noise_aware"))
     return (
         f"The same without a source: {ours}. The papers' strategies "
@@ -103,124 +95,59 @@ def _footnotes(text):
     return "\n\n" + " ".join(notes) if notes else ""
 
 
-_LABELS = {
-    "labels": lambda rows: str(10 * rows[0]["labels"]),
-    "noise-aware": MEAN,
-    "its pseudo-labels": PSEUDO,
-    "fits": "{accuracy:count}",
-}
+def _beside(record, source, *variants):
+    """Rows of models with some variants, and of their sources alone, at the levels of the last."""
+    rows = record["rows"]
+    ours = [where(rows, model=model, variant=variant) for model, variant in variants]
+    alone = where(rows, model=ALONE, variant=source)
+    return _by_level(where(sum(ours, alone), level=levels(ours[-1])))
 
 
-def labels_table(record):
-    """USPS to MNIST with 100 to 500 labels."""
-    rows = where(record["rows"], level="0.1", model="noise_aware")
-    rows.sort(key=lambda row: row["labels"])
-    return "At ε = 0.1.\n\n" + listing(rows, _LABELS, by=("labels",))
+def five_layers(record):
+    """Both strategies with one inference, and their seconds in units of those of a source."""
+    variants = (("alignment", "five-layers"), ("multitask", "gamma+five-layers"))
+    rows = _beside(record, "papers+five-layers", *variants)
+    found = grouped(where(rows, model=ALONE), "level").items()
+    seconds = {level: pick(some, "fit_seconds").mean for (level,), some in found}
+    return with_columns(rows, times=lambda row: row["fit_seconds"] / seconds[row["level"]])
 
 
-def mnist_five_layers(record):
-    """Both strategies with one inference and a source of five layers."""
-    source = {"model": ALONE, "variant": "papers+five-layers"}
-    variants = {"alignment": "five-layers", "multitask": "gamma+five-layers"}
-    columns = [("ε", "{level:ε}"), (ALONE, of(MEAN, **source))]
-    for model, variant in variants.items():
-        ours = {"model": model, "variant": variant}
+def multitask_alone(record):
+    return _beside(record, "multitask+five-layers", ("multitask", "five-layers"))
 
-        def ratio(rows, ours=ours):
-            seconds = (pick(rows, "fit_seconds", **each).mean for each in (ours, source))
-            return f"{next(seconds) / next(seconds):.1f}×"
 
-        columns += [(model, of(MEAN, **ours)), ("its pseudo-labels", of(PSEUDO, **ours))]
-        columns.append(("its time / source fit", ratio))
-    rows = _by_level(record["rows"])
-    kept = levels(where(rows, variant="gamma+five-layers"))
-    none = where(record["rows"], model="alignment", level=NONE, variant="default")
-    return (
-        f"Test accuracy on the last 1,000 digits, over {len(none)} draws of the labels, both "
-        'strategies with `inference="gamma"`, sources with five layers (variants `five-layers`, '
-        "`gamma+five-layers`). Without a source (self-training): "
-        f"{show(f'{MEAN}, its pseudo-labels {PSEUDO}', none)}.\n\n"
-        + listing(where(rows, level=kept), columns, by=("level",))
+def alignment_folds(record):
+    return _beside(record, "folds+five-layers", ("alignment", "folds+five-layers"))
+
+
+def papers(record):
+    """Rows of the papers' strategies at two levels, and of no source with as many labels."""
+    rows = where(record["rows"], model=PAPERS, level=("0.1", "1"))
+    for variant, labels, level in grouped(rows, "variant", "labels", "level"):
+        kind = "folds" if "folds" in variant else "default"
+        none = {"model": "alignment", "level": NONE, "labels": labels, "variant": kind}
+        place = {"model": "no source", "variant": variant, "level": level}
+        rows += [{**row, **place} for row in where(record["rows"], **none)]
+    return rows
+
+
+def blocks(record):
+    """Accuracies on ten blocks of a thousand digits."""
+    return with_columns(
+        record["rows"],
+        mean=lambda row: Values(row["thousands"]).mean,
+        sd=lambda row: Values(row["thousands"]).sd,
+        least=lambda row: min(row["thousands"]),
+        last=lambda row: row["thousands"][-1],
     )
 
 
-def mnist_variant(model, variant, source, none, words):
-    """Return what makes the table of a strategy with other settings, and without a source."""
-    ours = {"model": model, "variant": variant}
-    columns = {
-        "ε": "{level:ε}",
-        ALONE: of(MEAN, model=ALONE, variant=source),
-        model: of(MEAN, **ours),
-        "its pseudo-labels": of(PSEUDO, **ours),
-        "draws": of("{accuracy:count}", **ours),
-    }
-
-    def make(record):
-        alone = where(record["rows"], model="alignment", level=NONE, variant=none)
-        rows = where(record["rows"], level=levels(where(record["rows"], **ours)))
-        return (
-            f"{words} (variant `{variant}`). Without a source: "
-            f"{show(f'{MEAN}, its pseudo-labels {PSEUDO}', alone)}.\n\n"
-            + listing(_by_level(rows), columns, by=("level",))
-        )
-
-    return make
-
-
-def usps(variant, none="default", words=""):
-    """Return what makes the table of the papers' strategies by number of labels."""
-
-    def make(record):
-        here = where(record["rows"], model=PAPERS, variant=variant, level=("0.1", "1"))
-        here.sort(key=lambda row: (row["labels"], row["level"]))
-        alone = where(record["rows"], model="alignment", level=NONE, variant=none)
-        columns = {
-            "labels": lambda rows: str(10 * rows[0]["labels"]),
-            "ε": "{level:ε}",
-            **{model: of(COUNTED, model=model) for model in PAPERS},
-            "no source": lambda rows: show(COUNTED, where(alone, labels=rows[0]["labels"])),
-        }
-        text = listing(here, columns, by=("labels", "level"))
-        return f"{words}Variant `{variant}`. Number of label draws in brackets.\n\n{text}"
-
-    return make
-
-
-self_training = Table(
-    {
-        "self-training without a source": "{variant}",
-        "accuracy": MEAN,
-        "pseudo-labels": PSEUDO,
-    },
-    by=("variant",),
-)
-
-
-def _thousands(rows):
-    return Values(rows[0]["thousands"])
-
-
-test_digits = Table(
-    {
-        "ε": "{epsilon:ε}",
-        "ten blocks of 1,000": lambda rows: f"{_thousands(rows):.1f ±} %",
-        "the hardest": lambda rows: f"{min(_thousands(rows)):.1f} %",
-        "the last, used above": lambda rows: f"{_thousands(rows)[-1]:.1f} %",
-    }
-)
-
-
-def office(record):
-    """The papers' strategies beside peers that see the source, pair by pair."""
-    names, body = {"-": "no source", "clear": "sees the source"}, []
-    for (model, level), some in grouped(record["rows"], "model", "level").items():
-        values = Values(pick(some, case=case)[0] for case in CASES["office"])
-        source = names.get(level, f"ε = {epsilon_name(level)}")
-        body.append([model, source, f"**{values:.1f}**", *(f"{value:.1f}" for value in values)])
-    pairs = [f"{case[0]}→{case.split(' to ')[1][0]}".upper() for case in CASES["office"]]
-    return (
-        "A = amazon, C = caltech, D = dslr, W = webcam; means over 20 canonical trials. Rows "
-        "divided by their sum, then z-scores in each domain: sensitivity 1 is one standard "
-        "deviation of one visual word, and the source's means and deviations count as public. "
-        "Sources with five layers.\n\n" + table(["per cent", "source", "mean", *pairs], body)
+def domains(record):
+    """Rows with the names of their pair of domains and of their source, pair by pair."""
+    names = {"-": "no source", "clear": "sees the source"}
+    rows = with_columns(
+        record["rows"],
+        pair=lambda row: "→".join(name[0].upper() for name in row["case"].split(" to ")),
+        source=lambda row: names.get(row["level"], f"ε = {epsilon_name(row['level'])}"),
     )
+    return sorted(rows, key=lambda row: CASES["office"].index(row["case"]))
