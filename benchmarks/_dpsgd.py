@@ -9,9 +9,9 @@ no other model of these benchmarks is allowed.
 
 import warnings
 
+import _bench
 import numpy as np
 import torch
-from _report import Timer
 from opacus import PrivacyEngine
 from torch import nn
 
@@ -35,7 +35,7 @@ class Network:
         self.settings = {"delta": DELTA, "epochs": epochs, "batch": BATCH, "rate": RATE}
         self.settings |= {"clip": CLIP, "torch": torch.__version__}
         made, epsilon = network(*self.shape), float(level.rpartition(" ")[2])
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             self.released = train(made, tensor(X, self.side), torch.tensor(codes), epsilon, epochs)
         self.seconds = timer.seconds
 
@@ -49,7 +49,7 @@ class Network:
         known = np.isin(marked, self.classes)
         labels = torch.tensor(np.searchsorted(self.classes, marked[known]))
         model = self._model()
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             tune(model, tensor(X[known], self.side), labels)
         return {"accuracy": self._accuracy(model, X_test, y_test), "fit_seconds": timer.seconds}
 

@@ -116,5 +116,5 @@ def _cells(line):
 
 def pages():
     """Return the text of each page, by its name."""
-    patterns = sorted((HERE / "pages").glob("*.md"))
+    patterns = [path for path in (HERE / "pages").glob("*.md") if path.name != "README.md"]
     return {path.name: page(path.read_text()) for path in patterns}

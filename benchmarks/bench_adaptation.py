@@ -14,15 +14,12 @@ rows. A row that ``results/`` has is not computed again. Data are found through 
 Fashion-MNIST is ``fashion.npz`` there.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
 import time
 import warnings
 
+import _bench
 import numpy as np
 from _store import Results
 from _tasks import _z_scores, office_file

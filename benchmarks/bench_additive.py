@@ -8,15 +8,11 @@ protocol of the papers that report it, complete cases, of which seven of ten are
 rows, 20,000 at most; of these half as many draws.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import time
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skdp import DPStatisticsSource, Schema
@@ -67,7 +63,7 @@ def measure(case, data, n, epsilon, draw):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=20)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=20)
     few = max(settings.draws // 2, 1)
     adult, rows = table("adult"), []
     plan = [("adult", adult, 10**9, settings.draws)]
@@ -81,7 +77,7 @@ def main():
                     rows += measure(case, data, n, epsilon, draw)
                 some = [r for r in rows[-3 * draws :] if r["model"] == "additive"]
                 print(case, n, epsilon, np.mean([r["auc"] for r in some]).round(4), flush=True)
-    save("additive", vars(settings), rows)
+    _bench.save("additive", vars(settings), rows)
 
 
 if __name__ == "__main__":

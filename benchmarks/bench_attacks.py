@@ -11,14 +11,10 @@ members, a third are others, and a third are the attacker's own. A fully grown t
 1-nearest-neighbour are the positive control.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from _tasks import office_file
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -28,7 +24,7 @@ from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.privacy.audit import audit_membership
 
 ATTACKS = ("correctness", "loss", "confidence", "entropy", "shadow", "shadow_per_class")
-options = parse(
+options = _bench.options_of(
     __doc__,
     draws=3,
     n_shadows=20,
@@ -82,4 +78,4 @@ for draw in range(options.draws):
                         }
                     )
                 print(report, model.score(*members), model.score(*others), flush=True)
-                save("attacks", vars(options), rows)
+                _bench.save("attacks", vars(options), rows)

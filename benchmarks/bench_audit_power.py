@@ -8,14 +8,10 @@ digits claim ε = 1 for a record, with half of the rows as members. False alarms
 audits of right mechanisms at 90 % confidence, each with a seed of its own.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -34,7 +30,7 @@ from skdp.privacy import Mechanism
 from skdp.privacy.audit import audit_mechanism, audit_membership
 
 N_FEATURES = 5
-options = parse(__doc__, sizes="10000,100000,1000000", alarms=240, alarm_trials=20_000)
+options = _bench.options_of(__doc__, sizes="10000,100000,1000000", alarms=240, alarm_trials=20_000)
 warnings.simplefilter("ignore")
 
 
@@ -95,7 +91,7 @@ def mechanisms():
 def audited_mechanisms():
     for kind, leak, mechanism in mechanisms():
         for size in map(int, options.sizes.split(",")):
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 audit = audit_mechanism(mechanism, n_trials=size, n_features=N_FEATURES)
             yield {
                 "audit": "mechanism",
@@ -137,7 +133,7 @@ def audited_models():
             order = np.random.RandomState(0).permutation(len(y))[:size]
             members, others = ((X[order[k::2]], y[order[k::2]]) for k in range(2))
             model.fit(*members)
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 report = audit_membership(model, members, others, guarantee=claim, random_state=0)
             yield {
                 "audit": "membership inference",
@@ -194,4 +190,4 @@ for source in (audited_mechanisms, audited_models, false_alarms):
     for row in source():
         print(row, flush=True)
         rows.append(row)
-save("audit_power", vars(options), rows)
+_bench.save("audit_power", vars(options), rows)

@@ -8,14 +8,10 @@ that between the true quantiles of 1 and 99 % (median and largest), the share of
 are clipped, and that of values that are none of the listed categories.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 
 from skdp import Schema, quantile_bounds
 from skdp.datasets import load_heart_disease, load_table
@@ -63,7 +59,7 @@ def measure(name, epsilon, draws):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=10)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=10)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -71,7 +67,7 @@ def main():
             for epsilon in LEVELS:
                 rows.append(measure(name, epsilon, settings.draws))
                 print(rows[-1], flush=True)
-    save("bounds", vars(settings), rows)
+    _bench.save("bounds", vars(settings), rows)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,13 @@ what the package of another commit, found through PYTHONPATH, says. Files are fo
 SKDP_DATA.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
+import os
 import warnings
 from pathlib import Path
 
+import _bench
 import numpy as np
 import pandas as pd
 from _store import Results

@@ -7,14 +7,10 @@ deviations and shares are so the true ones. Written are, for each kind of statis
 the intervals of 95 % that hold the true value, and their median width in units of the range.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 
 from skdp import DPStatisticsSource, Schema
 from skdp.datasets import load_heart_disease, load_table
@@ -112,7 +108,7 @@ def measure(name, epsilon, draws):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=40)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=40)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -120,7 +116,7 @@ def main():
             for epsilon in LEVELS:
                 rows += measure(name, epsilon, settings.draws)
                 print(rows[-1], flush=True)
-    save("columns", vars(settings), rows)
+    _bench.save("columns", vars(settings), rows)
 
 
 if __name__ == "__main__":

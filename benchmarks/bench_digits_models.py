@@ -9,11 +9,6 @@ opacus; left out where missing) of fewer rows, for it takes minutes. The same fo
 where support vectors are still quick. Each model runs in a process of its own.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import json
 import subprocess
 import sys
@@ -21,8 +16,8 @@ import time
 import warnings
 from importlib.util import find_spec
 
+import _bench
 import numpy as np
-from _report import PeakMemory, parse, save
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -127,7 +122,7 @@ def measured(name, n_rows, n_queries):
     X, y, X_test, y_test = X[:n_rows], y[:n_rows], X_test[:n_queries], y_test[:n_queries]
     model = MODELS[name]()
     start = time.process_time()
-    with PeakMemory() as memory:
+    with _bench.PeakMemory() as memory:
         model.fit(X, y)
     fitted = time.process_time()
     found = model.predict(X_test)
@@ -144,7 +139,9 @@ def measured(name, n_rows, n_queries):
 
 
 def main():
-    options = parse(__doc__, rows=60_000, queries=10_000, most_rows_of_networks=10_000, case="")
+    options = _bench.options_of(
+        __doc__, rows=60_000, queries=10_000, most_rows_of_networks=10_000, case=""
+    )
     if options.case:
         print(json.dumps(measured(options.case, options.rows, options.queries)))
         return
@@ -162,7 +159,7 @@ def main():
             rows.append(json.loads(done.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
     settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("digits_models", settings, rows)
+    _bench.save("digits_models", settings, rows)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,10 @@ figure, that of the rows without noise, and the share of the intervals of 95 % t
 value.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.linear_model import LogisticRegression
 
 from skdp import Schema, TabularEncoder, evaluate_privately
@@ -79,7 +75,7 @@ def measure(name, n_rows, draws):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=40)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=40)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,7 +83,7 @@ def main():
             for row in measure(*case, settings.draws):
                 rows.append(row)
                 print(*case, row["level"], row["figure"], f"{row['error']:.3f}", row["held"])
-    save("evaluation", vars(settings), rows)
+    _bench.save("evaluation", vars(settings), rows)
 
 
 if __name__ == "__main__":

@@ -12,17 +12,13 @@ owners' own files merged here, and that nothing of an error's message left its o
 """
 
 import argparse
-import os
-import tempfile
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import json
+import tempfile
 from pathlib import Path
 
+import _bench
 from _federation import run_flower, run_nvflare
 from _federation_owner import SECRET, hospitals
-from _report import Timer
 from _store import RESULTS, Results
 
 from skdp import Release
@@ -39,7 +35,7 @@ CASES = {
 def measure(framework, case, folder):
     owners = list(hospitals())
     faults, timeout = CASES[case]
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         RUN[framework](folder, owners, faults, timeout)
     report = json.loads((folder / "report.json").read_text())
     own = [Release.load(folder / f"{owner}.skdp") for owner in sorted(report["n_bytes"])]

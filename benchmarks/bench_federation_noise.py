@@ -10,15 +10,12 @@ colludes. "no noise": the same at ε = ∞. All predict the target's test rows w
 row that ``results/`` has is not computed again.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
 import time
 import warnings
 
+import _bench
 import numpy as np
 from _store import Results
 from _tables_data import labels, probability_qualities, scenario

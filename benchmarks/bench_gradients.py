@@ -8,14 +8,10 @@ for 10,000 images, and the memory that it needs besides rows and features: of
 scale, without anything before or after; and of the same smoothing by two real FFTs.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import tracemalloc
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from scipy import fft
 from scipy.ndimage import gaussian_filter
 
@@ -65,7 +61,7 @@ def measure(shape, settings):
     for name, method in METHODS.items():
         seconds = []
         for _ in range(settings.repeats):
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 found = method(X, shape)
             seconds.append(timer.seconds)
         row[f"{name}_time"] = min(seconds) * UNIT / n_images
@@ -79,12 +75,12 @@ def measure(shape, settings):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], images=UNIT, repeats=3)
+    settings = _bench.options_of(__doc__.splitlines()[0], images=UNIT, repeats=3)
     rows = []
     for shape in SHAPES:
         rows.append(measure(shape, settings))
         print(rows[-1], flush=True)
-    save("gradients", vars(settings), rows)
+    _bench.save("gradients", vars(settings), rows)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,13 @@ classes: curved surfaces of three dimensions in 64 features, 100 rows of each cl
 in a process of its own, on one core. Exponents are slopes of log seconds over log size.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import json
 import subprocess
 import sys
 import time
 
+import _bench
 import numpy as np
-from _report import PeakMemory, parse, save
 from scipy.ndimage import affine_transform, zoom
 
 from skdp import WideCDMMAClassifier
@@ -99,7 +94,7 @@ def measured(what, size, n_layers):
     X, y, X_test, y_test = DATA[what](size)
     model = WideCDMMAClassifier(n_layers=n_layers, random_state=0)
     start = time.process_time()
-    with PeakMemory() as memory:
+    with _bench.PeakMemory() as memory:
         model.fit(X, y)
     row = {"what": what, "size": size, "fit_seconds": time.process_time() - start}
     row |= {"data_mib": X.nbytes / 2**20, "fit_peak_above_data_mib": memory.mib}
@@ -134,7 +129,7 @@ def exponents(rows):
 
 
 def main():
-    options = parse(__doc__, layers=1, most_rows=600_000, case="")
+    options = _bench.options_of(__doc__, layers=1, most_rows=600_000, case="")
     if options.case:
         what, size = options.case.split(":")
         print(json.dumps(measured(what, int(size), options.layers)))
@@ -153,7 +148,7 @@ def main():
             rows.append(json.loads(done.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
     settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("growth", {**settings, "exponents": exponents(rows)}, rows)
+    _bench.save("growth", {**settings, "exponents": exponents(rows)}, rows)
 
 
 if __name__ == "__main__":

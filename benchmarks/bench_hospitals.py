@@ -10,14 +10,10 @@ regression of the labels alone, whose penalty is chosen by cross-validation; and
 labels and all records of the other hospitals, which would need somebody to see them all.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -63,7 +59,7 @@ def predictions(target, n_labels, rng):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=20, labels=30)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=20, labels=30)
     warnings.simplefilter("ignore")
     rows = []
     for draw in range(settings.draws):
@@ -78,7 +74,7 @@ def main():
             row = {"model": model, "draw": draw, "auc": auc, "log_loss": loss}
             rows.append(row | {"labels": settings.labels, "level": EPSILON})
             print(row, flush=True)
-    save("hospitals", vars(settings), rows)
+    _bench.save("hospitals", vars(settings), rows)
 
 
 if __name__ == "__main__":

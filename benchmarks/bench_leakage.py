@@ -12,8 +12,8 @@ releases is drawn by NumPy, in a tenth of the time.
 
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from _store import HERE
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import mutual_info_regression
@@ -199,12 +199,12 @@ def picture(rows):
 
 
 def main():
-    options = parse(__doc__, draws=3)
+    options = _bench.options_of(__doc__, draws=3)
     warnings.simplefilter("ignore")
     rows = []
     for part in (gaussian_pairs, categories, elements, labels, releases, digits):
         rows += part(options.draws)
-        save("leakage", vars(options), rows)
+        _bench.save("leakage", vars(options), rows)
     picture(rows)
 
 

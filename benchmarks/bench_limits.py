@@ -10,15 +10,10 @@ row are computed in full with bounds of so many directions, to find its class an
 errors of all classes.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 from itertools import chain
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
@@ -77,7 +72,7 @@ def partition(rows):
 
 def bare_fit(classes, subsets, n_jobs):
     """Return the seconds of the calls of a fit."""
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         run_tasks(partition, [(rows,) for rows in classes], len(classes), n_jobs=n_jobs)
         run_tasks(Subset.calls, [(subset,) for subset in subsets], len(subsets), n_jobs=n_jobs)
     return timer.seconds
@@ -97,13 +92,13 @@ def bare_chain(model, X, n_jobs):
         return output[:, 0]
 
     values = autoencoders[0].values_per_row()
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         map_rows(reconstruct, X, values_per_row=values, dtype=X.dtype, n_jobs=n_jobs)
     return timer.seconds
 
 
 def timed(function, *args):
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         function(*args)
     return timer.seconds
 
@@ -191,7 +186,7 @@ class Counter:
 
 
 def main():
-    options = parse(__doc__, rows=60_000, queries=10_000, repeats=3, layers="1,5")
+    options = _bench.options_of(__doc__, rows=60_000, queries=10_000, repeats=3, layers="1,5")
     X, y = fetch_mnist(subset="train", return_X_y=True)
     X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
     train = X[: options.rows], y[: options.rows]
@@ -207,7 +202,7 @@ def main():
         if n_layers == 1:
             rows += [{"n_layers": 1, **row} for row in directions(model, test[0][:2000])]
             print(rows[-3:], flush=True)
-    save("limits", vars(options), rows)
+    _bench.save("limits", vars(options), rows)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,6 @@ classifier: a fit of wide autoencoders, of which the model is a part. Each case 
 of its own.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import json
 import subprocess
 import sys
@@ -23,8 +19,8 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 
 from skdp import DPSource, WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
@@ -68,7 +64,7 @@ class Watch:
         """Write down what was held before a step, its highest mark and its seconds."""
         mark = [self.now()]
         self.marks.append(mark)
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             yield
         self.marks.remove(mark)
         row = {"step": name, "before_mib": mark[0] - self.start}
@@ -140,7 +136,7 @@ CASES = (
 
 
 def main():
-    options = parse(__doc__, rows=60_000, case="")
+    options = _bench.options_of(__doc__, rows=60_000, case="")
     if options.case:
         print(json.dumps(measured(options.case, options.rows)))
         return
@@ -151,7 +147,7 @@ def main():
         rows += json.loads(done.stdout.splitlines()[-1])
         print(case, rows[-1], flush=True)
     settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("memory", settings, rows)
+    _bench.save("memory", settings, rows)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,6 @@ not computed again. ``--before``: measure the lists and files of an older packag
 PYTHONPATH. The six tables are found through SKDP_DATA.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import inspect
 import tempfile
@@ -30,9 +26,9 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
+import _bench
 import numpy as np
 from _merging_data import CASES, HOSPITALS, federation
-from _report import Timer
 from _store import Results
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -183,7 +179,7 @@ def federated_rows(group, before):
         known = hide_labels(
             rows.y, n_shown, sampling="random", marker=None, random_state=cell["draw"]
         )
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         worth = federated(rows, float(cell["level"]), labels, known, before)
     head = {"n_owners": len(rows.owners), "n_test": len(rows.y_test)}
     head["group_seconds"] = round(timer.seconds / len(group), 3)
@@ -208,7 +204,7 @@ def files_rows(group, before):
     found = []
     releases, X = _some_releases(case, group[0]["draw"])
     for cell, some in zip(group, (releases[:1], releases), strict=True):
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             if len(some) > 1 and not before:
                 some = [Release.merge(some, disjoint=True)]
         worth = {"merge_ms": round(1000 * timer.seconds, 2), **_file_worth(some, X)}
@@ -237,10 +233,10 @@ def _file_worth(releases, X, n_times=5):
             release.save(path)
         load, first = [], []
         for _ in range(n_times):
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 loaded = [Release.load(path) for path in paths]
             load.append(1000 * timer.seconds)
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 for release in loaded:
                     release.predict_proba(X)
             first.append(1000 * timer.seconds)

@@ -16,17 +16,13 @@ layers are trained first, ``BELIEF_EPOCHS``.
 computed again; two processes may fill the file together.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
 import warnings
 
+import _bench
 import numpy as np
 import torch
-from _report import Timer
 from _store import Results
 
 from skdp import DPStatisticsSource
@@ -101,7 +97,7 @@ def measured(cell):
     """Return a cell with its accuracy, its seconds, and what a row is guaranteed."""
     X, y, X_test, y_test = digits()
     model = MODELS[cell["model"]][1](float(cell["level"]), cell["draw"])
-    with Timer() as fit:
+    with _bench.Timer() as fit:
         model.fit(X, y)
     scorer = getattr(model, "release_", model)
     guarantee = scorer.guarantee if scorer is not model else model.guarantee_

@@ -14,16 +14,12 @@ The peers are not private: they see the source rows as they are. A pair of domai
 ``results/office.json`` has is not computed again; ``--redo 1`` does.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
 import ot
 from _plan import CASES
-from _report import parse
 from _store import Results, circumstances
 from _tasks import office_trial
 from joblib import Parallel, delayed
@@ -33,7 +29,7 @@ from sklearn.svm import LinearSVC
 
 from skdp import DPSource, DPTransferClassifier
 
-args = parse(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon="1", redo=0)
+args = _bench.options_of(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon="1", redo=0)
 OPEN = "clear"  # the level of models that see the source rows as they are
 
 

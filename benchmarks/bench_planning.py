@@ -9,14 +9,10 @@ frequencies of the classes to one digit, and the AUC of a logistic regression on
 the hospitals together; single hospitals and the six tables had no say.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -81,7 +77,7 @@ def measure(name, schema, frame, labels, draws):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=10)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=10)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -89,7 +85,7 @@ def main():
             for row in measure(name, *case, settings.draws):
                 rows.append(row)
                 print(name, row["level"], f"{row['planned']:.3f} {row['auc']:.3f}", flush=True)
-    save("planning", vars(settings), rows)
+    _bench.save("planning", vars(settings), rows)
 
 
 if __name__ == "__main__":

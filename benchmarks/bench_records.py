@@ -14,16 +14,12 @@ so that what is compared comes from the same release; rows that ``results/`` has
 again. Data are found through SKDP_DATA.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
 import warnings
 
+import _bench
 import numpy as np
-from _report import Timer
 from _store import Results
 from _tables_data import probability_qualities
 from _tables_peers import TABLES
@@ -71,7 +67,7 @@ def own_row(data, cell):
     known[rows] = y[rows]
     if cell["model"] == "self-training":
         model, rows = SelfTrainingClassifier(model), data.learning
-    with Timer() as fit:
+    with _bench.Timer() as fit:
         model.fit(Z[rows], known[rows])
     found = probability_qualities(y[data.test], model.predict_proba(Z[data.test])[:, 1])
     return {**cell, **found, "fit_seconds": fit.seconds, "settings": {"C": 1.0}}
@@ -89,7 +85,7 @@ class Pair:
 
     def __init__(self, level, data, schema):
         source = data.data.iloc[data.source], data.target[data.source]
-        with Timer() as fit:
+        with _bench.Timer() as fit:
             self.release = make_release(level, schema, *source)
         self.data, self.seconds = data, fit.seconds
         stated = self.release.guarantee
@@ -101,7 +97,7 @@ class Pair:
         model, classes, seconds = self.release, self.release.classes, self.seconds
         if cell["model"] == "transfer":
             model = DPTransferClassifier(self.release, random_state=0)
-            with Timer() as fit:
+            with _bench.Timer() as fit:
                 model.fit(frame.iloc[data.learning], self._known(cell["labels"]))
             classes, seconds = model.classes_, fit.seconds
         last = data.schema["classes"][-1]

@@ -14,8 +14,8 @@ import time
 import warnings
 from dataclasses import replace
 
+import _bench
 import numpy as np
-from _report import parse, save
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
@@ -115,7 +115,7 @@ def audited(epsilon, model, source=DPStatisticsSource, persons=False, times=1):
     }
 
 
-options = parse(__doc__, trials=2000, epsilons="1,4,10", rows=500)
+options = _bench.options_of(__doc__, trials=2000, epsilons="1,4,10", rows=500)
 warnings.simplefilter("ignore")
 epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
 rows = []
@@ -124,4 +124,4 @@ for bug, model, add, changes in BUGS:
     for epsilon in epsilons if bug == "none" else [max(epsilons)]:
         rows.append({"bug": bug, **audited(epsilon, model, **changes)})
         print(rows[-1], flush=True)
-save("release_audit", vars(options), rows)
+_bench.save("release_audit", vars(options), rows)

@@ -9,14 +9,10 @@ values, so that many classes tie.
 """
 
 import json
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import time
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from sklearn.datasets import load_digits
 
 from skdp import CDMMAClassifier
@@ -31,7 +27,7 @@ from skdp.secure import (
     combine_scores,
 )
 
-options = parse(__doc__, queries=100, few=20)
+options = _bench.options_of(__doc__, queries=100, few=20)
 # Squared distances of digits, scaled to [0, 1], from their reconstructions.
 DIGITS = ScoreScale(-25.0, 0.0)
 GRID = [
@@ -74,12 +70,12 @@ def measure(name, n_participants, n_classes, n_queries):
     holder, server, *others = map(Identity.generate, names)
     parties = holder.public, server.public, [other.public for other in others]
     classes, ids = list(range(n_classes)), [str(i) for i in range(n_queries)]
-    with Timer() as compiling:
+    with _bench.Timer() as compiling:
         session = Session.create(classes, scale, *parties)
-    with Timer() as making:
+    with _bench.Timer() as making:
         secret_key, evaluation_keys = KeyHolder(session, holder).generate_keys()
     participants = [Participant(session, other, secret_key) for other in others]
-    with Timer() as encrypting:
+    with _bench.Timer() as encrypting:
         messages = [
             participant.encrypt(own, classes=classes, query_ids=ids)
             for participant, own in zip(participants, scores, strict=True)
@@ -89,10 +85,10 @@ def measure(name, n_participants, n_classes, n_queries):
         for participant, own in zip(participants, scores, strict=True)
     ]
     combiner = Server(session, server, evaluation_keys)
-    with Timer() as first:
+    with _bench.Timer() as first:
         combiner.combine(warm)
     cpu = time.process_time()
-    with Timer() as combining:
+    with _bench.Timer() as combining:
         result = combiner.combine(messages)
     cpu = time.process_time() - cpu
     found = KeyHolder(session, holder).decrypt(result, secret_key, ids)
@@ -122,4 +118,4 @@ rows = []
 for cell in GRID:
     rows.append(measure(*cell))
     print({key: value for key, value in rows[-1].items() if key != "parameters"}, flush=True)
-save("secure", vars(options), rows)
+_bench.save("secure", vars(options), rows)

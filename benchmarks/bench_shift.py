@@ -18,10 +18,6 @@ folder for shift.json, instead of that of the repository. The six tables are fou
 SKDP_DATA.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import json
 import tempfile
@@ -29,8 +25,8 @@ import warnings
 from itertools import product
 from pathlib import Path
 
+import _bench
 import numpy as np
-from _report import save
 from _shift_data import TARGETS, scenario
 from _shift_tables import MEASURES, NONE, violations
 from _store import RESULTS
@@ -191,7 +187,7 @@ def main():
             print(target, flush=True)
     print(violations(found))
     settings = {"tasks": options.tasks, "draws": options.draws, "delta": 1e-5}
-    save("shift", settings, found, options.results)
+    _bench.save("shift", settings, found, options.results)
 
 
 if __name__ == "__main__":

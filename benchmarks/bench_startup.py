@@ -11,11 +11,8 @@ kinds, on one thread. Python's compiled files lie in a folder of their own, whic
 does not count has filled.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,9 +20,9 @@ import time
 import warnings
 from pathlib import Path
 
+import _bench
 import numpy as np
 import pandas as pd
-from _report import parse, save
 
 from skdp import DPSource, DPStatisticsSource, Release, TabularEncoder
 from skdp.datasets import load_adult
@@ -158,7 +155,7 @@ def encodings(repeats):
 
 
 def main():
-    options = parse(__doc__, repeats=15, first="")
+    options = _bench.options_of(__doc__, repeats=15, first="")
     if options.first:
         predict_first(Path(options.first))
         return
@@ -172,7 +169,7 @@ def main():
     rows += encodings(repeats=3)
     for row in rows:
         print(row)
-    save("startup", {"repeats": options.repeats}, rows)
+    _bench.save("startup", {"repeats": options.repeats}, rows)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,12 @@ alone, by the package or by logistic regression. Each draw has a source with noi
 row that ``results/`` has is not computed again. Data are found through SKDP_DATA.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import functools
 import time
 import warnings
 
+import _bench
 import numpy as np
 from _comparisons import comparisons
 from _store import Results

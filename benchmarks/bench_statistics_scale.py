@@ -6,6 +6,7 @@ digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the fi
 sums: what one pass over these digits takes where the columns themselves are summed.
 stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
 of them, of persons with five rows each. file: rows of the same columns, random float64 numbers,
+import _bench
 from a folder of Parquet files. dask: rows as in stream on local clusters of 1, 2 and 4 workers of
 one thread each, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows
 and two columns on two workers, which is what scheduling takes. feed: a folder of Parquet files
@@ -16,13 +17,9 @@ one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` 
 chunk by chunk.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,7 +28,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from _report import PeakMemory, Timer, parse, save
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import fetch_mnist
@@ -83,7 +79,7 @@ def fit_digits(options):
     source = DPStatisticsSource(1.0, classes=range(10), bounds=(0, X.max()), model=options.model)
     source.set_params(random_state=0)
     plain, fit = plain_product(X), Processor()
-    with PeakMemory() as memory, fit:
+    with _bench.PeakMemory() as memory, fit:
         source.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "digits.skdp"
@@ -105,7 +101,7 @@ def sum_digits(options):
     terms = BasisFunctions.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
     grid = RowGrid(terms, np.zeros(X.shape[1]), float(np.sqrt(terms.variances.sum())))
     plain, total = plain_product(X), Processor()
-    with PeakMemory() as memory, total:
+    with _bench.PeakMemory() as memory, total:
         PrivateRows.of_labels(X, y, np.arange(10)).sums(grid)
     return {
         "rows": len(X),
@@ -120,7 +116,7 @@ def stream(options, by_person):
     unit = "group" if by_person else "record"
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear", privacy_unit=unit)
     accumulator, total, plain = source.accumulator(COLUMNS), Processor(), 0.0
-    with PeakMemory() as memory:
+    with _bench.PeakMemory() as memory:
         for number in range(options.rows // CHUNK):
             X, y, persons = chunk_of_rows(number)
             with total:
@@ -165,7 +161,7 @@ def from_files(options):
             file = Path(folder) / f"{number:05d}.parquet"
             pq.write_table(pa.table([*X.T, y], names=[*names, "y"]), file)
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        with PeakMemory() as memory, total:
+        with _bench.PeakMemory() as memory, total:
             accumulator.add_parquet(folder, "y")
     return {
         "rows": n_chunks * CHUNK,
@@ -259,7 +255,7 @@ def feed(options, name):
             [sys.executable, __file__, f"--case=write:{folder}", f"--rows={options.rows}"],
             check=True,
         )
-        with PeakMemory() as memory, Timer() as timer, total:
+        with _bench.PeakMemory() as memory, _bench.Timer() as timer, total:
             FEEDS[name](accumulator, folder)
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
     return {
@@ -298,7 +294,7 @@ def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
         client.run(digest_of_nothing)  # imports what a worker needs
         before = client.run(state_of_worker)
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             accumulator.add_dask(X, y)
         after = client.run(state_of_worker)
     sums = accumulator.unprotected_sums().sums
@@ -341,7 +337,7 @@ SHORTER = {"persons": "dask_rows", "dask": "dask_rows", "file": "file_rows", "fe
 
 
 def main():
-    options = parse(
+    options = _bench.options_of(
         __doc__,
         model="auto",
         rows=10_000_000,
@@ -371,7 +367,7 @@ def main():
         if len({row["sums"] for row in rows if row["case"].startswith(kind)}) != 1:
             sys.exit(f"The cases of {kind} gave different sums.")
     settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("statistics_scale", settings, rows)
+    _bench.save("statistics_scale", settings, rows)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,11 @@ by class from normal distributions, as `Release.sample` did before; it still dra
 Schemas have the steps of public drafts.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 from dataclasses import replace
 
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -94,7 +90,7 @@ def measure(name, epsilon, draw):
 
 
 def main():
-    settings = parse(__doc__.splitlines()[0], draws=3)
+    settings = _bench.options_of(__doc__.splitlines()[0], draws=3)
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -103,7 +99,7 @@ def main():
                 for draw in range(settings.draws):
                     rows.append(measure(name, epsilon, draw))
                 print(rows[-1], flush=True)
-    save("synthetic", vars(settings), rows)
+    _bench.save("synthetic", vars(settings), rows)
 
 
 if __name__ == "__main__":

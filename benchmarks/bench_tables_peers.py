@@ -12,12 +12,9 @@ that its interpreter lacks is left out. A row that ``results/`` has is not compu
 an interrupted command. Seconds are those of a processor.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +23,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+import _bench
 import numpy as np
 from _store import KEY, Results, circumstances
 from _tables_data import qualities, view

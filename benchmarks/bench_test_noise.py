@@ -8,35 +8,35 @@ All of MNIST. No model sees noise in training. Needs the "benchmark" extra for t
 10,000 steps at rate 1e-4 in the report are 2,000 at 1e-3 here, for time's sake.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import _bench
 import _cnn
 import numpy as np
-from _report import Timer, parse, save
 
 from skdp import DeepFuzzyClassifier, WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
 
-options = parse(__doc__, cnn_iterations=2_000, n_jobs=2)
-X, y = fetch_mnist(subset="train", return_X_y=True)
-X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
-rng = np.random.RandomState(0)
-levels = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-noisy = [(X_test + sd * rng.randn(*X_test.shape)).astype(np.float32) for sd in levels]
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
-fuzzy = DeepFuzzyClassifier(n_jobs=options.n_jobs, random_state=0)
-wide = WideCDMMAClassifier(n_layers=1, n_jobs=options.n_jobs, random_state=0)
-rows = []
-for name, fit, predict in [
-    ("DeepFuzzyClassifier", lambda: fuzzy.fit(X, y), lambda model, Z: model.predict(Z)),
-    ("WideCDMMAClassifier, one layer", lambda: wide.fit(X, y), lambda model, Z: model.predict(Z)),
-    ("CNN", lambda: _cnn.fit(X, y, options.cnn_iterations), _cnn.predict),
-]:
-    with Timer() as timer:
-        model = fit()
-    scores = [np.mean(predict(model, Z) == y_test) for Z in noisy]
-    rows.append({"model": name, "fit_seconds": timer.seconds, "scores": scores})
-    print(rows[-1], flush=True)
-save("test_noise", {**vars(options), "test_noise_sd": levels}, rows)
+
+def rows(options):
+    X, y = fetch_mnist(subset="train", return_X_y=True)
+    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    rng = np.random.RandomState(0)
+    noisy = [(X_test + sd * rng.randn(*X_test.shape)).astype(np.float32) for sd in LEVELS]
+    settings = {"n_jobs": options.n_jobs, "random_state": 0}
+    fuzzy, wide = DeepFuzzyClassifier(**settings), WideCDMMAClassifier(n_layers=1, **settings)
+    models = {
+        "DeepFuzzyClassifier": (lambda: fuzzy.fit(X, y), type(fuzzy).predict),
+        "WideCDMMAClassifier, one layer": (lambda: wide.fit(X, y), type(wide).predict),
+        "CNN": (lambda: _cnn.fit(X, y, options.cnn_iterations), _cnn.predict),
+    }
+    for name, (fit, predict) in models.items():
+        with _bench.Timer() as timer:
+            model = fit()
+        scores = [np.mean(predict(model, Z) == y_test) for Z in noisy]
+        yield {"model": name, "fit_seconds": timer.seconds, "scores": scores}
+
+
+if __name__ == "__main__":
+    settings = {"test_noise_sd": LEVELS}
+    _bench.run("test_noise", rows, __doc__, settings, cnn_iterations=2_000, n_jobs=2)

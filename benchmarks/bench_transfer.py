@@ -11,15 +11,12 @@ Several processes may fill one table. Every draw of labels has a source with new
 made only where a row needs it. "DP-SGD" needs torch and opacus, and is left out without them.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import argparse
 import importlib.util
 import warnings
 from itertools import groupby
 
+import _bench
 from _plan import (
     ALONE,
     DPSGD,

@@ -11,14 +11,10 @@ unlabelled rows add, and with 10, 30 and 100 labels, beside LEEP (Nguyen et al.,
 release's posteriors) and LogME (You et al., 2021, of its log-posteriors) with 100 labels.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from _shift_data import HOSPITALS, SPLITS, scenario
 from bench_adaptation import rows_of
 from sklearn.metrics import log_loss
@@ -166,13 +162,13 @@ def arrays(kind, cases, draws):
 
 
 def main():
-    options = parse(__doc__.splitlines()[0], draws=2)
+    options = _bench.options_of(__doc__.splitlines()[0], draws=2)
     warnings.simplefilter("ignore")
     rows = list(tables("hospitals", HOSPITALS, options.draws))
     rows += tables("tables", SPLITS, options.draws)
     for kind, cases in ARRAYS.items():
         rows += arrays(kind, cases, options.draws)
-    save("transferability", vars(options), rows)
+    _bench.save("transferability", vars(options), rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def pages():
     """Return the text of each generated file, by its path."""
     found = {SITE / name: text for name, text in _pages.pages().items()}
     found[SITE / "which.md"] = f"# Which model, at which privacy level\n\n{_front.page()}"
-    found[HERE / "README.md"] = f"# How to run the benchmarks\n\n{_howto.page()}"
+    found[HERE / "README.md"] = _howto.page()
     # A spread stays with its mean where lines are short.
     joined = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
     return {path: text.replace(" ± ", joined) for path, text in found.items()}
