@@ -16,16 +16,16 @@ what the package of another commit, found through PYTHONPATH, says. Files are fo
 SKDP_DATA.
 """
 
-import argparse
-import functools
 import os
-import warnings
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import _bench
 import numpy as np
 import pandas as pd
 from _store import Results
+from _tasks import people
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -35,7 +35,6 @@ from skdp.datasets import (
     fetch_mnist,
     load_adult,
     load_heart_disease,
-    load_human_activity,
     load_table,
 )
 from skdp.release import BasisFunctions
@@ -59,11 +58,7 @@ def split(X, y, n, draw):
 
 def activity(draw):
     """Ten people; the bounds are percentiles of the others."""
-    data = load_human_activity()
-    people = np.random.RandomState(0).permutation(np.unique(data.groups))
-    chosen = np.isin(data.groups, people[:10])
-    low, high = np.percentile(data.data[~chosen], [1, 99], axis=0)
-    X, y = np.clip((data.data[chosen] - low) / (high - low), 0, 1), data.target[chosen]
+    (X, y), _ = people(0)
     return *split(X, y, int(0.8 * len(y)), draw), {"classes": range(6)}
 
 
@@ -114,9 +109,9 @@ def clothes(draw):
 
 CLASSES = {
     "human activity": activity,
-    "occupation": functools.partial(column_of_adult, "occupation"),
-    "marital status": functools.partial(column_of_adult, "marital-status"),
-    "relationship": functools.partial(column_of_adult, "relationship"),
+    "occupation": partial(column_of_adult, "occupation"),
+    "marital status": partial(column_of_adult, "marital-status"),
+    "relationship": partial(column_of_adult, "relationship"),
     "diagnoses": diagnoses,
 }
 MODELS = {"digits": digits, "clothes": clothes, "human activity": activity}
@@ -147,20 +142,20 @@ def without_noise(X, y, X_test, y_test, settings):
 def class_rows(draws, code):
     for case, load in CLASSES.items():
         for draw in range(draws):
-            X, y, X_test, y_test, settings = load(draw)
+            *data, settings = load(draw)
             if code == "now":
-                row = {"case": case, "level": "-", "model": "logistic", "variant": "-"}
                 yield (
-                    row | {"draw": draw},
-                    lambda d=(X, y, X_test, y_test, settings): without_noise(*d),
+                    cell(case, "-", "logistic", "-", draw),
+                    partial(without_noise, *data, settings),
                 )
             own = settings if "encoder" in settings else {**settings, "model": "linear"}
             for epsilon in CLASS_LEVELS:
-                row = {"case": case, "level": f"{epsilon:g}", "model": "linear", "variant": code}
-                yield (
-                    row | {"draw": draw},
-                    lambda e=epsilon, s=own, d=(X, y, X_test, y_test): released(e, s, *d),
-                )
+                place = cell(case, f"{epsilon:g}", "linear", code, draw)
+                yield place, partial(released, epsilon, own, *data)
+
+
+def cell(case, level, model, code, draw):
+    return {"case": case, "level": level, "model": model, "variant": code, "draw": draw}
 
 
 def released(epsilon, settings, X, y, X_test, y_test):
@@ -172,11 +167,9 @@ def model_rows(draws, code):
     for case, load in MODELS.items():
         for draw in range(draws):
             *data, settings = load(draw)
-            for model in ("mixtures", "regression"):
-                for epsilon in MODEL_LEVELS:
-                    row = {"case": case, "level": f"{epsilon:g}", "model": model, "variant": code}
-                    own = {**settings, "model": model}
-                    yield row | {"draw": draw}, lambda e=epsilon, s=own, d=data: released(e, s, *d)
+            for model, epsilon in product(("mixtures", "regression"), MODEL_LEVELS):
+                place = cell(case, f"{epsilon:g}", model, code, draw)
+                yield place, partial(released, epsilon, {**settings, "model": model}, *data)
 
 
 def area_rows(draws, code):
@@ -201,9 +194,8 @@ def areas_of(case, whole, levels, draws, code):
         if min(len(np.unique(parts[1])), len(np.unique(parts[3]))) < 2:
             continue
         for epsilon in levels:
-            row = {"case": case, "level": f"{epsilon:g}", "model": "areas", "variant": code}
-            cell = row | {"draw": draw, "labels": n}
-            yield cell, lambda e=epsilon, d=parts: area(e, schema, *d)
+            place = cell(case, f"{epsilon:g}", "areas", code, draw) | {"labels": n}
+            yield place, partial(area, epsilon, schema, *parts)
 
 
 def area(epsilon, schema, X, y, X_test, y_test):
@@ -222,16 +214,12 @@ def area(epsilon, schema, X, y, X_test, y_test):
 PARTS = {"classes": class_rows, "models": model_rows, "areas": area_rows}
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--code", default="now")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    options = _bench.options_of(__doc__, parts=",".join(PARTS), draws=3, code="now")
     results = Results("calibration", "python benchmarks/bench_calibration.py")
     for part in options.parts.split(","):
-        for cell, measure in PARTS[part](options.draws, options.code):
-            if cell not in results:
-                row = cell | {"part": part} | measure()
-                results.add(row)
-                print(row, flush=True)
+        for place, measure in PARTS[part](options.draws, options.code):
+
+            def row(cells, part=part, measure=measure):
+                return [cells[0] | {"part": part} | measure()]
+
+            _bench.fill(results, [[place]], row)

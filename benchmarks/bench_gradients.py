@@ -74,14 +74,9 @@ def measure(shape, settings):
     return row
 
 
-def main():
-    settings = _bench.options_of(__doc__.splitlines()[0], images=UNIT, repeats=3)
-    rows = []
-    for shape in SHAPES:
-        rows.append(measure(shape, settings))
-        print(rows[-1], flush=True)
-    _bench.save("gradients", vars(settings), rows)
+def rows(options):
+    return (measure(shape, options) for shape in SHAPES)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("gradients", rows, __doc__, images=UNIT, repeats=3)

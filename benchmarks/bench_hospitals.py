@@ -10,8 +10,6 @@ regression of the labels alone, whose penalty is chosen by cross-validation; and
 labels and all records of the other hospitals, which would need somebody to see them all.
 """
 
-import warnings
-
 import _bench
 import numpy as np
 from sklearn.linear_model import LogisticRegressionCV
@@ -58,24 +56,19 @@ def predictions(target, n_labels, rng):
     yield "all records, not private", asked, logistic_regression(pooled, asked)
 
 
-def main():
-    settings = _bench.options_of(__doc__.splitlines()[0], draws=20, labels=30)
-    warnings.simplefilter("ignore")
-    rows = []
-    for draw in range(settings.draws):
-        found = {}
+def rows(options):
+    for draw in range(options.draws):
+        found: dict = {}
         for target in dict.fromkeys(HOSPITAL):
             rng = np.random.default_rng(draw)
-            for model, asked, p in predictions(target, settings.labels, rng):
+            for model, asked, p in predictions(target, options.labels, rng):
                 scores = roc_auc_score(Y[asked], p), log_loss(Y[asked], p)
                 found.setdefault(model, []).append(scores)
         for model, scores in found.items():
             auc, loss = map(float, np.mean(scores, axis=0))
             row = {"model": model, "draw": draw, "auc": auc, "log_loss": loss}
-            rows.append(row | {"labels": settings.labels, "level": EPSILON})
-            print(row, flush=True)
-    _bench.save("hospitals", vars(settings), rows)
+            yield row | {"labels": options.labels, "level": EPSILON}
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("hospitals", rows, __doc__, draws=20, labels=30)

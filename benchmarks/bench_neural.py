@@ -18,12 +18,12 @@ computed again; two processes may fill the file together.
 
 import argparse
 import functools
-import warnings
 
 import _bench
 import numpy as np
 import torch
 from _store import Results
+from _table import grouped, pick, where
 
 from skdp import DPStatisticsSource
 from skdp.datasets import fetch_mnist
@@ -93,29 +93,25 @@ MODELS = {
 }
 
 
-def measured(cell):
+def measure(cells):
     """Return a cell with its accuracy, its seconds, and what a row is guaranteed."""
     X, y, X_test, y_test = digits()
+    [cell] = cells
     model = MODELS[cell["model"]][1](float(cell["level"]), cell["draw"])
     with _bench.Timer() as fit:
         model.fit(X, y)
     scorer = getattr(model, "release_", model)
     guarantee = scorer.guarantee if scorer is not model else model.guarantee_
-    settings = {
-        name: value for name, value in model.get_params(deep=False).items() if is_plain(value)
-    }
-    return {
+    settings = model.get_params(deep=False).items()
+    names = ("unit", "epsilon", "delta", "relation")
+    row = {
         **cell,
         "accuracy": 100 * scorer.score(X_test, y_test),
         "fit_seconds": fit.seconds,
-        "guarantee": {
-            "unit": guarantee.unit,
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "relation": guarantee.relation,
-        },
-        "settings": settings,
+        "guarantee": {name: getattr(guarantee, name) for name in names},
+        "settings": {name: value for name, value in settings if is_plain(value)},
     }
+    return [row]
 
 
 def is_plain(value):
@@ -130,17 +126,15 @@ def plot(results):
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rows = [row for row in results.record["rows"] if np.isfinite(float(row["level"]))]
     for model in MODELS:
-        found: dict = {}
-        for row in results.record["rows"]:
-            if row["model"] == model and np.isfinite(float(row["level"])):
-                found.setdefault(float(row["level"]), []).append(row["accuracy"])
+        levels = grouped(where(rows, model=model), "level")
+        found = {float(level): pick(some) for (level,), some in levels.items()}
         if len(found) < len(LEVELS):
             continue
         epsilons = sorted(found)
-        means = [np.mean(found[epsilon]) for epsilon in epsilons]
-        axes.plot(epsilons, means, marker="o", label=model)
-        ends = [(min(found[epsilon]), max(found[epsilon])) for epsilon in epsilons]
+        axes.plot(epsilons, [found[e].mean for e in epsilons], marker="o", label=model)
+        ends = [(min(found[e]), max(found[e])) for e in epsilons]
         axes.fill_between(epsilons, *zip(*ends, strict=True), alpha=0.2)
     axes.set(xscale="log", xlabel="ε (the parameter)", ylabel="accuracy on test digits, %")
     axes.set_xticks([float(level) for level in LEVELS], LEVELS)
@@ -149,29 +143,22 @@ def plot(results):
     figure.savefig(results.path.with_suffix(".png"), dpi=110)
 
 
-def main():
+def groups(models, draws):
+    for draw in range(draws):
+        for model in models:
+            for level in MODELS[model][0]:
+                yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
+
+
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=lambda text: text.split(";"), default=list(MODELS))
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--plot", action="store_true", help="draw what there is, and stop")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
     results = Results("neural", "python benchmarks/bench_neural.py")
     if options.plot:
-        return plot(results)
-    for draw in range(options.draws):
-        for model in options.models:
-            for level in MODELS[model][0]:
-                cell = {"case": "mnist", "level": level, "model": model, "draw": draw}
-                results.reload()
-                if cell in results:
-                    continue
-                row = measured(cell)
-                results.add(row)
-                print({k: v for k, v in row.items() if k != "settings"}, flush=True)
-    return None
-
-
-if __name__ == "__main__":
-    main()
+        plot(results)
+    else:
+        _bench.fill(results, groups(options.models, options.draws), measure)
