@@ -148,3 +148,24 @@ def fill(results, groups, measure, redo=False):
         for row in rows:
             print({k: v for k, v in row.items() if not isinstance(v, dict)}, flush=True)
     return made
+
+
+def quick_noise(factor=1.0, names=(), same=()):
+    """Return what takes the place of GaussianQueries.add, in a tenth of its time: noise by NumPy.
+
+    Queries whose names begin with one of ``names`` have so much of their noise, those in ``same``
+    begin with the same noise.
+    """
+    import numpy as np
+
+    def add(queries, name, values, sensitivity, scales=1.0):
+        seed = queries._bits.draw(2)
+        if name in same:
+            queries.kept = seed = getattr(queries, "kept", seed)
+        numbers = np.random.default_rng(seed).normal(size=values.shape) * scales
+        numbers *= queries.deviation(name, sensitivity)
+        if name.startswith(names):
+            numbers *= factor
+        return values + np.rint(numbers).astype(np.int64)
+
+    return add

@@ -43,6 +43,9 @@ class Network:
         """Accuracy of the released network in per cent."""
         return self._accuracy(self._model(), X, y)
 
+    def predict(self, X):
+        return self.classes[self._codes(self._model(), X)]
+
     def transfer(self, data, **settings):
         """Train the released network further, and return its accuracy in per cent."""
         X, _, marked, X_test, y_test = data
@@ -58,10 +61,12 @@ class Network:
         model.load_state_dict(self.released)
         return model
 
-    def _accuracy(self, model, X, y):
+    def _codes(self, model, X):
         with torch.no_grad():
-            found = model(tensor(X, self.side)).argmax(dim=1).numpy()
-        return 100 * float((found == np.searchsorted(self.classes, y)).mean())
+            return model(tensor(X, self.side)).argmax(dim=1).numpy()
+
+    def _accuracy(self, model, X, y):
+        return 100 * float((self._codes(model, X) == np.searchsorted(self.classes, y)).mean())
 
 
 def tensor(X, side):

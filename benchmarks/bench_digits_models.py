@@ -9,11 +9,6 @@ opacus; left out where missing) of fewer rows, for it takes minutes. The same fo
 where support vectors are still quick. Each model runs in a process of its own.
 """
 
-import json
-import subprocess
-import sys
-import time
-import warnings
 from importlib.util import find_spec
 
 import _bench
@@ -23,12 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from skdp import (
-    DPStatisticsSource,
-    GaussianDPNoise,
-    OrientedGradients,
-    WideCDMMAClassifier,
-)
+from skdp import DPStatisticsSource, GaussianDPNoise, OrientedGradients, WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
 
 DELTA, EPOCHS = 1e-5, 10
@@ -75,22 +65,12 @@ class Network:
         return self
 
     def predict(self, X):
-        import torch
-        from _dpsgd import tensor
-
-        with torch.no_grad():
-            return self.network._model()(tensor(X, 28)).argmax(1).numpy()
+        return self.network.predict(X)
 
 
 def noisy_rows(epsilon):
-    noise = GaussianDPNoise(
-        epsilon,
-        DELTA,
-        bounds=(0, 1),
-        privacy_unit="record",
-        perturb="fit",
-        random_state=np.random.RandomState(0),
-    )
+    settings = {"bounds": (0, 1), "privacy_unit": "record", "perturb": "fit"}
+    noise = GaussianDPNoise(epsilon, DELTA, **settings, random_state=np.random.RandomState(0))
     return make_pipeline(noise, WideCDMMAClassifier(n_layers=1, random_state=0))
 
 
@@ -115,52 +95,37 @@ MODELS = {
 }
 
 
-def measured(name, n_rows, n_queries):
-    warnings.simplefilter("ignore")
+def measure(name, options):
     X, y = fetch_mnist(subset="train", return_X_y=True)
     X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
-    X, y, X_test, y_test = X[:n_rows], y[:n_rows], X_test[:n_queries], y_test[:n_queries]
-    model = MODELS[name]()
-    start = time.process_time()
-    with _bench.PeakMemory() as memory:
+    X, y = X[: options.rows], y[: options.rows]
+    X_test, y_test = X_test[: options.queries], y_test[: options.queries]
+    model, fit = MODELS[name](), _bench.processor()
+    with _bench.PeakMemory() as memory, fit:
         model.fit(X, y)
-    fitted = time.process_time()
-    found = model.predict(X_test)
-    predicted = time.process_time()
-    return {
+    with _bench.processor() as predict:
+        found = model.predict(X_test)
+    row = {
         "model": name,
-        "rows": n_rows,
-        "queries": n_queries,
+        "rows": options.rows,
+        "queries": options.queries,
         "accuracy": float(np.mean(found == y_test)),
-        "fit_seconds": fitted - start,
-        "predict_seconds": predicted - fitted,
+        "fit_seconds": fit.seconds,
+        "predict_seconds": predict.seconds,
         "fit_peak_above_data_mib": memory.mib,
     }
+    return [row]
 
 
-def main():
-    options = _bench.options_of(
-        __doc__, rows=60_000, queries=10_000, most_rows_of_networks=10_000, case=""
-    )
-    if options.case:
-        print(json.dumps(measured(options.case, options.rows, options.queries)))
-        return
+def cases(options):
     torch = find_spec("torch") and find_spec("opacus")
-    rows = []
     for n_rows, n_queries in ((10_000, 2_000), (options.rows, options.queries)):
+        networks = torch and n_rows <= options.most_rows_of_networks
         for name in MODELS:
-            if name.startswith("DP-SGD") and not (
-                torch and n_rows <= options.most_rows_of_networks
-            ):
-                continue
-            command = [sys.executable, __file__, f"--case={name}"]
-            command += [f"--rows={n_rows}", f"--queries={n_queries}"]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
-            print(rows[-1], flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    _bench.save("digits_models", settings, rows)
+            if networks or not name.startswith("DP-SGD"):
+                yield name, {"rows": n_rows, "queries": n_queries}
 
 
 if __name__ == "__main__":
-    main()
+    settings = {"rows": 60_000, "queries": 10_000, "most_rows_of_networks": 10_000}
+    _bench.run_apart("digits_models", cases, measure, __doc__, **settings)

@@ -71,15 +71,13 @@ def partition(rows):
 
 
 def bare_fit(classes, subsets, n_jobs):
-    """Return the seconds of the calls of a fit."""
-    with _bench.Timer() as timer:
-        run_tasks(partition, [(rows,) for rows in classes], len(classes), n_jobs=n_jobs)
-        run_tasks(Subset.calls, [(subset,) for subset in subsets], len(subsets), n_jobs=n_jobs)
-    return timer.seconds
+    """Make the calls of a fit."""
+    run_tasks(partition, [(rows,) for rows in classes], len(classes), n_jobs=n_jobs)
+    run_tasks(Subset.calls, [(subset,) for subset in subsets], len(subsets), n_jobs=n_jobs)
 
 
 def bare_chain(model, X, n_jobs):
-    """Return the seconds of the products by which each subset reconstructs each row."""
+    """Make the products by which each subset reconstructs each row."""
     autoencoders = [a for group in model.autoencoders_by_class() for a in group]
 
     def reconstruct(Y):
@@ -92,21 +90,18 @@ def bare_chain(model, X, n_jobs):
         return output[:, 0]
 
     values = autoencoders[0].values_per_row()
-    with _bench.Timer() as timer:
-        map_rows(reconstruct, X, values_per_row=values, dtype=X.dtype, n_jobs=n_jobs)
-    return timer.seconds
+    map_rows(reconstruct, X, values_per_row=values, dtype=X.dtype, n_jobs=n_jobs)
 
 
-def timed(function, *args):
-    with _bench.Timer() as timer:
-        function(*args)
-    return timer.seconds
-
-
-def least(functions, repeats):
-    """Return the least seconds of each function, all of them taken in turn."""
-    seconds = [[function() for function in functions] for _ in range(repeats)]
-    return np.min(seconds, axis=0)
+def least(calls, repeats):
+    """Return the least seconds of each call, a function and its arguments, taken in turn."""
+    seconds = []
+    for _ in range(repeats):
+        for function, *arguments in calls:
+            with _bench.Timer() as timer:
+                function(*arguments)
+            seconds.append(timer.seconds)
+    return np.reshape(seconds, (repeats, -1)).min(axis=0)
 
 
 def fits(train, n_layers, n_jobs, repeats):
@@ -119,36 +114,27 @@ def fits(train, n_layers, n_jobs, repeats):
         for s in np.unique(own)
     ]
     model = WideCDMMAClassifier(n_layers=n_layers, n_jobs=n_jobs, random_state=0)
-    fit, bare = least(
-        [lambda: timed(model.fit, X, y), lambda: bare_fit(classes, subsets, n_jobs)], repeats
-    )
+    calls = [(model.fit, X, y), (bare_fit, classes, subsets, n_jobs)]
+    fit, bare = least(calls, repeats)
     return model, {"what": "fit", "seconds": fit, "bare_seconds": bare, "ratio": fit / bare}
 
 
 def predictions(model, X, y, repeats):
     """Yield seconds of all ways to predict, and how right they are."""
-    n_jobs = model.n_jobs
-    ways = {"errors of all classes": (None, model.reconstruction_errors)}
-    ways |= {
-        "predict" if k is None else f"predict, n_probe={k}": (k, model.predict)
-        for k in (None, 4, 3, 2)
-    }
+    ways = {"errors of all classes": (None, "reconstruction_errors")}
+    for k in (None, 4, 3, 2):
+        ways["predict" if k is None else f"predict, n_probe={k}"] = k, "predict"
 
     def run(n_probe, method):
-        return timed(model.set_params(n_probe=n_probe).__getattribute__(method.__name__), X)
+        getattr(model.set_params(n_probe=n_probe), method)(X)
 
     model.predict(X[:1])  # prepares the search
-    calls = [lambda way=way: run(*way) for way in ways.values()]
-    *seconds, bare = least([*calls, lambda: bare_chain(model, X, n_jobs)], repeats)
+    calls = [(run, *way) for way in ways.values()]
+    *seconds, bare = least([*calls, (bare_chain, model, X, model.n_jobs)], repeats)
     for (what, (n_probe, _)), each in zip(ways.items(), seconds, strict=True):
         accuracy = model.set_params(n_probe=n_probe).score(X, y)
-        yield {
-            "what": what,
-            "seconds": each,
-            "bare_seconds": bare,
-            "ratio": each / bare,
-            "accuracy": accuracy,
-        }
+        times = {"seconds": each, "bare_seconds": bare, "ratio": each / bare}
+        yield {"what": what, **times, "accuracy": accuracy}
     model.set_params(n_probe=None)
 
 
@@ -185,25 +171,22 @@ class Counter:
         return self.plain(Y, pairs, wanted, n_jobs)
 
 
-def main():
-    options = _bench.options_of(__doc__, rows=60_000, queries=10_000, repeats=3, layers="1,5")
+def rows(options):
     X, y = fetch_mnist(subset="train", return_X_y=True)
     X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
     train = X[: options.rows], y[: options.rows]
     test = X_test[: options.queries], y_test[: options.queries]
-    rows = []
     for n_layers in map(int, options.layers.split(",")):
         for n_jobs in JOBS:
             setting = {"n_layers": n_layers, "n_jobs": n_jobs}
             model, fit = fits(train, n_layers, n_jobs, options.repeats)
             for row in chain([fit], predictions(model, *test, options.repeats)):
-                rows.append({**setting, **row})
-                print(rows[-1], flush=True)
+                yield {**setting, **row}
         if n_layers == 1:
-            rows += [{"n_layers": 1, **row} for row in directions(model, test[0][:2000])]
-            print(rows[-3:], flush=True)
-    _bench.save("limits", vars(options), rows)
+            for row in directions(model, test[0][:2000]):
+                yield {"n_layers": 1, **row}
 
 
 if __name__ == "__main__":
-    main()
+    settings = {"rows": 60_000, "queries": 10_000, "repeats": 3, "layers": "1,5"}
+    _bench.run("limits", rows, __doc__, **settings)

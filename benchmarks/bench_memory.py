@@ -9,15 +9,10 @@ classifier: a fit of wide autoencoders, of which the model is a part. Each case 
 of its own.
 """
 
-import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import warnings
 from contextlib import contextmanager
-from pathlib import Path
 
 import _bench
 import numpy as np
@@ -49,8 +44,7 @@ class Watch:
         self.thread.start()
 
     def now(self):
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+        return _bench.memory_mib("RssAnon")
 
     def sample(self):
         while not self.done.is_set():
@@ -108,12 +102,11 @@ def digits(n_rows, mapped):
         return np.load(file.name, mmap_mode="r"), y
 
 
-def measured(case, n_rows):
+def measure(case, options):
     kind, mapped, setting = case.split(":")
-    X, y = digits(n_rows, mapped == "memmap")
+    X, y = digits(options.rows, mapped == "memmap")
     rows, watch = [], Watch()
     if kind == "source":
-        warnings.simplefilter("ignore")
         model = DPSource(8.0, bounds=(0, 1), n_layers=1, parts=setting, random_state=0)
         watch_steps(watch, rows)
     else:
@@ -135,20 +128,6 @@ CASES = (
 )
 
 
-def main():
-    options = _bench.options_of(__doc__, rows=60_000, case="")
-    if options.case:
-        print(json.dumps(measured(options.case, options.rows)))
-        return
-    rows = []
-    for case in CASES:
-        command = [sys.executable, __file__, f"--case={case}", f"--rows={options.rows}"]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        rows += json.loads(done.stdout.splitlines()[-1])
-        print(case, rows[-1], flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    _bench.save("memory", settings, rows)
-
-
 if __name__ == "__main__":
-    main()
+    cases = [(case, {}) for case in CASES]
+    _bench.run_apart("memory", lambda options: cases, measure, __doc__, rows=60_000)

@@ -10,8 +10,6 @@ Noise is drawn by NumPy, in a tenth of the time. Where gradients have no noise, 
 many rows: the more rows, the more nearly what is released is linear in the noise.
 """
 
-import time
-import warnings
 from dataclasses import replace
 
 import _bench
@@ -46,26 +44,8 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
-def noise(factor=None, names=(), same=()):
-    """Return what takes the place of GaussianQueries.add.
-
-    Queries whose names begin with one of ``names`` have so much of their noise, those in
-    ``same`` begin with the same noise.
-    """
-
-    def add(queries, name, values, sensitivity, scales=1.0):
-        seed = queries._bits.draw(2)
-        if name in same:
-            queries.kept = seed = getattr(queries, "kept", seed)
-        numbers = np.random.default_rng(seed).normal(size=values.shape) * scales
-        numbers *= queries.deviation(name, sensitivity)
-        if factor is not None and name.startswith(names):
-            numbers *= factor
-        return values + np.rint(numbers).astype(np.int64)
-
-    return add
-
-
+noise = _bench.quick_noise
+HALVED = "noise of components' second moments halved"
 PERSONS = {"source": Unweighed, "persons": True}
 # Bug, model, noise, and what is audited in place of a source of records.
 BUGS = [
@@ -80,26 +60,21 @@ BUGS = [
     ("noise of the total also in the contrast", "linear", noise(same=("total", "contrast")), {}),
     ("noise of second moments halved", "linear", noise(0.5, ("second",)), {}),
     ("all shares spent twice", "mixtures", noise(0.5**0.5, ("",)), {}),
-    (
-        "noise of components' second moments halved",
-        "mixtures",
-        noise(0.5, ("component seconds",)),
-        {},
-    ),
+    (HALVED, "mixtures", noise(0.5, ("component seconds",)), {}),
     ("radii without noise", "mixtures", noise(0, ("distances", "lengths")), {}),
 ]
 
 
-def audited(epsilon, model, source=DPStatisticsSource, persons=False, times=1):
+def audited(options, epsilon, model, source=DPStatisticsSource, persons=False, times=1):
     """Return a row of the table."""
-    start = time.perf_counter()
     unit = "group" if persons else "record"
     source = source(epsilon, classes=[0, 1], model=model, privacy_unit=unit)
     rng = np.random.RandomState(0)
     X = rng.rand(times * options.rows, 2)
     y = (X[:, 0] + 0.3 * rng.randn(len(X)) > 0.5).astype(int)
     data = {"groups": np.arange(len(X)) // 2} if persons else {"canary": ([1 / 6, 1 / 6], 1)}
-    audit = audit_release(source, X, y, **data, n_trials=options.trials)
+    with _bench.Timer() as timer:
+        audit = audit_release(source, X, y, **data, n_trials=options.trials)
     return {
         "epsilon": epsilon,
         "model": model,
@@ -111,17 +86,17 @@ def audited(epsilon, model, source=DPStatisticsSource, persons=False, times=1):
         "epsilon_detectable": audit.epsilon_detectable,
         "attack": ", ".join(audit.attack),
         "passed": audit.passed,
-        "seconds": round(time.perf_counter() - start),
+        "seconds": round(timer.seconds),
     }
 
 
-options = _bench.options_of(__doc__, trials=2000, epsilons="1,4,10", rows=500)
-warnings.simplefilter("ignore")
-epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
-rows = []
-for bug, model, add, changes in BUGS:
-    GaussianQueries.add = add
-    for epsilon in epsilons if bug == "none" else [max(epsilons)]:
-        rows.append({"bug": bug, **audited(epsilon, model, **changes)})
-        print(rows[-1], flush=True)
-_bench.save("release_audit", vars(options), rows)
+def rows(options):
+    epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
+    for bug, model, add, changes in BUGS:
+        GaussianQueries.add = add
+        for epsilon in epsilons if bug == "none" else [max(epsilons)]:
+            yield {"bug": bug, **audited(options, epsilon, model, **changes)}
+
+
+if __name__ == "__main__":
+    _bench.run("release_audit", rows, __doc__, trials=2000, epsilons="1,4,10", rows=500)

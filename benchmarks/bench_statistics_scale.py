@@ -18,15 +18,14 @@ chunk by chunk.
 """
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
+import _bench
 import numpy as np
 
 from skdp import DPStatisticsSource, TabularEncoder
@@ -39,18 +38,6 @@ WORKERS = (1, 2, 4)
 MANY_CHUNKS, FEW_ROWS, FEW_COLUMNS = 1000, 20, 2
 
 
-class Processor:
-    """Adds up processor seconds over several ``with`` blocks."""
-
-    seconds = 0.0
-
-    def __enter__(self):
-        self.start = time.process_time()
-
-    def __exit__(self, *exc):
-        self.seconds += time.process_time() - self.start
-
-
 def chunk_of_rows(number, rows=CHUNK, columns=COLUMNS):
     """Return rows, labels and persons of one chunk, the same each time."""
     rng = np.random.default_rng(number)
@@ -61,12 +48,17 @@ def chunk_of_rows(number, rows=CHUNK, columns=COLUMNS):
 
 def plain_product(X, rows=5000):
     """Return the seconds that X.T @ X takes in chunks that are added up."""
-    product, total = Processor(), 0.0
+    product, total = _bench.processor(), 0.0
     for start in range(0, len(X), rows):
         here = X[start : start + rows]
         with product:
             total = total + here.T @ here
     return product.seconds
+
+
+def ratio(timer, plain):
+    """Return seconds, those of the plain product, and their ratio."""
+    return {"seconds": timer.seconds, "plain_seconds": plain, "ratio": timer.seconds / plain}
 
 
 def digits():
@@ -78,19 +70,16 @@ def fit_digits(options):
     X, y = digits()
     source = DPStatisticsSource(1.0, classes=range(10), bounds=(0, X.max()), model=options.model)
     source.set_params(random_state=0)
-    plain, fit = plain_product(X), Processor()
+    plain, fit = plain_product(X), _bench.processor()
     with _bench.PeakMemory() as memory, fit:
         source.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "digits.skdp"
-        source.release_.save(path)
-        size = path.stat().st_size / 2**20
+        source.release_.save(Path(folder) / "digits.skdp")
+        size = mib_of_files(folder)
     return {
         "model": options.model,
         "rows": len(X),
-        "seconds": fit.seconds,
-        "plain_seconds": plain,
-        "ratio": fit.seconds / plain,
+        **ratio(fit, plain),
         "peak_above_rows_mib": memory.mib,
         "file_mib": size,
     }
@@ -100,14 +89,12 @@ def sum_digits(options):
     X, y = digits()
     terms = BasisFunctions.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
     grid = RowGrid(terms, np.zeros(X.shape[1]), float(np.sqrt(terms.variances.sum())))
-    plain, total = plain_product(X), Processor()
+    plain, total = plain_product(X), _bench.processor()
     with _bench.PeakMemory() as memory, total:
         PrivateRows.of_labels(X, y, np.arange(10)).sums(grid)
     return {
         "rows": len(X),
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
+        **ratio(total, plain),
         "peak_above_rows_mib": memory.mib,
     }
 
@@ -115,7 +102,7 @@ def sum_digits(options):
 def stream(options, by_person):
     unit = "group" if by_person else "record"
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear", privacy_unit=unit)
-    accumulator, total, plain = source.accumulator(COLUMNS), Processor(), 0.0
+    accumulator, total, plain = source.accumulator(COLUMNS), _bench.processor(), 0.0
     with _bench.PeakMemory() as memory:
         for number in range(options.rows // CHUNK):
             X, y, persons = chunk_of_rows(number)
@@ -129,9 +116,7 @@ def stream(options, by_person):
         "rows": options.rows,
         "columns": COLUMNS,
         "terms": accumulator.plan.grid.n_basis,
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
+        **ratio(total, plain),
         "peak_mib": memory.start + memory.mib,
         "start_mib": memory.start,
         "sums": digest(accumulator),
@@ -145,6 +130,10 @@ def digest(accumulator):
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def mib_of_files(folder):
+    return sum(file.stat().st_size for file in Path(folder).iterdir()) / 2**20
+
+
 def from_files(options):
     """Sum rows of numbers in Parquet files."""
     import pyarrow as pa
@@ -152,7 +141,7 @@ def from_files(options):
 
     names = [f"x{i}" for i in range(COLUMNS)]
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear")
-    accumulator, total = source.accumulator(feature_names=names), Processor()
+    accumulator, total = source.accumulator(feature_names=names), _bench.processor()
     n_chunks, plain = options.file_rows // CHUNK, 0.0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(n_chunks):
@@ -160,17 +149,15 @@ def from_files(options):
             plain += plain_product(X)
             file = Path(folder) / f"{number:05d}.parquet"
             pq.write_table(pa.table([*X.T, y], names=[*names, "y"]), file)
-        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        size = mib_of_files(folder)
         with _bench.PeakMemory() as memory, total:
             accumulator.add_parquet(folder, "y")
     return {
         "rows": n_chunks * CHUNK,
         "columns": COLUMNS,
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
+        **ratio(total, plain),
         "peak_above_start_mib": memory.mib,
-        "file_mib": size / 2**20,
+        "file_mib": size,
         "sums": digest(accumulator),
     }
 
@@ -248,7 +235,7 @@ def feed(options, name):
     libraries = (pandas, polars, pyarrow)  # whose start is none of the feeding
     encoder = TabularEncoder(MIXED)
     source = DPStatisticsSource(1.0, encoder=encoder, classes=["ill", "well"], model="linear")
-    accumulator, total = source.accumulator(), Processor()
+    accumulator, total = source.accumulator(), _bench.processor()
     with tempfile.TemporaryDirectory() as folder:
         # By another process, whose memory is not counted.
         subprocess.run(
@@ -257,7 +244,7 @@ def feed(options, name):
         )
         with _bench.PeakMemory() as memory, _bench.Timer() as timer, total:
             FEEDS[name](accumulator, folder)
-        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        size = mib_of_files(folder)
     return {
         "rows": options.rows,
         "columns": len(MIXED),
@@ -265,7 +252,7 @@ def feed(options, name):
         "seconds": total.seconds,
         "wall_seconds": timer.seconds,
         "peak_above_start_mib": memory.mib,
-        "file_mib": size / 2**20,
+        "file_mib": size,
         "versions": {each.__name__: each.__version__ for each in libraries},
         "sums": digest(accumulator),
     }
@@ -273,9 +260,11 @@ def feed(options, name):
 
 def state_of_worker(dask_worker):
     """Return processor seconds, peak memory in MiB, and bytes sent to other processes."""
-    status = Path("/proc/self/status").read_text()
-    peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    return time.process_time(), peak, dask_worker.transfer_outgoing_bytes_total
+    return (
+        time.process_time(),
+        _bench.memory_mib("VmHWM"),
+        dask_worker.transfer_outgoing_bytes_total,
+    )
 
 
 def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
@@ -336,39 +325,29 @@ CASES = {
 SHORTER = {"persons": "dask_rows", "dask": "dask_rows", "file": "file_rows", "feed": "feed_rows"}
 
 
-def main():
-    options = _bench.options_of(
-        __doc__,
-        model="auto",
-        rows=10_000_000,
-        dask_rows=2_000_000,
-        file_rows=1_000_000,
-        feed_rows=1_000_000,
-        case="",
-    )
+def measure(case, options):
+    if case.startswith("write:"):
+        return write_mixed(case.removeprefix("write:"), options.rows)
+    return [{"case": case, **CASES[case](options)}]
+
+
+def cases(options):
     if options.model not in {"auto", *MODELS}:
         sys.exit(f"There is no model {options.model!r}; there are {', '.join(MODELS)}.")
-    warnings.simplefilter("ignore")
-    if options.case.startswith("write:"):
-        write_mixed(options.case.removeprefix("write:"), options.rows)
-        return
-    if options.case:
-        print(json.dumps(CASES[options.case](options)))
-        return
-    rows = []
     for case in CASES:
         n = vars(options)[SHORTER.get(case.split("-")[0], "rows")]
-        command = [sys.executable, __file__, f"--case={case}", f"--model={options.model}"]
-        command += [f"--rows={n}", f"--dask-rows={n}", f"--file-rows={n}"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        rows.append({"case": case, **json.loads(done.stdout.splitlines()[-1])})
-        print(rows[-1], flush=True)
+        yield case, {"rows": n, "dask_rows": n, "file_rows": n}
+
+
+def check(rows):
+    """Stop where cases gave different sums."""
     for kind in ("dask", "feed"):
         if len({row["sums"] for row in rows if row["case"].startswith(kind)}) != 1:
             sys.exit(f"The cases of {kind} gave different sums.")
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    _bench.save("statistics_scale", settings, rows)
+    return {}
 
 
 if __name__ == "__main__":
-    main()
+    sizes = {"rows": 10_000_000, "dask_rows": 2_000_000, "file_rows": 1_000_000}
+    settings = {"model": "auto", **sizes, "feed_rows": 1_000_000}
+    _bench.run_apart("statistics_scale", cases, measure, __doc__, check, **settings)
