@@ -11,6 +11,7 @@ paragraph below it name columns. ``from module.name``: the rows that this functi
 record; ``only column=value``: these rows; ``order columns``: sorted so; ``per columns``: one line
 for all rows that agree in them, or for each row; ``by column``: where a name begins with a value
 of this column, it is of these rows. A title and a cell with ~ are repeated for each such value.
+``if module.name``: what is below is left out where this function says no.
 """
 
 import importlib
@@ -18,13 +19,16 @@ import re
 
 import _howto
 from _store import HERE
-from _table import Columns, epsilon_name, exists, grouped, load, show, table, unique
+from _table import Columns, epsilon_name, exists, filled, grouped, load, show, table, unique
 
 
 def page(pattern):
     """Return the text of a page; sections without results are left out."""
     head, *sections = pattern.split("\n## ")
-    return head.strip() + "\n" + "".join(map(section, sections))
+    title, *parts = head.strip().split("\n\n")
+    blocks = [title, *(block(part, {"rows": []}) for part in parts)]
+    text = re.sub(r"(\n- .*)\n(?=\n- )", r"\1", "\n\n".join(filter(None, blocks)))
+    return text + "\n" + "".join(map(section, sections))
 
 
 def section(pattern):
@@ -38,9 +42,9 @@ def section(pattern):
     return f"\n## {title}\n\n{blocks}\n\n{how}\n"
 
 
-def made_by(name, record):
+def made_by(name, *record):
     module, function = name.split(".")
-    return getattr(importlib.import_module(f"_{module}_tables"), function)(record)
+    return getattr(importlib.import_module(f"_{module}_tables"), function)(*record)
 
 
 def block(text, record):
@@ -55,13 +59,16 @@ def block(text, record):
         elif header is None:
             header = _cells(line)
         else:
-            titles, lines = filled(header, _cells(line), options, record)
+            titles, lines = lines_of(header, _cells(line), options, record)
             body += lines
+    if "if" in options and not made_by(options["if"]):
+        print(f"the results no longer support, and the page leaves out: {text}")
+        return ""
     if header is None:
         settings = {} if options else record.get("settings", {})
         rows = chosen(options, record)
         columns = _Prose(settings, rows, *_values(rows, options))
-        return " ".join(prose).format_map(columns)
+        return filled(" ".join(prose), columns)
     return table(titles, body)
 
 
@@ -88,7 +95,7 @@ def chosen(options, record):
     return rows
 
 
-def filled(header, cells, options, record):
+def lines_of(header, cells, options, record):
     """Return titles and lines of cells, with those of each value of ``by`` for ~."""
     rows = chosen(options, record)
     by, values = _values(rows, options)

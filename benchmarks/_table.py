@@ -1,6 +1,7 @@
 """Tables of rows: which rows make a line, and what format strings show of them."""
 
 import json
+import re
 
 from _store import RESULTS
 
@@ -163,6 +164,11 @@ class Columns:
         raise KeyError(name)
 
 
+def filled(text, columns):
+    """Return a format string with its columns, in whose names anything but a colon may be."""
+    return re.sub(r"\{([^{}:]*):?([^{}]*)\}", lambda m: format(columns[m[1]], m[2]), text)
+
+
 def show(cell, columns):
     """Return the text of a cell: a function of rows, or a format string of their columns.
 
@@ -174,7 +180,7 @@ def show(cell, columns):
         return str(cell(columns.rows))
     for text in (cell,) if isinstance(cell, str) else cell:
         try:
-            return text.format_map(columns)
+            return filled(text, columns)
         except KeyError:
             continue
     return NOTHING

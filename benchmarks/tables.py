@@ -3,7 +3,6 @@
 python benchmarks/tables.py
 """
 
-import _front
 import _howto
 import _pages
 from _store import HERE
@@ -15,7 +14,6 @@ SITE = HERE.parent / "doc" / "benchmarks"
 def pages():
     """Return the text of each generated file, by its path."""
     found = {SITE / name: text for name, text in _pages.pages().items()}
-    found[SITE / "which.md"] = f"# Which model, at which privacy level\n\n{_front.page()}"
     found[HERE / "README.md"] = _howto.page()
     # A spread stays with its mean where lines are short.
     joined = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
