@@ -19,11 +19,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 _START = time.perf_counter()
 
 
+def parser_of(doc):
+    as_it_is = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
+
+
+def names(text):
+    """Split an option at its commas."""
+    return text.split(",")
+
+
 def options_of(doc, **defaults):
     """Read the command line, with one ``--name value`` option for each default."""
-    parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(doc)
     for name, value in defaults.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     return parser.parse_args()
@@ -50,7 +58,7 @@ def collected(rows):
 
 def mean_and_sd(scores):
     mean = sum(scores) / len(scores)
-    variance = sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
+    variance = sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1)
     return {"mean": float(mean), "sd": float(variance) ** 0.5}
 
 

@@ -1,7 +1,4 @@
-"""What k releases, and a record of 784 elements, amount to: closed forms and distributions.
-
-python benchmarks/bench_accounting.py
-"""
+"""What k releases, and a record of 784 elements, amount to: closed forms and distributions."""
 
 import _bench
 import numpy as np

@@ -1,8 +1,5 @@
 """Unlabelled rows and few labels: what they add to a release alone, and whether they ever harm.
 
-    python benchmarks/bench_adaptation.py
-    python benchmarks/bench_adaptation.py "activity 0" office
-
 Images and sensors. 60,000 images are the source and 9,000 others the target, as pixels or as
 public oriented gradients: MNIST digits, Fashion-MNIST, and USPS digits, which other people wrote,
 scaled to the size of MNIST's. Ten people of human activity are the source and twenty the target;

@@ -1,7 +1,5 @@
 """Does the additive model pay, and from how many rows on?
 
-    python benchmarks/bench_additive.py [--draws 20]
-
 Linear, additive and "auto" releases of one table's rows are judged on others of it. "adult": the
 protocol of the papers that report it, complete cases, of which seven of ten are learned from.
 "rows of adult": as many of these as are named. The six tables and the four hospitals: six of ten

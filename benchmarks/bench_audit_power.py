@@ -1,7 +1,5 @@
 """What audits detect: leak × sample size × verdict, and how often they raise a false alarm.
 
-    python benchmarks/bench_audit_power.py [--sizes 10000,100000,1000000] [--alarms 240]
-
 Mechanisms claim ε = 1 for an element of a row of five, or for a label; their last column has
 less noise than that, or none, copies the first one, or shares its noise. Classifiers of the
 digits claim ε = 1 for a record, with half of the rows as members. False alarms are refuted

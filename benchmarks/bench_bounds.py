@@ -1,7 +1,5 @@
 """What are bounds and categories worth that `quantile_bounds` finds behind noise?
 
-    python benchmarks/bench_bounds.py [--draws 10]
-
 All columns of the six tables and the four hospitals at once, whose rows are taken for private.
 Written are, by table and ε: how many columns noise hides, the width of the bounds in units of
 that between the true quantiles of 1 and 99 % (median and largest), the share of values that

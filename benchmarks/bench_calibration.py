@@ -1,8 +1,5 @@
 """What a release claims: probabilities of several classes, and how well it tells two apart.
 
-    python benchmarks/bench_calibration.py
-    PYTHONPATH=OLDER python benchmarks/bench_calibration.py --parts classes,areas --code c88a3bb
-
 classes: releases of statistics (model="linear") of adult's occupation, marital status and
 relationship, human activity and simulated diagnoses, each judged on other rows of its own
 distribution: log loss, accuracy, and the mean of its largest probability, which is what it claims.
@@ -11,9 +8,8 @@ models: the same of mixtures and regressions, of digits and clothes as pixels an
 areas: expected areas under the ROC curve, and those on other rows, of small subsamples of six
 tables and of parts of four hospitals.
 
-Rows that ``results/calibration.json`` has are not computed again. ``--code COMMIT`` keeps apart
-what the package of another commit, found through PYTHONPATH, says. Files are found through
-SKDP_DATA.
+Rows that ``results/calibration.json`` has are not computed again; those whose variant is a commit
+are what the package said then. Files are found through SKDP_DATA.
 """
 
 import os
@@ -139,22 +135,18 @@ def without_noise(X, y, X_test, y_test, settings):
     return qualities(model.classes_, model.predict_proba(X_test), y_test)
 
 
-def class_rows(draws, code):
+def class_rows(draws):
     for case, load in CLASSES.items():
         for draw in range(draws):
             *data, settings = load(draw)
-            if code == "now":
-                yield (
-                    cell(case, "-", "logistic", "-", draw),
-                    partial(without_noise, *data, settings),
-                )
+            yield cell(case, "-", "logistic", draw, "-"), partial(without_noise, *data, settings)
             own = settings if "encoder" in settings else {**settings, "model": "linear"}
             for epsilon in CLASS_LEVELS:
-                place = cell(case, f"{epsilon:g}", "linear", code, draw)
+                place = cell(case, f"{epsilon:g}", "linear", draw)
                 yield place, partial(released, epsilon, own, *data)
 
 
-def cell(case, level, model, code, draw):
+def cell(case, level, model, draw, code="now"):
     return {"case": case, "level": level, "model": model, "variant": code, "draw": draw}
 
 
@@ -163,38 +155,38 @@ def released(epsilon, settings, X, y, X_test, y_test):
     return qualities(release.classes, release.predict_proba(X_test), y_test)
 
 
-def model_rows(draws, code):
+def model_rows(draws):
     for case, load in MODELS.items():
         for draw in range(draws):
             *data, settings = load(draw)
             for model, epsilon in product(("mixtures", "regression"), MODEL_LEVELS):
-                place = cell(case, f"{epsilon:g}", model, code, draw)
+                place = cell(case, f"{epsilon:g}", model, draw)
                 yield place, partial(released, epsilon, {**settings, "model": model}, *data)
 
 
-def area_rows(draws, code):
+def area_rows(draws):
     for table in TABLES:
         data = load_table(table, random_state=0)
         for n in SUBSAMPLES:
             if n <= 0.6 * len(data.target):
                 whole = data.data, data.target, data.schema, n
-                yield from areas_of(table, whole, AREA_LEVELS, draws, code)
+                yield from areas_of(table, whole, AREA_LEVELS, draws)
     heart = load_heart_disease()
     for name in heart.hospital_names:
         here = np.asarray(heart.hospital) == name
         part = heart.data[here].reset_index(drop=True), np.asarray(heart.target)[here]
         whole = *part, heart.schema, int(HEART_PART * here.sum())
-        yield from areas_of(f"heart {name}", whole, HEART_LEVELS, HEART_DRAWS, code)
+        yield from areas_of(f"heart {name}", whole, HEART_LEVELS, HEART_DRAWS)
 
 
-def areas_of(case, whole, levels, draws, code):
+def areas_of(case, whole, levels, draws):
     X, y, schema, n = whole
     for draw in range(draws):
         parts = split(X, y, n, 100 + draw)
         if min(len(np.unique(parts[1])), len(np.unique(parts[3]))) < 2:
             continue
         for epsilon in levels:
-            place = cell(case, f"{epsilon:g}", "areas", code, draw) | {"labels": n}
+            place = cell(case, f"{epsilon:g}", "areas", draw) | {"labels": n}
             yield place, partial(area, epsilon, schema, *parts)
 
 
@@ -214,10 +206,10 @@ def area(epsilon, schema, X, y, X_test, y_test):
 PARTS = {"classes": class_rows, "models": model_rows, "areas": area_rows}
 
 if __name__ == "__main__":
-    options = _bench.options_of(__doc__, parts=",".join(PARTS), draws=3, code="now")
+    options = _bench.options_of(__doc__, parts=",".join(PARTS), draws=3)
     results = Results("calibration", "python benchmarks/bench_calibration.py")
     for part in options.parts.split(","):
-        for place, measure in PARTS[part](options.draws, options.code):
+        for place, measure in PARTS[part](options.draws):
 
             def row(cells, part=part, measure=measure):
                 return [cells[0] | {"part": part} | measure()]

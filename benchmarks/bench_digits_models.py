@@ -1,7 +1,5 @@
 """MNIST by skdp and by what else could be taken: accuracy, processor seconds and memory, one core.
 
-    python benchmarks/bench_digits_models.py [--rows 60000] [--most-rows-of-networks 10000]
-
 Without privacy: wide autoencoders, and scikit-learn's models with their usual settings, in single
 precision. For whole records at ε = 1 and 8: releases of noisy statistics, by pixels and by
 oriented gradients, wide autoencoders of noisy rows, and DP-SGD with convolutions (torch and

@@ -1,8 +1,5 @@
 """Four hospitals make releases of their own, and a server merges them in one round.
 
-    python benchmarks/bench_federation.py flower
-    python benchmarks/bench_federation.py nvflare
-
 Each in an environment with the framework of that name, ``pip install -e ".[flower]"`` or
 ``".[nvflare]"``, and with Python 3.11. Every hospital is a process of its own; they talk over the
 loopback interface. Three federations: all answer; one fails while it reads its rows; one has

@@ -1,7 +1,5 @@
 """Deep fuzzy classifier on 9,000/1,000 splits of 10,000 MNIST digits: noise in test or training.
 
-    python benchmarks/bench_fuzzy_digits.py [--n-jobs 2]
-
 The ten folds of the 10,000 test digits of MNIST; δ = 1e-5 and sensitivity 1 in training.
 """
 

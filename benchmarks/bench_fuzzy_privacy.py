@@ -2,8 +2,6 @@
 
 Figs. 4.1 and 4.2 of SERUMS D3.1 (2019).
 
-    python benchmarks/bench_fuzzy_privacy.py [--n-splits 3] [--n-jobs 2]
-
 Splits of the 10,000 test digits of MNIST into 9,000 and 1,000; training digits are
 perturbed. The classical Gaussian calibration is proven, and here run, for ε < 1 only.
 Writes results/fuzzy_privacy.json and results/fuzzy_privacy.png.

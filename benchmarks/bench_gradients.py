@@ -1,7 +1,5 @@
 """How fast are oriented gradients, compared with the bare filters that they replace?
 
-    python benchmarks/bench_gradients.py [--images 10000] [--repeats 3]
-
 Random images of several shapes, one thread. Written are the fastest of the repeats, in seconds
 for 10,000 images, and the memory that it needs besides rows and features: of
 ``OrientedGradients``; of ``scipy.ndimage.gaussian_filter`` on one image of each direction and

@@ -1,7 +1,5 @@
 """How seconds, memory and accuracy of wide autoencoders grow with rows, features and classes.
 
-    python benchmarks/bench_growth.py [--layers 1] [--most-rows 600000]
-
 rows: MNIST (SKDP_DATA) with copies moved by up to two pixels and turned by up to ten degrees,
 and 10,000 test digits as they are. features: 10,000 digits resampled to 64 ... 4,096 pixels.
 classes: curved surfaces of three dimensions in 64 features, 100 rows of each class. Each case runs

@@ -1,7 +1,5 @@
 """What do the releases of three hospitals and few labels give a fourth one?
 
-    python benchmarks/bench_hospitals.py [--draws 20] [--labels 30]
-
 The quickstart's question, each of four hospitals being the fourth in turn. A draw is a random
 choice of the patients whose diagnosis is known, and noise of its own; written are the area under
 the ROC curve and the log loss on the other patients, means over the hospitals. Compared are: the

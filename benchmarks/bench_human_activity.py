@@ -1,7 +1,5 @@
 """Human activity, leave-5-people-out: central, merged and single-participant models.
 
-    python benchmarks/bench_human_activity.py [--n-jobs 2]
-
 Thirty people in six folds of five. Features are clipped to the 1st and 99th percentile of
 the five people left out, who stand for a public calibration set, and scaled to [0, 1], so
 that a sensitivity of 1 covers any change of a feature. Each of the 25 others is one

@@ -1,7 +1,5 @@
 """What is left of sensitive columns: against closed forms, against upper bounds, and in digits.
 
-    python benchmarks/bench_leakage.py [--draws 3]
-
 First Gaussian pairs in ten dimensions and tables of categories, of which the information is
 known, beside scikit-learn's estimate of each column by itself. Then, over noises, units of
 privacy and ε, what decoders find in noisy data and what the guarantee allows at most. Last, how

@@ -1,7 +1,5 @@
 """Wide autoencoders of MNIST: seconds beside those of the bare BLAS and LAPACK calls they rest on.
 
-    python benchmarks/bench_limits.py [--rows 60000] [--repeats 3] [--layers 1,5]
-
 fit: the limit are the same k-means, products, factorizations and eigenvectors of the same
 matrices, and nothing else: no kernels, no checks. predict: the limit is the chain of matrix
 products by which each subset reconstructs each row. Both run in the same pool of threads, taken

@@ -1,7 +1,5 @@
 """Peak memory of fits above the data, step by step.
 
-    python benchmarks/bench_memory.py [--rows 60000]
-
 MNIST in single precision, as an array and as a memory map, whose pages count as the system's cache
 and not as memory of the fit. source: a release from perturbed rows at ε = 8 for a value, with the
 highest mark within each step of :meth:`DPSource.fit`, and what was held before the step.

@@ -1,7 +1,5 @@
 """All of MNIST with the defaults: accuracy, time and memory against a plain baseline.
 
-    python benchmarks/bench_mnist.py [--n-jobs 2] [--baseline 1]
-
 Needs MNIST (SKDP_DATA or the network). Times are given as ratios plain : skdp, measured in
 the same run; both see the same data, the baseline in float64 on one core.
 """

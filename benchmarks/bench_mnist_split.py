@@ -1,7 +1,5 @@
 """9,000/1,000 splits of 10,000 MNIST digits: both inferences, one layer and five.
 
-    python benchmarks/bench_mnist_split.py [--n-jobs 2]
-
 The ten folds of the 10,000 test digits of MNIST, so that each digit is tested once and the
 spread between splits of this size is seen.
 """

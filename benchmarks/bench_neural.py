@@ -1,9 +1,5 @@
 """Private networks on all of MNIST: 60,000 digits to train on, 10,000 to test.
 
-    python benchmarks/bench_neural.py
-    python benchmarks/bench_neural.py --models 'dpsgd;statistics' --draws 1
-    python benchmarks/bench_neural.py --plot
-
 The adaptive and the identical Laplace mechanism of Phan et al. (2017) with the noise of each batch
 shared by its rows, as the paper's proofs have it, and normalised as in the paper or by centring;
 with noise for each row; DP-SGD by Opacus; the noisy statistics of DPStatisticsSource; and the

@@ -1,7 +1,5 @@
 """Noise: values a second on one core, memory, against NumPy's plain sampler and against peers.
 
-    python benchmarks/bench_noise.py [--rows 60000] [--repeats 5]
-
 The peers (diffprivlib, OpenDP) are measured where they are installed, on fewer values.
 """
 

@@ -1,7 +1,4 @@
-"""What noise leaves to be known: E|v|, E v² and the exact information of a noisy value.
-
-python benchmarks/bench_noise_information.py
-"""
+"""What noise leaves to be known: E|v|, E v² and the exact information of a noisy value."""
 
 import _bench
 

@@ -1,7 +1,5 @@
 """Does the time that one value takes tell how large its noise is?
 
-    python benchmarks/bench_noise_timing.py [--calls 20000]
-
 Spearman's rank correlation between |noise| and the time of one call of ``transform`` on one
 element. With n calls it has a standard error of 1/sqrt(n) where there is none.
 """

@@ -1,7 +1,5 @@
 """Does a plan say what releases will be worth?
 
-    python benchmarks/bench_planning.py [--draws 10]
-
 For random rows of the six tables and the four hospitals: the area under the ROC curve of releases
 on other rows, beside what ``plan_release`` says by the schema, the number of rows, the
 frequencies of the classes to one digit, and the AUC of a logistic regression on all rows

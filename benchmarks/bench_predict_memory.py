@@ -1,7 +1,5 @@
 """Peak memory of a prediction above its input and output, at growing numbers of rows.
 
-    python benchmarks/bench_predict_memory.py [--n-jobs 2]
-
 Each size runs in a process of its own, so that peaks do not mix.
 """
 

@@ -1,7 +1,5 @@
 """Accuracy of private classifiers on MNIST: optimal, staircase and Gaussian noise.
 
-    python benchmarks/bench_private_digits.py [--n-splits 5] [--n-layers 1] [--n-jobs 2]
-
 Training digits are perturbed (δ = 1e-5, sensitivity 1), test digits are not. Splits of the
 10,000 test digits of MNIST into 9,000 and 1,000, each with fresh noise.
 """

@@ -1,8 +1,6 @@
 """How close does an audit of a whole source of statistics come to what it guarantees, and which
 bugs does it find?
 
-    python benchmarks/bench_release_audit.py [--trials 2000] [--epsilons 1,4,10] [--rows 500]
-
 Fits with and without a canary, of synthetic rows of two columns and two classes. The canary is
 at 1/6 of each column, where all of it shows in the moments: the cosines of the columns are small
 there. First of sources as they are; then, for the largest ε, of sources with a planted bug.

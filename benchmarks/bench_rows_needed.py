@@ -1,7 +1,5 @@
 """How many rows does a release of statistics take?
 
-    python benchmarks/bench_rows_needed.py [--draws 4]
-
 patients: the table of ``examples/tables/plot_private_statistics.py``; areas under the ROC curve on
 5,000 patients of the other hospital, by the release alone. digits: the source of
 ``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics

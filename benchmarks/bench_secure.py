@@ -1,7 +1,5 @@
 """What a combination of local models under encryption costs, and whether it equals that in clear.
 
-    python benchmarks/bench_secure.py [--queries 100] [--few 20]
-
 In an environment with concrete-python (``pip install -e ".[secure]"``). One process; of each
 circuit the first query, which unpacks the evaluation keys, is timed apart. "digits": three
 CDMMAClassifier, each on its own third of 1,200 digits. "ties": dissimilarities drawn from eight

@@ -1,7 +1,5 @@
 """Start-up, first prediction and encoding of tables: seconds of the processor.
 
-    python benchmarks/bench_startup.py [--repeats 15]
-
 import: within a process of its own, the bare ``import sklearn``, the modules of scikit-learn and
 cryptography that skdp needs, what a script for the same work with scikit-learn imports, and skdp;
 they take turns, and ratios are medians over the turns. first: after the import, to load a release

@@ -1,9 +1,5 @@
 """Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
-    python benchmarks/bench_statistics.py activity
-    python benchmarks/bench_statistics.py mnist --draws 3
-    python benchmarks/bench_statistics.py tables
-
 activity: ten people are the source, the twenty others the target; each draw divides the people
 anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
 as public oriented gradients; 200 target digits help, of which one of each class is labelled, or

@@ -1,7 +1,5 @@
 """Time and memory of exact sums over many rows, beside the plain float64 product of the same rows.
 
-    python benchmarks/bench_statistics_scale.py [--model auto] [--rows 10000000]
-
 digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
 sums: what one pass over these digits takes where the columns themselves are summed.
 stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer

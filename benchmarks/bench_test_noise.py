@@ -2,8 +2,6 @@
 
 Table 4.1 of SERUMS D3.1 (2019).
 
-    python benchmarks/bench_test_noise.py [--cnn-iterations 2000] [--n-jobs 2]
-
 All of MNIST. No model sees noise in training. Needs the "benchmark" extra for the CNN, whose
 10,000 steps at rate 1e-4 in the report are 2,000 at 1e-3 here, for time's sake.
 """

@@ -1,9 +1,5 @@
 """All transfers, models and privacy levels: computes the rows that a table still lacks.
 
-    python benchmarks/bench_transfer.py mnist-mnist
-    python benchmarks/bench_transfer.py activity --levels "8,record 8" --models noise_aware
-    python benchmarks/bench_transfer.py office --list
-
 One table at a time: mnist-mnist, mnist-usps, usps-mnist, activity (ten people to twenty), office
 (12 pairs of domains). ``_plan.py`` says which rows each has; options choose some of them. A row
 that ``results/`` has is not computed again, so that an interrupted command is just repeated.
@@ -11,7 +7,6 @@ Several processes may fill one table. Every draw of labels has a source with new
 made only where a row needs it. "DP-SGD" needs torch and opacus, and is left out without them.
 """
 
-import argparse
 import importlib.util
 import warnings
 from itertools import groupby
@@ -117,20 +112,17 @@ def installed(cells):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _bench.parser_of(__doc__)
     parser.add_argument("table", choices=PLAN)
-    for name in ("models", "variants", "levels", "labels"):
-        parser.add_argument(f"--{name}", type=lambda text: text.split(","), metavar="A,B")
+    choices = ("models", "variants", "levels", "labels")
+    for name in choices:
+        parser.add_argument(f"--{name}", type=_bench.names, metavar="A,B")
     parser.add_argument("--draws", type=int, help="the first so many")
     parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    parser.add_argument("--list", action="store_true", help="say what is missing, and stop")
     parser.add_argument("--n-jobs", type=int, default=1)
     args = parser.parse_args()
-    names = ("models", "variants", "levels", "labels", "draws")
     try:
-        return args, wanted(args.table, **{name: getattr(args, name) for name in names})
+        return args, wanted(args.table, **{n: getattr(args, n) for n in (*choices, "draws")})
     except ValueError as error:
         parser.error(str(error))
 
@@ -140,17 +132,12 @@ def main():
     results = Results(file_of(args.table), command_of(args.table))
     missing = [cell for cell in cells if args.redo or cell not in results]
     print(f"{len(missing)} of {len(cells)} rows to compute")
-    if args.list:
-        return print(*missing, sep="\n")
-    if not (cells := installed(missing)):
-        return None
-    from _tasks import task
+    if cells := installed(missing):
+        from _tasks import task
 
-    from skdp import PrivacyLeakWarning
-
-    warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the reference here
-    results.run = circumstances()  # the commit that this process has loaded
-    return print(run(args.table, cells, results, task, Maker(args.n_jobs), args.redo), "rows")
+        warnings.simplefilter("ignore")  # epsilon = inf is the reference here
+        results.run = circumstances()  # the commit that this process has loaded
+        print(run(args.table, cells, results, task, Maker(args.n_jobs), args.redo), "rows")
 
 
 if __name__ == "__main__":

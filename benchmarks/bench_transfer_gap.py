@@ -1,7 +1,5 @@
 """What self-training alone reaches on 9,000 digits of which 100 are labelled, and why.
 
-    python benchmarks/bench_transfer_gap.py [--draws 5]
-
 At a small epsilon a release adds nothing, so that transfer is as good as the target's own
 self-training: start, schedule, inference and size of subsets decide, and so does the luck
 of the labels. And at a large epsilon the source decides: the choice of the 1,000 test

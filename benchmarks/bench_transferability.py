@@ -1,7 +1,5 @@
 """Does what a release is expected to be worth rank releases as what they turn out to be worth?
 
-    python benchmarks/bench_transferability.py [--draws 2]
-
 Releases of hospitals, of one side of a table, of ten people, of photographs and of 10,000 images,
 for the others, by several models and ε. What a release is worth: how many nats it says about the
 classes of other rows (their entropy less its log loss), and the gain, by how much the log loss of

@@ -333,7 +333,7 @@ def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monk
     groups, results = bench.tables_groups("flchain", 0), open_results()
     assert [len(group) for group in groups] == [3, 3, 3]
     for written in (9, 0):
-        assert bench.run(groups, bench.tables_rows, results) == written
+        assert load("_bench").fill(results, groups, bench.tables_rows) == written
     assert len(made) == 2
     assert [release.guarantee.unit for release in made] == ["labelled record", "element"]
     rows = {(row["level"], row["model"], row["labels"]): row for row in results.record["rows"]}
@@ -343,7 +343,7 @@ def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monk
     # A row that an earlier plan lacked: all of its release are made again.
     results.record["rows"].pop()
     load("_store").write(results.path, results.record)
-    assert bench.run(groups, bench.tables_rows, results) == 3
+    assert load("_bench").fill(results, groups, bench.tables_rows) == 3
     assert len(made) == 3
     assert len(results.record["superseded"]) == 2
 
