@@ -82,10 +82,7 @@ def claims(record):
 def areas(record):
     def share_and_area(condition, name):
         """Whether something is so, in one column, and the area where it is, in another."""
-        return {
-            name: condition,
-            f"{name}_auc": lambda row: row["auc"] if condition(row) else None,
-        }
+        return {name: condition, f"{name}_auc": lambda row: row["auc"] if condition(row) else None}
 
     rows = with_columns(
         where(record["rows"], part="areas"),

@@ -2,14 +2,10 @@
 
 classes: releases of statistics (model="linear") of adult's occupation, marital status and
 relationship, human activity and simulated diagnoses, each judged on other rows of its own
-distribution: log loss, accuracy, and the mean of its largest probability, which is what it claims.
-The baseline is a logistic regression on the same rows without noise.
-models: the same of mixtures and regressions, of digits and clothes as pixels and human activity.
-areas: expected areas under the ROC curve, and those on other rows, of small subsamples of six
-tables and of parts of four hospitals.
-
-Rows that ``results/calibration.json`` has are not computed again; those whose variant is a commit
-are what the package said then. Files are found through SKDP_DATA.
+distribution. models: the same of mixtures and regressions, of digits and clothes as pixels and
+human activity. areas: expected areas under the ROC curve, and those on other rows, of small
+subsamples of six tables and of parts of four hospitals. Rows whose variant is a commit are what
+the package said then.
 """
 
 import os
@@ -27,12 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.datasets import (
-    fetch_mnist,
-    load_adult,
-    load_heart_disease,
-    load_table,
-)
+from skdp.datasets import fetch_mnist, load_adult, load_heart_disease, load_table
 from skdp.release import BasisFunctions
 
 TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")

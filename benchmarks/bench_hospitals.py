@@ -1,11 +1,10 @@
 """What do the releases of three hospitals and few labels give a fourth one?
 
-The quickstart's question, each of four hospitals being the fourth in turn. A draw is a random
-choice of the patients whose diagnosis is known, and noise of its own; written are the area under
-the ROC curve and the log loss on the other patients, means over the hospitals. Compared are: the
-transfer from three releases and the labels; the three releases alone, added up; a logistic
-regression of the labels alone, whose penalty is chosen by cross-validation; and the same of these
-labels and all records of the other hospitals, which would need somebody to see them all.
+The quickstart's question, each of four hospitals being the fourth in turn; a draw is a random
+choice of the patients whose diagnosis is known, and noise of its own. Compared are the transfer
+from three releases and the labels; the three releases alone, added up; a logistic regression of
+the labels alone, its penalty chosen by cross-validation; and the same of these labels and all
+records of the other hospitals, which would need somebody to see them all.
 """
 
 import _bench

@@ -1,17 +1,8 @@
 """Many owners: releases that are merged, against a list of them, one release, and no privacy.
 
-heart: FLamby's protocol, its 486 patients of four hospitals to learn from and its 254 to be
-predicted, δ = 1e-4; each hospital is predicted from the three others, without a label and with 30
-of its own, and from all four. adult: 300 rows for each of 5, 20 and 60 owners at random, and of
-owners by a column. tables: five owners share the rows of a table. files: what a release takes on
-the disk, and seconds to load it and to predict first.
-
-One release of all rows has either the ε of the owners, hence one noise instead of many, or the
-noise that all owners add together. The best single release is the best on the test rows, for each
-measure: nobody could choose it. Each draw has noise of its own, and rows except those of
-hospitals. Rows that come from the same releases are written together, and what ``results/`` has is
-not computed again; lists and files "before" are those of the commit that they name. The six tables
-are found through SKDP_DATA.
+"heart" is FLamby's protocol; the page of tables says what is compared. Each draw has noise of its
+own, and rows except those of hospitals. Rows that come from the same releases are written
+together; lists and files "before" are those of the commit that they name.
 """
 
 import tempfile

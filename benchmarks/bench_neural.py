@@ -1,15 +1,10 @@
 """Private networks on all of MNIST: 60,000 digits to train on, 10,000 to test.
 
-The adaptive and the identical Laplace mechanism of Phan et al. (2017) with the noise of each batch
-shared by its rows, as the paper's proofs have it, and normalised as in the paper or by centring;
-with noise for each row; DP-SGD by Opacus; the noisy statistics of DPStatisticsSource; and the
-private convolutional deep belief network of Phan, Wu and Dou (2017). Networks have the paper's 32
-and 64 maps of 5 × 5 and 25 units, with convolutions of stride 2, and batches of 1,800; the papers
-train for 500 to 2,400 epochs, here it is ``EPOCHS``, of the deep belief network, whose lower
-layers are trained first, ``BELIEF_EPOCHS``.
-
-``--plot`` draws accuracy against ε, results/neural.png. Rows that ``results/`` has are not
-computed again; two processes may fill the file together.
+The adaptive and the identical Laplace mechanism of Phan et al. (2017), DP-SGD by Opacus, the noisy
+statistics of DPStatisticsSource, and the private convolutional deep belief network of Phan, Wu and
+Dou (2017). Networks have the paper's 32 and 64 maps of 5 × 5 and 25 units, with convolutions of
+stride 2, and batches of 1,800. ``--models 'dpsgd;statistics'`` chooses; ``--plot`` draws accuracy
+against ε, results/neural.png. Two processes may fill the file together.
 """
 
 import argparse

@@ -1,15 +1,10 @@
 """Office+Caltech with SURF features: 20 canonical trials of 12 pairs, beside open peers.
 
-Preparation: rows divided by their sum, then z-scores within each domain. ``sensitivity=1``
-is then one standard deviation of one visual word within the prepared matrix. The means and
-deviations of the source are treated as public, as the papers do; an owner who must protect
-these too has to scale by constants that are known without the data.
-
-"multitask" is run at one epsilon: source and target have the same features, so that its rounds
-do not see the source at all, and its last step hardly does.
-
-The peers are not private: they see the source rows as they are. A pair of domains that
-``results/office.json`` has is not computed again; ``--redo 1`` does.
+The means and deviations of the source are treated as public, as the papers do; an owner who must
+protect these too has to scale by constants that are known without the data. "multitask" is run at
+one epsilon: source and target have the same features, so that its rounds do not see the source at
+all, and its last step hardly does. The peers are not private: they see the source rows as they
+are.
 """
 
 import warnings

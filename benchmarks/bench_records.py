@@ -1,14 +1,9 @@
 """Records of mixed columns: what few labels, a release, and both together are worth.
 
-tables: six tables; a release protects whole records (noisy statistics) or single elements (noisy
-rows); the target has no label, or ten of each class. Beside the transfer stand logistic regression
-on the labelled rows, the same in scikit-learn's self-training on all rows, the same with the
-labels of all rows, and the source alone.
-columns: two tables whose targets lack two of the source's columns, and have three others.
-
-Each draw has splits, labels and noise of its own. All rows of one release are written together,
-so that what is compared comes from the same release; rows that ``results/`` has are not computed
-again. Data are found through SKDP_DATA.
+tables: six tables, by releases for whole records (noisy statistics) or single elements (noisy
+rows). columns: two tables whose targets lack two of the source's columns, and have three others.
+Each draw has splits, labels and noise of its own. All rows of one release are written together, so
+that what is compared comes from the same release.
 """
 
 from itertools import product

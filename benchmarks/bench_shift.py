@@ -1,17 +1,10 @@
 """Shift: transfers to targets that differ from their source, against either side alone.
 
-heart: four hospitals, each the target, from each of the others (means over these three) and from
-all three. tables: six tables split by a column. adult: by employer and by sex. The target has no
-label, 10, 30 or all, drawn at random or half of them of each class; half of its rows are to learn
-from, the others to be predicted. Each draw has splits, labels and noise of its own; small targets
-have more draws. Beside the transfer, with and without the target's frequencies of the classes as
-``class_prior``, stand the release alone (of several, the mean of their log-probabilities), and of
-the labels alone a logistic regression with cross-validated strength and gradient boosting.
-
-Prints where the transfer is below the better side. ``--cache`` keeps releases, which are noisy
-anew otherwise, and what labels alone are worth: repeated with the same folder after a change of
-the transfer, all that is compared stays the same, and a run takes half as long. The six tables
-are found through SKDP_DATA.
+Targets are four hospitals ("heart"), "tables" split by a column, and "adult" by employer and by
+sex; their page of tables says what is compared. Prints where the transfer is below the better
+side. ``--cache FOLDER`` keeps releases, which are noisy anew otherwise, and what labels alone are
+worth: repeated with the same folder after a change of the transfer, all that is compared stays the
+same, and a run takes half as long.
 """
 
 import json

@@ -1,12 +1,10 @@
 """Start-up, first prediction and encoding of tables: seconds of the processor.
 
-import: within a process of its own, the bare ``import sklearn``, the modules of scikit-learn and
-cryptography that skdp needs, what a script for the same work with scikit-learn imports, and skdp;
-they take turns, and ratios are medians over the turns. first: after the import, to load a release
-of adult (20,000 people, 103 encoded columns) and to predict 1,000 rows of the raw table, and to
-predict them again, in fresh processes. encode: a million rows of ten columns of a kind, or of all
-kinds, on one thread. Python's compiled files lie in a folder of their own, which a first turn that
-does not count has filled.
+import: within a process of its own, what scripts import; they take turns, and ratios are medians
+over the turns. first: after the import, to load a release of adult (20,000 people, 103 encoded
+columns), to predict 1,000 rows of the raw table, and once more. encode: a million rows of ten
+columns of a kind, or of all kinds. Python's compiled files lie in a folder of their own, which a
+first turn that does not count has filled.
 """
 
 import json

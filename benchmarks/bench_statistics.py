@@ -1,13 +1,10 @@
 """Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
-activity: ten people are the source, the twenty others the target; each draw divides the people
-anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
-as public oriented gradients; 200 target digits help, of which one of each class is labelled, or
-9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of scikit-learn
-learns from 20,000 digits that are drawn from the release. tables: six of mixed columns; the
-target's few labels are for the transfer, and for the target alone, by the package or by logistic
-regression. Each draw has a source with noise of its own. A row that ``results/`` has is not
-computed again. Data are found through SKDP_DATA.
+activity: ten people are the source, the twenty others the target; each draw divides them anew.
+mnist: 60,000 digits are the source; 200 target digits help, of which one of each class is
+labelled, or 9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of
+scikit-learn learns from 20,000 digits that are drawn from the release. tables: six of mixed
+columns. Each draw has a source with noise of its own.
 """
 
 import argparse
@@ -117,10 +114,7 @@ def mnist_row(cell):
     marked = hide_labels(y_test[here], cell["labels"] // 10, random_state=cell["draw"])
     fitted = DPTransferClassifier(release, random_state=0).fit(X_test[here], marked)
     asked = X_test[others], y_test[others]
-    return {
-        "accuracy": 100 * fitted.score(*asked),
-        "source_alone": 100 * release.score(*asked),
-    }
+    return {"accuracy": 100 * fitted.score(*asked), "source_alone": 100 * release.score(*asked)}
 
 
 _made: dict = {}

@@ -1,18 +1,12 @@
 """Time and memory of exact sums over many rows, beside the plain float64 product of the same rows.
 
-digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
-sums: what one pass over these digits takes where the columns themselves are summed.
-stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
-of them, of persons with five rows each. file: rows of the same columns, random float64 numbers,
-import _bench
-from a folder of Parquet files. dask: rows as in stream on local clusters of 1, 2 and 4 workers of
-one thread each, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows
-and two columns on two workers, which is what scheduling takes. feed: a folder of Parquet files
-of 20 columns of numbers, 10 of text, 5 of truth values and 5 of whole numbers with missing ones,
-read and summed in four ways, which must give the same sums: by pandas and by polars in one piece,
-by a loop over pyarrow's batches, and by add_parquet. Each case runs in a process of its own, with
-one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is that to X.T @ X,
-chunk by chunk.
+digits: a fit to 60,000 digits, and the size of the file of its release. sums: one pass over these
+digits. stream: rows of 100 columns (300 terms) from a generator. persons: fewer of them, of
+persons with five rows each. file: rows of the same columns, from Parquet files. dask: rows as in
+stream on local clusters of 1, 2 and 4 workers, which must give the sums of one process (dask-0);
+many: 1,000 chunks of 20 rows and two columns, which is what scheduling takes. feed: Parquet files
+of mixed columns, read and summed in four ways, which must give the same sums. Each case runs in a
+process of its own. Seconds are of the processor, except on clusters; ``ratio`` is that to X.T @ X.
 """
 
 import hashlib
@@ -90,11 +84,7 @@ def sum_digits(options):
     plain, total = plain_product(X), _bench.processor()
     with _bench.PeakMemory() as memory, total:
         PrivateRows.of_labels(X, y, np.arange(10)).sums(grid)
-    return {
-        "rows": len(X),
-        **ratio(total, plain),
-        "peak_above_rows_mib": memory.mib,
-    }
+    return {"rows": len(X), **ratio(total, plain), "peak_above_rows_mib": memory.mib}
 
 
 def stream(options, by_person):

@@ -1,12 +1,10 @@
 """Whole records of tables, source to target: this and other packages on the same rows.
 
-A, B and C are Python interpreters of environments that have numpy and the peer (``pip install
-interpret-core``; ``diffprivlib``, which wants ``"scikit-learn<1.6"``; ``torch==2.13.0 opacus``):
-their versions exclude one another. Every method of ``_tables_peers.METHODS`` is fitted to the
-rows of the source and scored on the target's test rows, of six tables, at (epsilon, 1e-5) for a
-whole record, over ten seeds (twenty for what runs here), each with new splits and noise. A peer
-that its interpreter lacks is left out. A row that ``results/`` has is not computed again: repeat
-an interrupted command. Seconds are those of a processor.
+The options ``--python-...`` name interpreters of environments that have numpy and the peer (``pip
+install interpret-core``; ``diffprivlib``, which wants ``"scikit-learn<1.6"``; ``torch==2.13.0
+opacus``): their versions exclude one another. Every method of ``_tables_peers.METHODS`` is fitted
+to the rows of the source and scored on the target's test rows. A peer that its interpreter lacks
+is left out. Seconds are those of a processor.
 """
 
 import json

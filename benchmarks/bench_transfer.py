@@ -1,10 +1,8 @@
 """All transfers, models and privacy levels: computes the rows that a table still lacks.
 
-One table at a time: mnist-mnist, mnist-usps, usps-mnist, activity (ten people to twenty), office
-(12 pairs of domains). ``_plan.py`` says which rows each has; options choose some of them. A row
-that ``results/`` has is not computed again, so that an interrupted command is just repeated.
-Several processes may fill one table. Every draw of labels has a source with new noise of its own,
-made only where a row needs it. "DP-SGD" needs torch and opacus, and is left out without them.
+``_plan.py`` says which rows each table has; options choose some of them, as ``--levels "8,record
+8"``. Every draw of labels has a source with new noise of its own, made only where a row needs it.
+"DP-SGD" needs torch and opacus, and is left out without them.
 """
 
 import importlib.util
