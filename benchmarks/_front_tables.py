@@ -126,39 +126,28 @@ def shift(record=None):
     return [row]
 
 
+def _all(column, holds, cells):
+    return all(holds(of_cell(cell, column).mean) for cell in cells)
+
+
+def _ahead(cell, other):
+    return of_cell(cell).mean > of_cell(other).mean
+
+
+OTHER_FEATURES = [
+    f"{name} {level}" for name in ("mnist-usps", "usps-mnist") for level in WITH_NOISE
+]
 # What each sentence of advice rests on.
-
-
-def default_helps():
-    return min(of_cell(f"{name} {level}", "gain").mean for name, level in _compared()) > -0.05
-
-
-def elements_help():
-    return all(of_cell(f"{name} 8", "gain").mean > 1.5 for name in ALIKE)
-
-
-def frequencies_are_left():
-    return all(of_cell(f"{name} 0.1", "weight").mean < 0.05 for name in ALIKE)
-
-
-def papers_are_rarely_ahead():
-    return 0 < papers_ahead()[0]["number"] < 4
-
-
-def statistics_are_ahead():
-    digits, people = "mnist-mnist network record 8", "activity network record 1"
-    pairs = (("gradients", digits), ("people", people))
-    return all(of_cell(ours).mean > of_cell(peer).mean for ours, peer in pairs)
-
-
-def other_features_add_nothing():
-    cells = (f"{name} {level}" for name in ("mnist-usps", "usps-mnist") for level in WITH_NOISE)
-    return all(of_cell(cell, "weight").mean < 0.005 for cell in cells)
-
-
-def shift_is_won():
-    return shift()[0]["won"] > shift()[0]["lost"]
-
-
-def few_labels_are_as_good():
-    return abs(of_cell("svm").mean - of_cell("office 0.1").mean) < 2
+HOLDS = {
+    "default": lambda: _all("gain", lambda v: v > -0.05, (f"{n} {e}" for n, e in _compared())),
+    "elements": lambda: _all("gain", lambda v: v > 1.5, (f"{name} 8" for name in ALIKE)),
+    "frequencies": lambda: _all("weight", lambda v: v < 0.05, (f"{name} 0.1" for name in ALIKE)),
+    "papers": lambda: 0 < papers_ahead()[0]["number"] < 4,
+    "statistics": lambda: (
+        _ahead("gradients", "mnist-mnist network record 8")
+        and _ahead("people", "activity network record 1")
+    ),
+    "other features": lambda: _all("weight", lambda v: v < 0.005, OTHER_FEATURES),
+    "shift": lambda: shift()[0]["won"] > shift()[0]["lost"],
+    "few labels": lambda: abs(of_cell("svm").mean - of_cell("office 0.1").mean) < 2,
+}

@@ -13,6 +13,35 @@ def with_columns(rows, **columns):
     return [{**row, **{name: make(row) for name, make in columns.items()}} for row in rows]
 
 
+def _above(row, truth="truth"):
+    """By how many errors an estimate is above the truth."""
+    return (row["estimate"] - row[truth]) / row["standard_error"]
+
+
+# Columns that are made of others, by the name of the option "with".
+COLUMNS = {
+    "plans": {
+        "noise": lambda r: r["level"] if isinstance(r["level"], str) else f"ε = {r['level']}",
+        "six": lambda r: r["case"] in TABLES,
+        "error": lambda r: r["planned"] - r["auc"],
+        "size": lambda r: abs(r["planned"] - r["auc"]),
+    },
+    "attacks": {"attack": lambda r: r["attack"].replace("_", " ")},
+    "noise": {"delta": lambda r: r["delta"] or None},
+    "leakage": {
+        "above": lambda r: None if r["truth"] is None else _above(r),
+        "truth": lambda r: None if r["truth"] is None else abs(r["truth"]),
+    },
+    "queries": {"real": lambda r: r["queries"] == "digits"},
+    "models": {
+        "model": lambda r: "DPSource" if r["kind"] == "source" else "WideCDMMAClassifier",
+        "relative": lambda r: r["peak_mib"] / r["data_mib"],
+        "setting": lambda r: r["setting"] + " layers" * (r["kind"] == "classifier"),
+    },
+    "microseconds": {"microseconds": lambda r: 1e6 * r["predict_seconds"] / r["queries"]},
+}
+
+
 def mnist(record):
     plain = record["rows"][-1]
 
@@ -53,16 +82,6 @@ def all_columns(record):
     return rows
 
 
-def plans(record):
-    return with_columns(
-        record["rows"],
-        noise=lambda row: row["level"] if isinstance(row["level"], str) else f"ε = {row['level']}",
-        six=lambda row: row["case"] in TABLES,
-        error=lambda row: row["planned"] - row["auc"],
-        size=lambda row: abs(row["planned"] - row["auc"]),
-    )
-
-
 BEFORE = "c88a3bb"
 
 
@@ -97,10 +116,6 @@ def areas(record):
     return sorted(rows, key=lambda row: row["tables"], reverse=True)
 
 
-def attacks(record):
-    return with_columns(record["rows"], attack=lambda row: row["attack"].replace("_", " "))
-
-
 def power(record):
     """Bounds as they are and where they refute, and of each size what the first row detects."""
     rows = with_columns(
@@ -116,22 +131,6 @@ def bugs(record):
     fits = 2 * record["settings"]["trials"]
     wrong = [row for row in record["rows"] if row["bug"] != "none"]
     return with_columns(wrong, fits=lambda row: fits)
-
-
-def noise_information(record):
-    return with_columns(record["rows"], delta=lambda row: row["delta"] or None)
-
-
-def _above(row, truth):
-    return (row["estimate"] - row[truth]) / row["standard_error"]
-
-
-def known(record):
-    return with_columns(
-        where(record["rows"], part=("Gaussian pairs", "categories")),
-        above=lambda row: _above(row, "truth"),
-        truth=lambda row: abs(row["truth"]),
-    )
 
 
 def above_bounds(record):
@@ -182,10 +181,6 @@ def _correlation(rows, key, what):
     return np.nan if min(map(np.ptp, values)) == 0 else spearmanr(*values).statistic
 
 
-def secure(record):
-    return with_columns(record["rows"], real=lambda row: row["queries"] == "digits")
-
-
 def federation(record):
     names = {"flower": "Flower", "nvflare": "NVIDIA FLARE"}
 
@@ -209,12 +204,9 @@ def noises(record):
         model = "" if row["model"] == "no noise" else f", {row['model']}"
         return f"ε = {row['level']:g}{model}" if model else "ε = ∞"
 
-    rows = with_columns(record["rows"], noise=noise)
+    every = {"all": lambda row: row["variant"].endswith("all rows")}
+    rows = with_columns(record["rows"], noise=noise, **every)
     return sorted(rows, key=lambda row: order.index((row["model"], row["level"])))
-
-
-def noises_of_all_rows(record):
-    return [row for row in noises(record) if row["variant"].endswith("all rows")]
 
 
 # Models of bench_neural.py: what the table calls them, and the figures of the papers by ε.
@@ -244,27 +236,7 @@ def neural(record):
     return sorted(rows, key=lambda row: (order.index(row["model"]), float(row["level"])))
 
 
-def memory(record):
-    models = {"source": "DPSource", "classifier": "WideCDMMAClassifier"}
-    return with_columns(
-        record["rows"],
-        model=lambda row: models[row["kind"]],
-        relative=lambda row: row["peak_mib"] / row["data_mib"],
-        setting=lambda row: row["setting"] + (" layers" if row["kind"] == "classifier" else ""),
-    )
-
-
-def timed(record):
-    return [row for row in record["rows"] if row["what"] != "directions"]
-
-
 def exponents(record):
     slopes = record["settings"]["exponents"].items()
     text = "; ".join(f"{name.replace('_', ' ')} {slope:.2f}" for name, slope in slopes)
     return f"Exponents: {text}."
-
-
-def digits(record):
-    return with_columns(
-        record["rows"], microseconds=lambda row: 1e6 * row["predict_seconds"] / row["queries"]
-    )

@@ -23,13 +23,9 @@ def measure(name, epsilon, draws):
         names[isinstance(column, NumericColumn)].append(column.name)
     hidden, widths, clipped, unlisted = [], [], [], []
     for _ in range(draws):
-        try:
-            found = quantile_bounds(frame, names[True], names[False], epsilon=epsilon)
-        except ValueError:  # nothing was found
-            hidden.append(1.0)
-            continue
+        found = quantile_bounds(frame, names[True], names[False], epsilon=epsilon)
         hidden.append(len(found.left_out) / len(schema.columns))
-        for column in found.schema.columns:
+        for column in found.schema.columns if found.schema else ():
             cells = frame[column.name].dropna()
             if isinstance(column, NumericColumn):
                 values = cells.astype(float)

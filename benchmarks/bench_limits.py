@@ -7,6 +7,7 @@ the least of the repeats counts. directions: how many errors of a row are comput
 bounds of so many directions, to find its class and to know the errors of all classes.
 """
 
+from contextlib import contextmanager
 from itertools import chain
 
 import _bench
@@ -143,29 +144,25 @@ def directions(model, X):
         search = _search.ReconstructionSearch(groups)
         row = {"what": "directions", "n_directions": n, "of": len(search.layers)}
         for name, method in (("class", search.nearest_group), ("all", search.errors)):
-            with Counter(search) as counter:
+            with counted(search) as counts:
                 method(X)
-            row[f"errors_for_{name}"] = counter.n / len(X)
+            row[f"errors_for_{name}"] = sum(counts) / len(X)
         yield row
     _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = default
 
 
-class Counter:
-    """Counts the errors that a search computes in full."""
+@contextmanager
+def counted(search):
+    """Count the errors that a search computes in full, in a list."""
+    plain, counts = search.pair_errors, []
 
-    def __init__(self, search):
-        self.search, self.plain, self.n = search, search.pair_errors, 0
+    def pair_errors(Y, pairs, wanted, n_jobs=None):
+        counts.append(int(wanted.sum()))
+        return plain(Y, pairs, wanted, n_jobs)
 
-    def __enter__(self):
-        self.search.pair_errors = self
-        return self
-
-    def __exit__(self, *exc):
-        self.search.pair_errors = self.plain
-
-    def __call__(self, Y, pairs, wanted, n_jobs=None):
-        self.n += int(wanted.sum())
-        return self.plain(Y, pairs, wanted, n_jobs)
+    search.pair_errors = pair_errors
+    yield counts
+    search.pair_errors = plain
 
 
 def rows(options):

@@ -156,7 +156,7 @@ TASKS = {
 }
 
 
-def main():
+if __name__ == "__main__":
     parser = _bench.parser_of(__doc__)
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--tables", type=_bench.names, default=TABLES)
@@ -167,7 +167,3 @@ def main():
     cases = product(range(options.draws), options.tables)
     groups = (group for draw, table in cases for group in groups_of(table, draw))
     print(_bench.fill(results, groups, rows_of), "rows")
-
-
-if __name__ == "__main__":
-    main()

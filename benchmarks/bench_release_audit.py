@@ -19,6 +19,7 @@ from skdp.privacy import gaussian_sigma
 from skdp.privacy.audit import audit_release
 
 DELTA = 1e-5
+FOUND = ("mu_lower", "epsilon_lower", "event_epsilon_lower", "epsilon_detectable")
 
 
 class ExactScores(DPStatisticsSource):
@@ -78,10 +79,7 @@ def audited(options, epsilon, model, source=DPStatisticsSource, persons=False, t
         "model": model,
         "rows": len(X),
         "mu": 1 / gaussian_sigma(epsilon, DELTA),
-        "mu_lower": audit.mu_lower,
-        "epsilon_lower": audit.epsilon_lower,
-        "event_epsilon_lower": audit.event_epsilon_lower,
-        "epsilon_detectable": audit.epsilon_detectable,
+        **{name: getattr(audit, name) for name in FOUND},
         "attack": ", ".join(audit.attack),
         "passed": audit.passed,
         "seconds": round(timer.seconds),

@@ -176,7 +176,7 @@ TASKS = {
 }
 
 
-def main():
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--draws", type=int)
@@ -192,7 +192,3 @@ def main():
     draws = range(options.draws or DRAWS[options.task])
     groups = ([cell] for draw in draws for cell in cells_of(draw))
     _bench.fill(Results(f"statistics_{options.task}", command), groups, measure)
-
-
-if __name__ == "__main__":
-    main()

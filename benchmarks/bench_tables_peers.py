@@ -90,7 +90,7 @@ def run(cells, results, pythons, redo):
         _bench.fill(results, groups, lambda g: [measure(asks[g[0]["model"]], g[0])], redo)
 
 
-def main():
+if __name__ == "__main__":
     parser = _bench.parser_of(__doc__)
     for peer in PEERS:
         parser.add_argument(f"--python-{peer}", default=sys.executable, metavar="PATH")
@@ -102,7 +102,3 @@ def main():
     results = Results(NAME, " ".join([COMMAND, *(f"--python-{peer} PATH" for peer in PEERS)]))
     pythons = {peer: getattr(args, f"python_{peer}") for peer in PEERS}
     run(list(plan(args.tables, args.methods, args.seeds)), results, pythons, args.redo)
-
-
-if __name__ == "__main__":
-    main()

@@ -679,14 +679,14 @@ def test_tables_of_releases_have_a_row_for_each_cell(load):
     assert "| -2.00 ± 0.58 | **yes** |" in tables.accuracies_below({"rows": rows})
     options = ": from statistics.named; per case, level, model, labels"
     cells = "| {epsilon} | {name} | {labels} | {accuracy:.1f ±} % ({accuracy:count}) |"
-    text = load("_pages").block(f"{options}\n| ε | model | labels | % |\n{cells}", {"rows": rows})
+    text = load("tables").block(f"{options}\n| ε | model | labels | % |\n{cells}", {"rows": rows})
     assert "| – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
     assert "| 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
 
 
 def test_sections_without_results_are_left_out(load):
     pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
-    assert load("_pages").page(pattern) == "# A page\n"
+    assert load("tables").page(pattern) == "# A page\n"
 
 
 @pytest.mark.parametrize(
@@ -717,7 +717,7 @@ def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load
             for draw in (0, 1)
         ],
     }
-    block = load("_pages").block
+    block = load("tables").block
     assert block("Over {draws}\ndraws.", record) == "Over 2 draws."
     assert block(": only level=4.0\nOver {draw:different} draws.", record) == "Over 2 draws."
     lines = block(
