@@ -22,14 +22,8 @@ HOSPITAL_MODELS = (
     "merged, transfer", "equal noise", "equal noise, transfer", "one noise", "one noise, transfer",
     "own labels", "no privacy", "majority",
 )  # fmt: skip
-AT_ONE = (BEST_OWNER, "best single", "mean single", "list", "merged", "equal noise", "no privacy")
-# Without labels a transfer of one release predicts what it does alone, or hardly anything else.
-MODELS = (
-    "best single", "mean single", "mean of log-odds", "list", "merged", "equal noise",
-    "one noise", "no privacy",
-)  # fmt: skip
 HOSPITALS = "four hospitals"
-MEAN, GAIN = ".3f ±e", "+.3f ±e"
+GAIN = "+.3f ±e"
 
 
 def best_owners(rows):
@@ -101,47 +95,38 @@ def with_best(record):
 
 
 def hospitals(record):
-    rows = where(with_best(record), case=CASES["heart"])
-    places = [(e, measure) for e in _levels(rows) for measure in ("accuracy", "auc", "log_loss")]
-    body = []
+    """Means over the four hospitals in each draw, in the order of the table."""
+    names, rows = list(HOSPITAL_PARTS.values()), []
     for (variant, labels), name in HOSPITAL_PARTS.items():
-        for model in HOSPITAL_MODELS:
-            some = where(rows, variant=variant, labels=labels, model=model)
-            found = [compared(where(some, level=level), measure) for level, measure in places]
-            if some:
-                body.append([name, model, *(cell.texts([model], MEAN)[0] for cell in found)])
-    names = [f"{MEASURES[measure][0]}, ε = {level}" for level, measure in places]
-    return table(["releases of", "model", *names], body)
+        some = where(with_best(record), case=CASES["heart"], variant=variant, labels=labels)
+        for (model, level, draw), each in grouped(some, "model", "level", "draw").items():
+            if model in HOSPITAL_MODELS:
+                means = {name: pick(each, name).mean for name in MEASURES if pick(each, name)}
+                row = {"releases": name, "model": model, "ε": f"ε = {level}", "draw": draw}
+                rows.append({**row, **means})
+    order = HOSPITAL_MODELS.index
+    return sorted(rows, key=lambda row: (names.index(row["releases"]), order(row["model"])))
 
 
 def each_hospital(record):
-    rows, body = where(with_best(record), variant=OTHERS, labels=0), []
-    for case in CASES["heart"]:
-        some = where(rows, case=case)
-        for level in _levels(some):
-            cell = compared(where(some, level=level), "accuracy")
-            body.append([case.partition(", ")[2], level, *cell.texts(AT_ONE, MEAN)])
-    return table(["target", "ε", *AT_ONE], body)
+    rows = where(with_best(record), case=CASES["heart"], variant=OTHERS, labels=0)
+    rows.sort(key=lambda row: (CASES["heart"].index(row["case"]), -float(row["level"])))
+    return with_columns(rows, hospital=lambda row: row["case"].partition(", ")[2])
 
 
-def areas(record):
-    return _others(record["rows"], "auc")
-
-
-def losses(record):
-    return _others(record["rows"], "log_loss")
-
-
-def _others(rows, measure):
-    body = []
-    for case, level, some in places(rows):
-        if not case.startswith(HOSPITALS):
-            cell = compared(some, measure)
-            gains = (cell.gain(other, "merged") for other in ("equal noise", "best single"))
-            texts = (format(gain, GAIN) for gain in gains)
-            body.append([case, level, *cell.texts(MODELS, MEAN), *texts])
-    header = ["cut", "ε", *MODELS, "merged over equal noise", "merged over best single"]
-    return table(header, body)
+def cuts(record):
+    """Rows of adult and of six tables, and gains of merged releases as those of more models."""
+    rows = []
+    for case, _, some in places(record["rows"]):
+        if case.startswith(HOSPITALS):
+            continue
+        rows += some
+        for other in ("equal noise", "best single"):
+            head = {"case": case, "level": some[0]["level"], "model": f"gain over {other}"}
+            for measure in ("auc", "log_loss"):
+                gain = compared(some, measure).gain(other, "merged")
+                rows += [{**head, measure: value} for value in gain]
+    return rows
 
 
 def shortfalls(record):

@@ -81,23 +81,15 @@ def outcomes(record):
     return table(["measure", "labels of a class", "release", *names, *gains], body)
 
 
-def every_cell(record):
-    """A table for each measure."""
-    parts = []
+def values(record):
+    """Rows of the value of each model by draw, and of the gain, in each measure and cell."""
     for measure, those in _sorted(record).items():
-        name, sign = MEASURES[measure]
-        better = "more is better" if sign > 0 else "less is better"
-        parts += [f"{name[0].upper()}{name[1:]}, {better}:", _each(those)]
-    return "\n\n".join(parts)
-
-
-def _each(those):
-    body = []
-    for cell in those:
-        head = [cell.place["case"], level_name(cell.place["level"]), cell.place["labels"]]
-        found = [format(cell.gain(), GAIN), cell.outcome()]
-        body.append([*head, *cell.texts(NAMES, MEAN), *found])
-    return table(["case", "release", "labels of a class", *NAMES.values(), "gain", ""], body)
+        for cell in those:
+            head = {"measure": measure, "outcome": cell.outcome(), **cell.place}
+            head["release"] = level_name(cell.place["level"])
+            for name in NAMES:
+                yield from ({**head, "model": name, "value": v} for v in cell.all_of(name))
+            yield from ({**head, "model": "gain", "value": v} for v in cell.gain())
 
 
 def seconds(record):

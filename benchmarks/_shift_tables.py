@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 
 from _comparisons import OUTCOMES, Cell, by_draw
-from _table import Values, grouped, table
+from _table import grouped, table
 
 NONE = "-"
 # Of each measure its name, whether more of it is better (1) or worse (-1), and the largest
@@ -108,27 +108,15 @@ def violations(record):
     return table(header, body) + "\n\n" + "; ".join(counts) + "."
 
 
-def averages(record):
-    """Means of each measure over the targets of a task."""
-    body = []
-    for measure in MEASURES:
-        places: dict = {}
+def means(record):
+    """Rows of the mean of each model over draws, in each measure and cell."""
+    names = ("target", "sources", "ε", "labels")
+    for measure, (title, *_) in MEASURES.items():
+        letter = {"log_loss": "*l*", "auc": "*a*"}.get(measure)
         for cell in cells(record["rows"], measure):
-            places.setdefault(tuple(place(cell, TASKS[cell.place["task"]])), []).append(cell)
-        for where, some in places.items():
-            means = [
-                Values(cell.all_of(name).mean for cell in some if name in cell.values)
-                for name in NAMES
-            ]
-            body.append([MEASURES[measure][0], *where, *(format(each, MEAN) for each in means)])
-    return table(["measure", "targets", "sources", "ε", "labels", *NAMES.values()], body)
-
-
-def every_cell(record):
-    losses, areas = (cells(record["rows"], measure) for measure in ("log_loss", "auc"))
-    body = [
-        [*place(loss, loss.place["case"]), *loss.texts(NAMES, MEAN), *area.texts(NAMES, MEAN)]
-        for loss, area in zip(losses, areas, strict=True)
-    ]
-    names = [f"*{letter}*, {name}" for letter in "la" for name in NAMES.values()]
-    return table(["target", "sources", "ε", "labels", *names], body)
+            head = dict(zip(names, place(cell, cell.place["case"]), strict=True))
+            head |= {"measure": title, "targets": TASKS[cell.place["task"]]}
+            for model, name in NAMES.items():
+                values = cell.all_of(model)
+                row = {**head, "model": name, "value": values.mean if values else None}
+                yield {**row, "what": letter and f"{letter}, {name}"}

@@ -81,27 +81,14 @@ def _difference(rows, names):
     return f"{paired(own, others[best]):+.3f ±e}" + f" ({best})" * (len(names) > 1)
 
 
-def areas_below(record):
-    """Whether transfers fall below the better of their source and the target, by area."""
-    return _below(record["rows"], "labels of a class", "{:.3f ±}", "+.4f ±e")
-
-
-def accuracies_below(record):
-    return _below(record["rows"], "labels", "{:.1f ±} % ({:count})", "+.2f ±e")
-
-
-def _below(rows, of_labels, spread, gain):
-    found = list(comparisons(rows))
-    models = [name for name in NAMES if any(cell.values.get(name) for cell in found)]
-    body = []
-    for cell in found:
-        all_of = [cell.all_of(name) for name in (*models, "transfer")]
-        parts = [spread.format(values, values) if values else "–" for values in all_of]
-        below = "**yes**" if cell.gain().mean < -cell.gain().error else "no"
-        head = [cell.place["case"], f"{cell.place['level']:g}", cell.place["labels"]]
-        body.append([*head, *parts, format(cell.gain(), gain), below])
-    names = [NAMES[name] for name in models]
-    return table(["case", "ε", of_labels, *names, "transfer", "difference", "below"], body)
+def compared(record):
+    """Rows by draw of each transfer, of what it starts from, and of its gain."""
+    for cell in comparisons(record["rows"]):
+        below = cell.gain().mean < -cell.gain().error
+        head = {name: cell.place[name] for name in ("case", "level", "labels")}
+        values = {model: cell.all_of(model) for model in cell.values} | {"gain": cell.gain()}
+        for model, some in values.items():
+            yield from ({**head, "below": below, "model": model, "value": v} for v in some)
 
 
 # Cases of bench_adaptation.py on which the rule was chosen.

@@ -1,7 +1,7 @@
 """The tables of exact sums over many rows: time, memory, feeding, and the way to 10⁹ rows."""
 
 from _measured_tables import with_columns
-from _table import table, where
+from _table import where
 
 # What the cases of the scale of exact sums are.
 SCALE = {
@@ -42,77 +42,37 @@ def feeds(record):
 
 # What is to be reached on paper, and the price of an hour of a core in US dollars (an assumption).
 ROWS, CORES, PRICE = 10**9, 64, 0.05
-ROWS_OF_A_PERSON = 5
-HOUR = 3600
-COMPUTED = {
-    "stream": "sums of rows that are in memory",
-    "file": "sums of rows in Parquet files, reading included",
-    "dask-1": "sums on a worker of Dask, which also makes the rows",
-}
+ROWS_OF_A_PERSON, HOUR = 5, 3600
 
 
-def billion(record):
-    """What 10⁹ rows of 100 columns take on 64 cores, from what was measured."""
+def computing(record):
+    """What 10⁹ rows of 100 columns take of cores and files, from what was measured."""
     rows = {row["case"]: row for row in record["rows"]}
-    header = ["", "measured", f"10⁹ rows × 100 columns, {CORES} cores"]
-    body = [
-        *(_computing(rows[case], what) for case, what in COMPUTED.items()),
-        *_traffic(rows["dask-4"], rows["many"]),
-        *_memory(rows),
-    ]
-    return (
-        "Extrapolated in proportion from the cases above and a cluster of two workers that summed "
-        f"{rows['many']['chunks']:,} chunks of hardly any rows, on cores that the scheduler and "
-        "other work shared. Rows in files are random float64 numbers, which no compression makes "
-        "smaller: the worst case. Not included: starting the workers, and a storage that is "
-        "slower than that. One accumulator "
-        "holds no more than 2³⁰ rows, 1.07·10⁹.\n\n" + table(header, body)
-    )
+    found = []
+    for case in ("stream", "file", "dask-1"):
+        row = rows[case]
+        seconds = row.get("worker_seconds", row.get("seconds")) / row["rows"]
+        hours = seconds * ROWS / HOUR
+        each = {"case": case, "seconds": seconds * 1e6, "hours": hours, "price": hours * PRICE}
+        each["minutes"] = hours / CORES * 60
+        if "file_mib" in row:
+            size = row["file_mib"] / row["rows"]
+            rate = size * ROWS / (hours / CORES * HOUR) / 2**10
+            each |= {"mib": size * 1e6, "tib": size * ROWS / 2**20, "rate": rate}
+        found.append(each)
+    return found
 
 
-def _computing(row, what):
-    seconds = row.get("worker_seconds", row.get("seconds")) / row["rows"] * 1e6
-    hours = seconds * ROWS / 1e6 / HOUR
-    measured = f"{seconds:.1f} s of a core for 10⁶ rows"
-    paper = (
-        f"{hours:.1f} hours of a core: {hours / CORES * 60:.1f} minutes, "
-        f"{hours * PRICE:.2f} $ at {PRICE} $ an hour of a core"
-    )
-    if "file_mib" in row:
-        measured += f", files of {row['file_mib'] / row['rows'] * 1e6:.0f} MiB"
-        size = row["file_mib"] / row["rows"] * ROWS
-        rate = size / (hours / CORES * HOUR)
-        paper += f"; {size / 2**20:.2f} TiB of files, {rate / 2**10:.1f} GiB/s from storage"
-    return [what, measured, paper]
-
-
-def _traffic(row, many):
-    chunk = row["rows"] / row["chunks"]
-    n_chunks = ROWS / chunk
-    sent = row["sent_mib"] / row["chunks"]
+def moving(record):
+    """What passes between workers, and what memory they take."""
+    rows = {row["case"]: row for row in record["rows"]}
+    worker, persons, many = rows["dask-4"], rows["persons"], rows["many"]
+    chunk, sent = worker["rows"] / worker["chunks"], worker["sent_mib"] / worker["chunks"]
     rate = many["chunks"] / many["wall_seconds"]
-    each = f"{sent:.2f} MiB for each chunk of {chunk:,.0f} rows, on 4 workers"
-    sums = f"{row['sums_mib']:.2f} MiB"
-    minutes = f"{n_chunks / rate / 60:.1f} minutes, less with larger chunks"
-    chunks = f"{n_chunks:,.0f} chunks of {chunk:,.0f} rows: {minutes}"
-    return [
-        ["sums between workers", each, f"{sent * n_chunks / 2**10:.1f} GiB in all"],
-        ["what arrives in the end", sums, sums],
-        ["chunks that the scheduler manages", f"{rate:.0f} a second", chunks],
-    ]
-
-
-def _memory(rows):
-    worker, persons, stream = rows["dask-4"], rows["persons"], rows["dask-0"]
     n_persons = persons["rows"] / ROWS_OF_A_PERSON
-    each = (persons["peak_mib"] - stream["peak_mib"]) / n_persons
-    peak, start = worker["peak_mib"], worker["start_mib"]
-    of_worker = f"{peak:.0f} MiB, of which {start:.0f} at the start"
-    of_persons = (
-        f"{each * ROWS / ROWS_OF_A_PERSON / 2**10:.0f} GiB in one process, where persons have "
-        f"{ROWS_OF_A_PERSON} rows each; none where rows are protected"
-    )
-    return [
-        ["memory of a worker", of_worker, f"{peak:.0f} MiB: it does not grow"],
-        ["memory for the list of persons", f"{each * 2**20:.0f} bytes a person", of_persons],
-    ]
+    person = (persons["peak_mib"] - rows["dask-0"]["peak_mib"]) / n_persons
+    row = {"many": many["chunks"], "chunk": chunk, "sent": sent, "rate": rate}
+    row |= {"chunks": ROWS / chunk, "minutes": ROWS / chunk / rate / 60}
+    row |= {"sums": worker["sums_mib"], "peak": worker["peak_mib"], "start": worker["start_mib"]}
+    row |= {"all_sent": sent * ROWS / chunk / 2**10, "person": person * 2**20}
+    return [{**row, "all_persons": person * ROWS / ROWS_OF_A_PERSON / 2**10}]

@@ -169,16 +169,9 @@ def filled(text, columns):
     return re.sub(r"\{([^{}:]*):?([^{}]*)\}", lambda m: format(columns[m[1]], m[2]), text)
 
 
-def show(cell, columns):
-    """Return the text of a cell: a function of rows, or a format string of their columns.
-
-    Of several format strings it is the first whose columns are all there; without one, a dash.
-    """
-    if not isinstance(columns, Columns):
-        columns = Columns(columns)
-    if callable(cell):
-        return str(cell(columns.rows))
-    for text in (cell,) if isinstance(cell, str) else cell:
+def show(texts, columns):
+    """Return the first of some format strings whose columns are all there; without one, a dash."""
+    for text in texts:
         try:
             return filled(text, columns)
         except KeyError:
@@ -186,18 +179,7 @@ def show(cell, columns):
     return NOTHING
 
 
-def of(cell, **wanted):
-    """Return a cell of those rows of a line that agree with what is wanted."""
-    return lambda rows: show(cell, where(rows, **wanted))
-
-
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def listing(rows, columns, by):
-    """Return a table of cells by title: one line for each group of rows that agree in ``by``."""
-    groups = grouped(rows, *by).values()
-    return table(columns, [[show(cell, some) for cell in columns.values()] for some in groups])

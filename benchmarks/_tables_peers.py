@@ -233,10 +233,6 @@ def logistic(rows, epsilon, seed):
     return model.fit(rows.X, rows.y).decision_function(rows.X_test)
 
 
-def no_settings(epsilon, n_rows):
-    return {}
-
-
 @dataclass(frozen=True)
 class Method:
     """A method, its settings by budget and number of rows, and what it runs on.
@@ -251,7 +247,7 @@ class Method:
     view: str
     modules: tuple
     python: str | None = None
-    settings: Callable = no_settings
+    settings: Callable = lambda epsilon, n_rows: {}
     levels: tuple = ("record 4", "record 1", "record 0.5")
 
 

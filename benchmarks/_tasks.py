@@ -80,6 +80,19 @@ def _office(source, target):
     return lambda draw: trials(draw)[0], known
 
 
+def fashion():
+    """Return training and test rows of Fashion-MNIST in [0, 1], and their labels."""
+    with np.load(office_file("fashion.npz")) as arrays:
+        parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")]
+    return [((X.reshape(len(X), -1) / 255).astype(np.float32), y.astype(int)) for X, y in parts]
+
+
+def mnist():
+    """Return training rows of MNIST, their labels, and the same of test rows."""
+    parts = (fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test"))
+    return sum(map(tuple, parts), ())
+
+
 @functools.lru_cache(maxsize=1)  # the three parts of a trial are one value
 def office_trial(source, target, k):
     """Return source rows, labelled target rows and queries of a canonical trial.

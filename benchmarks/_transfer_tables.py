@@ -8,10 +8,7 @@ from _table import (
     first_variant,
     grouped,
     levels,
-    listing,
-    of,
     pick,
-    show,
     strictness,
     where,
 )
@@ -21,11 +18,14 @@ FIRST = {
     "alignment": ("default", "five-layers"),
     "multitask": ("default", "gamma+five-layers", "five-layers"),
 }
+MARKS = {"five-layers": " †", "gamma+five-layers": " ‡"}
+NOTES = {
+    "†": "† with a source of five layers; elsewhere it has one.",
+    "‡": '‡ with a source of five layers and `inference="gamma"`.',
+}
 LABELS = {"activity": 5, "office": None}  # of a class; 10 elsewhere
 # Releases that a noise-aware fit can come from.
 NOISE_AWARE = ("noise_aware", "all")
-MEAN = "{accuracy:.1f ±} %"
-PSEUDO = "{transduction:.1f ±} %"
 
 
 def usual(name, rows):
@@ -33,66 +33,50 @@ def usual(name, rows):
     return where(rows, labels=(LABELS.get(name, 10), None))
 
 
-def _weight(rows):
-    """Return the weight of the source in the last round."""
-    found = Values(values[-1] for values in pick(rows, "source_weight", model="noise_aware"))
-    return f"{found:.2f}"
-
-
-def _papers(model):
-    """Return a cell: fits with the default settings or, where too few, with others, marked."""
-
-    def cell(rows):
-        values, variant = first_variant(rows, FIRST[model], model=model)
-        mark = {"five-layers": " †", "gamma+five-layers": " ‡"}.get(variant, "")
-        return f"{values:.1f ±} % ({len(values)}){mark}" if values else "–"
-
-    return cell
-
-
-MAIN = {
-    "privacy": "{level:level}",
-    ALONE: of(MEAN, model=ALONE, variant=NOISE_AWARE),
-    "noise-aware": of(f"**{MEAN}**", model="noise_aware"),
-    "its pseudo-labels": of(PSEUDO, model="noise_aware"),
-    "weight of the source": _weight,
-    **{model: _papers(model) for model in PAPERS},
-    f"{DPSGD}, released": of(MEAN, model=ALONE, variant=DPSGD),
-    f"{DPSGD}, tuned": of(MEAN, model=DPSGD),
-    "fits": of("{accuracy:count}", model="noise_aware"),
-}
-
-
 def _by_level(rows):
     order = sorted(levels(rows), key=strictness)
     return sorted(where(rows, level=order), key=lambda row: order.index(row["level"]))
 
 
+def _named(record):
+    return usual(record["command"].split()[-1], record["rows"])
+
+
 def usual_labels(record):
-    """One row for each privacy level."""
-    rows = usual(record["command"].split()[-1], record["rows"])
-    text = listing(_by_level(rows), MAIN, by=("level",))
-    return _without(where(rows, level=NONE, variant="default")) + text + _footnotes(text)
-
-
-def _without(rows):
-    counted = {model: show(_papers(model), where(rows, model=model)) for model in PAPERS}
-    papers = ", ".join(f"{model} {text}" for model, text in counted.items() if text != "–")
-    ours = show(f"{MEAN}, its pseudo-labels {PSEUDO}", where(rows, model="noise_aware"))
-    return (
-        f"The same without a source: {ours}. The papers' strategies "
-        f"without one: {papers}. Fits of the papers' strategies in brackets. DP-SGD: the network "
-        "that the source owner releases, and the same trained further on the labelled rows.\n\n"
+    """Rows of each level by their kind; of the papers' strategies a variant with enough fits."""
+    rows = []
+    for some in grouped(_by_level(_named(record)), "level").values():
+        kinds = {
+            "alone": where(some, model=ALONE, variant=NOISE_AWARE),
+            "ours": where(some, model="noise_aware"),
+            "network": where(some, model=ALONE, variant=DPSGD),
+            "tuned": where(some, model=DPSGD),
+        }
+        for model, variants in FIRST.items():
+            _, variant = first_variant(some, variants, model=model)
+            kinds[model] = where(some, model=model, variant=variant)
+        for kind, each in kinds.items():
+            rows += with_columns(each, kind=lambda row, kind=kind: kind)
+    return with_columns(
+        rows,
+        weight=lambda row: row["source_weight"][-1] if "source_weight" in row else None,
+        mark=lambda row: MARKS.get(row["variant"], ""),
     )
 
 
-def _footnotes(text):
-    notes = []
-    if "†" in text:
-        notes.append("† with a source of five layers; elsewhere it has one.")
-    if "‡" in text:
-        notes.append('‡ with a source of five layers and `inference="gamma"`.')
-    return "\n\n" + " ".join(notes) if notes else ""
+def without(record):
+    """The same without a source, with the papers' strategies as text."""
+    rows = where(_named(record), level=NONE, variant="default")
+    found = {model: pick(rows, model=model) for model in PAPERS}
+    text = ", ".join(
+        f"{m} {values:.1f ±} % ({len(values)})" for m, values in found.items() if values
+    )
+    return with_columns(where(rows, model="noise_aware"), papers=lambda row: text)
+
+
+def footnotes(record):
+    marks = pick(usual_labels(record), "mark", kind=PAPERS)
+    return " ".join(note for mark, note in NOTES.items() if f" {mark}" in marks)
 
 
 def _beside(record, source, *variants):

@@ -14,7 +14,7 @@ from itertools import product
 import _bench
 import numpy as np
 from _store import Results
-from _tasks import office_file, people, z_scores
+from _tasks import fashion, office_file, people, z_scores
 from scipy.ndimage import zoom
 
 from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
@@ -38,9 +38,7 @@ LEAST = 1e-12
 def images(name):
     """Return source rows and target rows of 28 × 28 pixels, in [0, 1]."""
     if name == "Fashion-MNIST":
-        with np.load(office_file("fashion.npz")) as arrays:
-            parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")]
-        return [((X.reshape(len(X), -1) / 255).astype(np.float32), y) for X, y in parts]
+        return fashion()
     source = fetch_mnist(return_X_y=True)
     if name == "MNIST":
         return source, fetch_mnist(subset="test", return_X_y=True)

@@ -1,9 +1,8 @@
 """Does the additive model pay, and from how many rows on?
 
-Linear, additive and "auto" releases of one table's rows are judged on others of it. "adult": the
-protocol of the papers that report it, complete cases, of which seven of ten are learned from.
-"rows of adult": as many of these as are named. The six tables and the four hospitals: six of ten
-rows, 20,000 at most; of these half as many draws.
+"adult": the protocol of the papers that report it, complete cases, of which seven of ten are
+learned from. "rows of adult": as many of these as are named. Other tables: six of ten rows, 20,000
+at most; of these half as many draws.
 """
 
 import _bench

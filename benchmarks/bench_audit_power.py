@@ -1,9 +1,8 @@
 """What audits detect: leak × sample size × verdict, and how often they raise a false alarm.
 
-Mechanisms claim ε = 1 for an element of a row of five, or for a label; their last column has
-less noise than that, or none, copies the first one, or shares its noise. Classifiers of the
-digits claim ε = 1 for a record, with half of the rows as members. False alarms are refuted
-audits of right mechanisms at 90 % confidence, each with a seed of its own.
+Mechanisms claim ε = 1 for an element of a row of five, or for a label; classifiers of the digits
+for a record, with half of the rows as members. False alarms are refuted audits of right mechanisms
+at 90 % confidence, each with a seed of its own.
 """
 
 import _bench

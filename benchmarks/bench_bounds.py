@@ -1,9 +1,6 @@
 """What are bounds and categories worth that `quantile_bounds` finds behind noise?
 
-All columns of the six tables and the four hospitals at once, whose rows are taken for private.
-Written are, by table and ε: how many columns noise hides, the width of the bounds in units of
-that between the true quantiles of 1 and 99 % (median and largest), the share of values that
-are clipped, and that of values that are none of the listed categories.
+All columns of a table at once, whose rows are taken for private.
 """
 
 import _bench

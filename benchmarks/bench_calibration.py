@@ -8,16 +8,14 @@ subsamples of six tables and of parts of four hospitals. Rows whose variant is a
 the package said then.
 """
 
-import os
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import _bench
 import numpy as np
 import pandas as pd
 from _store import Results
-from _tasks import people
+from _tasks import fashion, people
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -89,9 +87,7 @@ def digits(draw):
 
 
 def clothes(draw):
-    with np.load(Path(os.environ["SKDP_DATA"]) / "fashion.npz") as arrays:
-        X, y = arrays["X_train"].reshape(60_000, -1), arrays["y_train"].astype(int)
-    return *split((X / 255).astype(np.float32), y, 9000, draw), {"classes": range(10)}
+    return *split(*fashion()[0], 9000, draw), {"classes": range(10)}
 
 
 CLASSES = {

@@ -1,8 +1,7 @@
 """Do the intervals of ``Release.describe_columns`` hold what they promise?
 
-Rows are drawn with replacement from the six tables and the four hospitals, whose own means,
-deviations and shares are so the true ones. Written are, for each kind of statistic, the share of
-the intervals of 95 % that hold the true value, and their median width in units of the range.
+Rows are drawn with replacement from a table, whose own means, deviations and shares are so the
+true ones.
 """
 
 import _bench

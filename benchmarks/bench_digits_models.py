@@ -10,13 +10,13 @@ from importlib.util import find_spec
 
 import _bench
 import numpy as np
+from _tasks import mnist
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from skdp import DPStatisticsSource, GaussianDPNoise, OrientedGradients, WideCDMMAClassifier
-from skdp.datasets import fetch_mnist
 
 DELTA, EPOCHS = 1e-5, 10
 LEVELS = (1.0, 8.0)
@@ -53,16 +53,12 @@ class Network:
     """DP-SGD with convolutions."""
 
     def __init__(self, epsilon):
-        self.epsilon = epsilon
+        self.level = f"record {epsilon:g}"
 
     def fit(self, X, y):
-        from _dpsgd import Network as Released
+        import _dpsgd
 
-        self.network = Released(f"record {self.epsilon:g}", (X, y), EPOCHS, pictures=True)
-        return self
-
-    def predict(self, X):
-        return self.network.predict(X)
+        self.predict = _dpsgd.Network(self.level, (X, y), EPOCHS, pictures=True).predict
 
 
 def noisy_rows(epsilon):
@@ -93,8 +89,7 @@ MODELS = {
 
 
 def measure(name, options):
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    X, y, X_test, y_test = mnist()
     X, y = X[: options.rows], y[: options.rows]
     X_test, y_test = X_test[: options.queries], y_test[: options.queries]
     model, fit = MODELS[name](), _bench.processor()

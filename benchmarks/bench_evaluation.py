@@ -1,9 +1,7 @@
 """How near do private evaluations come, and do their intervals hold what they promise?
 
-A logistic regression of half of the rows is evaluated on rows drawn with replacement from the
-other half, whose own figures are so the true ones. Written are the root-mean-square error of each
-figure, that of the rows without noise, and the share of the intervals of 95 % that hold the true
-value.
+A model of half of the rows is evaluated on rows drawn with replacement from the other half, whose
+own figures are so the true ones.
 """
 
 import _bench

@@ -1,11 +1,8 @@
 """Four hospitals make releases of their own, and a server merges them in one round.
 
-Each in an environment with the framework of that name, ``pip install -e ".[flower]"`` or
-``".[nvflare]"``, and with Python 3.11. Every hospital is a process of its own; they talk over the
-loopback interface. Three federations: all answer; one fails while it reads its rows; one has
-another schema and one never answers. Besides the seconds until the merged release is there and the
-bytes of each owner's answer, it checks that the merged release is, byte for byte, that of the
-owners' own files merged here, and that nothing of an error's message left its owner.
+Each in an environment with the framework of that name (the extras flower and nvflare) and Python
+3.11. Every hospital is a process of its own. It checks that the merged release is, byte for byte,
+that of the owners' own files merged here, and that nothing of an error's message left its owner.
 """
 
 import argparse

@@ -1,9 +1,8 @@
 """How seconds, memory and accuracy of wide autoencoders grow with rows, features and classes.
 
-rows: MNIST (SKDP_DATA) with copies moved by up to two pixels and turned by up to ten degrees,
-and 10,000 test digits as they are. features: 10,000 digits resampled to 64 ... 4,096 pixels.
-classes: curved surfaces of three dimensions in 64 features, 100 rows of each class. Each case runs
-in a process of its own, on one core. Exponents are slopes of log seconds over log size.
+rows: MNIST with copies moved by up to two pixels and turned by up to ten degrees. features: digits
+resampled to 64 ... 4,096 pixels. classes: curved surfaces of three dimensions in 64 features, 100
+rows of each class. Each case runs in a process of its own, on one core.
 """
 
 import _bench

@@ -1,11 +1,9 @@
 """What is left of sensitive columns: against closed forms, against upper bounds, and in digits.
 
-First Gaussian pairs in ten dimensions and tables of categories, of which the information is
-known, beside scikit-learn's estimate of each column by itself. Then, over noises, units of
-privacy and ε, what decoders find in noisy data and what the guarantee allows at most. Last, how
-much of the ink of a digit is left in noisy pixels, in the codes of an autoencoder and in the
-probabilities of a classifier of these: a table, and a picture for the documentation. Noise of
-releases is drawn by NumPy, in a tenth of the time.
+Gaussian pairs and tables of categories, of which the information is known; over noises, units of
+privacy and ε, what decoders find and what the guarantee allows at most; and how much of the ink of
+a digit is left in noisy pixels, codes and predictions: a table, and a picture for the
+documentation.
 """
 
 from itertools import product

@@ -12,12 +12,12 @@ from itertools import chain
 
 import _bench
 import numpy as np
+from _tasks import mnist
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
 
 from skdp import WideCDMMAClassifier
-from skdp.datasets import fetch_mnist
 from skdp.membership import _search, _search_tables
 from skdp.utils._kernel_regression import squared_exponential
 from skdp.utils._linalg import principal_directions
@@ -166,8 +166,7 @@ def counted(search):
 
 
 def rows(options):
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    X, y, X_test, y_test = mnist()
     train = X[: options.rows], y[: options.rows]
     test = X_test[: options.queries], y_test[: options.queries]
     for n_layers in map(int, options.layers.split(",")):

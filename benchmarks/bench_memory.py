@@ -67,24 +67,21 @@ class Watch:
         self.thread.join()
 
 
-def watched(function, watch, rows, name):
-    """Return a function that notes the highest mark while it runs."""
-
-    def call(*args, **settings):
-        with watch.step(name, rows):
-            return function(*args, **settings)
-
-    return call
-
-
 def watch_steps(watch, rows):
-    """Make the module of the source note the marks of its steps."""
+    """Make the module of the source note the highest marks of its steps."""
     for path, name in STEPS.items():
         owner, _, attribute = path.rpartition(".")
         owner = getattr(_rows_source, owner) if owner else _rows_source
         if not hasattr(owner, attribute):
             owner = DPSource
-        setattr(owner, attribute, watched(getattr(owner, attribute), watch, rows, name))
+
+        function = getattr(owner, attribute)
+
+        def call(*args, step=name, function=function, **settings):
+            with watch.step(step, rows):
+                return function(*args, **settings)
+
+        setattr(owner, attribute, call)
 
 
 def digits(n_rows, mapped):

@@ -7,15 +7,14 @@ the same run; both see the same data, the baseline in float64 on one core.
 import _bench
 import _plain
 import numpy as np
+from _tasks import mnist
 from sklearn.metrics import log_loss
 
 from skdp import WideCDMMAClassifier
-from skdp.datasets import fetch_mnist
 
 
 def rows(options):
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    X, y, X_test, y_test = mnist()
     for n_layers in (1, 5):
         model = WideCDMMAClassifier(n_layers=n_layers, n_jobs=options.n_jobs, random_state=0)
         with _bench.Timer() as fit, _bench.PeakMemory() as fit_memory:

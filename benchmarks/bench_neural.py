@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from _store import Results
 from _table import grouped, pick, where
+from _tasks import mnist
 
 from skdp import DPStatisticsSource
-from skdp.datasets import fetch_mnist
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
 
 DRAWS = 3
@@ -27,11 +27,7 @@ NETWORK = {"image_shape": (28, 28), "n_epochs": EPOCHS, "learning_rate": 5e-3}
 CENTRED = {**NETWORK, "normalization": "batch"}
 
 
-@functools.cache
-def digits():
-    """Return training and test digits in [0, 1]."""
-    parts = [fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test")]
-    return (*parts[0], *parts[1])
+digits = functools.cache(mnist)
 
 
 @functools.lru_cache(maxsize=1)

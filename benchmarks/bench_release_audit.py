@@ -1,11 +1,10 @@
-"""How close does an audit of a whole source of statistics come to what it guarantees, and which
-bugs does it find?
+"""How close does an audit of a source of statistics come to its guarantee; which bugs are found?
 
-Fits with and without a canary, of synthetic rows of two columns and two classes. The canary is
-at 1/6 of each column, where all of it shows in the moments: the cosines of the columns are small
-there. First of sources as they are; then, for the largest ε, of sources with a planted bug.
-Noise is drawn by NumPy, in a tenth of the time. Where gradients have no noise, of four times as
-many rows: the more rows, the more nearly what is released is linear in the noise.
+Fits with and without a canary, of synthetic rows of two columns and two classes. The canary is at
+1/6 of each column, where all of it shows in the moments: the cosines of the columns are small
+there. First of sources as they are; then, for the largest ε, with a planted bug. Where gradients
+have no noise, of four times as many rows: the more rows, the more nearly what is released is
+linear in the noise.
 """
 
 from dataclasses import replace

@@ -1,10 +1,9 @@
 """How many rows does a release of statistics take?
 
 patients: the table of ``examples/tables/plot_private_statistics.py``; areas under the ROC curve on
-5,000 patients of the other hospital, by the release alone. digits: the source of
-``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics
-(for a whole digit with its label) and of one of noisy rows (for one pixel). Each draw has rows and
-noise of its own; digits have the same rows.
+5,000 patients of the other hospital. digits: the source of ``load_digits_domains``; accuracy on
+the other half of the digits, of a release of statistics (for a whole digit) and of one of noisy
+rows (for one pixel). Each draw has noise of its own.
 """
 
 import _bench

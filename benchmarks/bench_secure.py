@@ -1,9 +1,8 @@
 """What a combination of local models under encryption costs, and whether it equals that in clear.
 
-In an environment with concrete-python (``pip install -e ".[secure]"``). One process; of each
-circuit the first query, which unpacks the evaluation keys, is timed apart. "digits": three
-CDMMAClassifier, each on its own third of 1,200 digits. "ties": dissimilarities drawn from eight
-values, so that many classes tie.
+In an environment with concrete-python (the extra secure). Of each circuit the first query, which
+unpacks the evaluation keys, is timed apart. "digits": three CDMMAClassifier, each on its own third
+of 1,200 digits. "ties": dissimilarities drawn from eight values, so that many classes tie.
 """
 
 import json

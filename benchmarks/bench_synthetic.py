@@ -1,9 +1,8 @@
 """What are synthetic rows of a release worth, and how near are they to real ones?
 
 Boosting learns from 20,000 synthetic rows (of small tables 8,000) and is judged on other real
-rows, beside the release itself and boosting of the real rows. "by_class" are rows that are drawn
-by class from normal distributions, as `Release.sample` did before; it still draws so for arrays.
-Schemas have the steps of public drafts.
+rows. "by_class" are rows as `Release.sample` drew them before, and still does for arrays. Schemas
+have the steps of public drafts.
 """
 
 from dataclasses import replace

@@ -9,16 +9,15 @@ All of MNIST. No model sees noise in training. Needs the "benchmark" extra for t
 import _bench
 import _cnn
 import numpy as np
+from _tasks import mnist
 
 from skdp import DeepFuzzyClassifier, WideCDMMAClassifier
-from skdp.datasets import fetch_mnist
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def rows(options):
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+    X, y, X_test, y_test = mnist()
     rng = np.random.RandomState(0)
     noisy = [(X_test + sd * rng.randn(*X_test.shape)).astype(np.float32) for sd in LEVELS]
     settings = {"n_jobs": options.n_jobs, "random_state": 0}

@@ -1,9 +1,8 @@
 """What self-training alone reaches on 9,000 digits of which 100 are labelled, and why.
 
-At a small epsilon a release adds nothing, so that transfer is as good as the target's own
-self-training: start, schedule, inference and size of subsets decide, and so does the luck
-of the labels. And at a large epsilon the source decides: the choice of the 1,000 test
-digits among the 10,000 does.
+At a small epsilon a release adds nothing, so that start, schedule, inference and size of subsets
+of the target's own self-training decide. At a large one the source decides: the choice of the
+1,000 test digits among the 10,000 does.
 """
 
 import _bench

@@ -43,7 +43,8 @@ def section(pattern):
     name = results.removeprefix("results: ")
     if not exists(name):
         return ""
-    blocks = "\n\n".join(block(part, load(name)) for part in body[0].strip().split("\n\n"))
+    parts = (block(part, load(name)) for part in body[0].strip().split("\n\n"))
+    blocks = "\n\n".join(filter(None, parts))
     record = load(name)
     how = f"`{record['command']}`, results/{name}.json, {made_at(record)}."
     return f"\n## {title}\n\n{blocks}\n\n{how}\n"
@@ -92,7 +93,7 @@ class _Prose(Columns):
 
 def chosen(options, record):
     """Return the rows that options name, with their columns."""
-    rows = made_by(options["from"], record) if "from" in options else record["rows"]
+    rows = list(made_by(options["from"], record)) if "from" in options else record["rows"]
     if "with" in options:
         rows = with_columns(rows, **COLUMNS[options["with"]])
     for condition in filter(None, options.get("only", "").split(", ")):

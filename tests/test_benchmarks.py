@@ -35,6 +35,18 @@ def load(monkeypatch):
 
 
 @pytest.fixture
+def pages(load):
+    """Make the tables of a page, from some rows, that use what a function makes of them."""
+
+    def made(page, function, rows):
+        blocks = (BENCHMARKS / "pages" / f"{page}.md").read_text().split("\n\n")
+        some = (block for block in blocks if f": from {function};" in block)
+        return "\n".join(load("tables").block(block, {"rows": rows}) for block in some)
+
+    return made
+
+
+@pytest.fixture
 def open_results(load, tmp_path):
     def make():
         results = load("_store").Results("table", "python complete.py", tmp_path)
@@ -392,7 +404,7 @@ def _records_rows():
             )
 
 
-def test_gains_over_the_better_part_are_counted(load):
+def test_gains_over_the_better_part_are_counted(load, pages):
     tables, rows = load("_records_tables"), [*_records_rows()]
     none, few, private = tables.cells(rows, "log_loss")
     assert (none.better, none.outcome()) == ("source", "win")
@@ -406,7 +418,7 @@ def test_gains_over_the_better_part_are_counted(load):
     [_, few, private] = tables.cells(rows, "auc")  # more is better
     assert (few.better, few.outcome()) == ("target", "loss")
     assert (private.better, private.outcome()) == ("target", "win")
-    text = tables.outcomes({"rows": rows}) + tables.every_cell({"rows": rows})
+    text = tables.outcomes({"rows": rows}) + pages("tables", "records.values", rows)
     assert "| log loss | 10 | noisy statistics | 0 | 0 | 1 | -0.2500 | -0.2500 | -0.1500 |" in text
     assert "| flchain | ε = 4 for an element | 0 | – | – | 0.300 ± 0.000 | 0.550 ± 0.050 |" in text
     [*_, last] = tables.seconds({"rows": rows})
@@ -522,7 +534,7 @@ def _shift_rows():
             yield {**head, **key, "variant": how, **measures, "balanced_accuracy": 1 - value}
 
 
-def test_shift_is_judged_against_the_better_side(load):
+def test_shift_is_judged_against_the_better_side(load, pages):
     tables, rows = load("_shift_tables"), [*_shift_rows()]
     found = tables.cells(rows, "log_loss")
     assert [(tables.sources(cell.place), tables.shown(cell)) for cell in found] == [
@@ -545,8 +557,7 @@ def test_shift_is_judged_against_the_better_side(load):
     line = "| log loss | A | one | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 |"
     assert f"{line} -0.015 ± 0.000 |" in below
     assert "log loss: 4 of 6 cells; area under the ROC curve: 4 of 6 cells." in below
-    makers = (tables.outcomes, tables.averages, tables.every_cell)
-    text = "".join(make({"rows": rows}) for make in makers)
+    text = tables.outcomes({"rows": rows}) + pages("targets", "shift.means", rows)
     assert "| log loss | transfer | 0 | 0 / 0 / 2 | 0 / 0 / 2 | – | – | 0 / 0 / 2 |" in text
     assert "| log loss | four hospitals | one | 4 | 0 | 0.450 | – | – | 0.465 | 0.350 |" in text
     assert "| A | three | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 | 0.450 |" in text
@@ -575,14 +586,13 @@ def _owners_rows():
         yield {**row, "model": "one release"}
 
 
-def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load):
+def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, pages):
     tables, rows = load("_merging_tables"), [*_owners_rows()]
     (name, _, some), *_ = places = [*tables.places(rows)]
     assert name == "four hospitals, the three others, no label"
     assert [place[:2] for place in places[1:]] == [("adult, 5 owners", "4")]
     accuracies = tables.compared(some, "accuracy")
     assert accuracies.values["merged"] == pytest.approx({0: 0.75, 1: 0.77})  # of both hospitals
-    assert accuracies.texts(["merged"], tables.MEAN) == ["0.760 ± 0.010"]
     found = tables.compared(some, "log_loss").gain("equal noise", "merged")
     assert (found.mean, found.error) == pytest.approx((-0.1, 0))  # less of it is better
     best = tables.best_owners(rows)
@@ -600,8 +610,8 @@ def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load):
     assert ("adult, 5 owners", "4", "AUC", "merged", "best single") in below
     assert ("adult, 5 owners", "4", "log loss", "merged", "equal noise") in below
     assert not any("list" in line for line in below)  # less than .01 below
-    text = tables.hospitals({"rows": rows})
-    assert "| three others, no label | merged | 0.760 ± 0.010 |" in text.replace(
+    text = pages("targets", "merging.hospitals", rows)
+    assert "| three others, no label | merged | – | – | – | 0.760 ± 0.010 |" in text.replace(
         "the three", "three"
     )
     assert [row["kib"] for row in tables.files({"rows": rows})] == [2, 1]
@@ -669,14 +679,14 @@ def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
     assert found.gain().error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
 
 
-def test_tables_of_releases_have_a_row_for_each_cell(load):
-    tables, rows = load("_statistics_tables"), [*_statistics_rows()]
-    text = tables.areas_below({"rows": rows})
+def test_tables_of_releases_have_a_row_for_each_cell(load, pages):
+    rows = [*_statistics_rows()]
+    text = pages("tables", "statistics.compared", rows)
     assert text.count("| some |") == 2
-    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
+    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | – | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
     for row in rows:
         row["accuracy"] = 100 * row.pop("auc")
-    assert "| -2.00 ± 0.58 | **yes** |" in tables.accuracies_below({"rows": rows})
+    assert "| -2.00 ± 0.58 | **yes** |" in pages("images", "statistics.compared", rows)
     options = ": from statistics.named; per case, level, model, labels"
     cells = "| {epsilon} | {name} | {labels} | {accuracy:.1f ±} % ({accuracy:count}) |"
     text = load("tables").block(f"{options}\n| ε | model | labels | % |\n{cells}", {"rows": rows})
@@ -752,8 +762,7 @@ def test_formats_of_values(load, values, spec, text):
     assert format(load("_table").Values(values), spec) == text
 
 
-def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load):
-    scale = load("_sums_tables")
+def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(pages):
     cluster = {"rows": 10**6, "chunks": 10, "sums_mib": 0.5, "peak_mib": 300.0, "start_mib": 200.0}
     rows = [
         {"case": "stream", "rows": 10**6, "seconds": 6.4},
@@ -764,7 +773,7 @@ def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load):
         {"case": "dask-4", "worker_seconds": 9.0, "sent_mib": 20.0, **cluster},
         {"case": "many", "chunks": 1000, "wall_seconds": 5.0},
     ]
-    text = scale.billion({"rows": rows})
+    text = pages("cost", "sums.computing", rows)
     # 6,400 s of a core are 100 s on each of 64; files of 1000 GiB are read in 200 s.
     assert "| 6.4 s of a core for 10⁶ rows | 1.8 hours of a core: 1.7 minutes, 0.09 $" in text
     assert "3.6 hours of a core: 3.3 minutes, 0.18 $" in text
