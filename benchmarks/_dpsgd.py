@@ -1,10 +1,9 @@
 """An outside peer at record level: DP-SGD on the source, fine-tuned on the target's few labels.
 
-Needs torch and opacus. The source owner trains a small network with Opacus: convolutions with
-tanh for pictures, one hidden layer of 64 for other features; (epsilon, 1e-5) for a whole record.
-The target owner trains the released network further on the labelled rows; unlabelled rows are
-not used. Where pictures differ in size, those of the target are resampled to the source's, which
-no other model of these benchmarks is allowed.
+The source owner trains a small network with Opacus: convolutions with tanh for pictures, one
+hidden layer of 64 for other features; (epsilon, 1e-5) for a whole record. The target owner trains
+the released network further on the labelled rows only. Where pictures differ in size, those of the
+target are resampled to the source's, which no other model of these benchmarks is allowed.
 """
 
 import warnings

@@ -28,8 +28,6 @@ SIDES = ("source", "target")
 ROUNDING = 1e-12
 # Largest loss of area under the ROC curve that counts as none where columns differ.
 SAME = 0.01
-MEAN = ".3f ±e"
-GAIN = "+.4f ±e"
 
 
 def cells(rows, measure):
@@ -102,16 +100,15 @@ def seconds(record):
 
 
 def columns(record):
-    """Areas under the ROC curve where the target has other columns than the source."""
-    rows, body = record["rows"], []
-    transfers = where(rows, model="transfer")
-    for (case, level, labels), some in grouped(transfers, "case", "level", "labels").items():
-        source = by_draw(where(rows, case=case, level=level, model="source"), "auc")
-        kinds = [where(some, variant=kind) for kind in ("all columns", "other columns")]
-        same, other = (by_draw(of_kind, "auc") for of_kind in kinds)
-        found = paired(other, same)
-        means = (format(Values(each.values()), MEAN) for each in (source, same, other))
-        within = "yes" if found.mean >= -SAME else "**no**"
-        body.append([case, level_name(level), labels, *means, format(found, GAIN), within])
-    names = ["source alone", "all columns", "other columns", "difference", f"within {SAME:g}"]
-    return table(["case", "release", "labels of a class", *names], body)
+    """Rows of targets with all columns and with others, of their source, and of differences."""
+    rows = record["rows"]
+    transfers = grouped(where(rows, model="transfer"), "case", "level", "labels")
+    for (case, level, labels), some in transfers.items():
+        values = {"source": by_draw(where(rows, case=case, level=level, model="source"), "auc")}
+        for kind in ("all columns", "other columns"):
+            values[kind] = by_draw(where(some, variant=kind), "auc")
+        found = paired(values["other columns"], values["all columns"])
+        head = {"case": case, "release": level_name(level), "labels": labels}
+        head["within"] = found.mean >= -SAME
+        for kind, by in {**values, "difference": dict(enumerate(found))}.items():
+            yield from ({**head, "kind": kind, "auc": value} for value in by.values())

@@ -148,12 +148,14 @@ def first_variant(rows, variants, **wanted):
 
 
 class Columns:
-    """Columns of some rows, for format strings; of a value of ``by``, where it stands in front."""
+    """Settings, and columns of rows; of those with a value of ``by``, where it stands in front."""
 
-    def __init__(self, rows, by=None, values=()):
-        self.rows, self.by, self.values = rows, by, values
+    def __init__(self, rows, by=None, values=(), settings=None):
+        self.rows, self.by, self.values, self.settings = rows, by, values, settings or {}
 
     def __getitem__(self, name):
+        if name in self.settings:
+            return self.settings[name]
         rows, column = self.rows, name
         for i, value in enumerate(self.values):
             for prefix in (f"#{i} ", f"{value} "):

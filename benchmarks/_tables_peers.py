@@ -2,25 +2,20 @@
 
 ``python _tables_peers.py NAME`` reads tasks from standard input, one JSON object a line (a file of
 rows, level, seed), and answers each on standard output: so a peer runs in an environment of its
-own.
-
-A method is a function ``(rows, epsilon, seed) -> scores``; scores are log-odds of class 1. What
-each guarantee covers, by the documents and the code of its package:
+own. A method is a function ``(rows, epsilon, seed) -> scores``; scores are log-odds of class 1.
+What each guarantee covers, by the documents and the code of its package:
 
 DPStatisticsSource (skdp), DP-EBM (interpret), DP-SGD (Opacus): (epsilon, 1e-5), add or remove one
-record with its label. The number of records is private in the first, whose noise is fresh for
-every fit; of DP-EBM it sets how full a bin must be, of DP-SGD the rate of sampling, and counts as
-public, as do names of classes and categories. DP-EBM gets bounds, and missing values have a
-column, so that neither comes from the rows. Batches of DP-SGD are drawn by Poisson sampling,
-composed numerically.
+record with its label. The number of records is private in the first only; of DP-EBM it sets how
+full a bin must be, of DP-SGD the rate of sampling, and counts as public, as do names of classes
+and categories. DP-EBM gets bounds, and missing values have a column, so that neither comes from
+the rows.
 
 diffprivlib: epsilon, without delta, replace one record with its label; the number of records is
 public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011), whose theorem is for rows
 of norm at most 1 and penalises every coefficient; the package allows larger norms and adds an
 intercept without a penalty. Here rows, a constant among them, have norm at most 1, and no other
 intercept is fitted, so that the theorem applies as it stands; scores are no worse for it.
-
-None of them pays for the choice of its settings, which were chosen on the same tables.
 """
 
 import functools
@@ -237,10 +232,9 @@ def logistic(rows, epsilon, seed):
 class Method:
     """A method, its settings by budget and number of rows, and what it runs on.
 
-    ``view`` names the rows that it gets (``_tables_data.VIEWS``). ``modules`` are imported before
-    the clock starts, and their versions recorded. ``python`` names the option with the
-    environment where it runs; None: the benchmark's own. ``levels`` are those of the result files;
-    "clear": without privacy; "-": without the source, on the target's labelled rows.
+    ``view`` names its rows (``_tables_data.VIEWS``). ``modules`` are imported before the clock
+    starts; ``python`` names the option with their environment, None for the benchmark's own. Of
+    ``levels``, "clear" is without privacy, and "-" without the source, on the target's labels.
     """
 
     scores: Callable

@@ -13,12 +13,10 @@ _TRIAL = ("src_train", "tgt_train", "tgt_test")
 
 
 def task(table, case):
-    """Return two functions: source rows of a draw, and the target of a draw.
+    """Return two functions: source rows and labels of a draw, and the target of a draw.
 
-    ``source(draw)`` gives rows and labels. ``target(draw, labels)`` gives rows, labels, labels
-    with all but ``labels`` of each class marked by -1, test rows and test labels. Features are
-    in [0, 1]; those of activity are clipped to the 1st and 99th percentile of the target, those
-    of office are z-scores.
+    ``target(draw, labels)`` gives rows, labels, labels with all but so many of each class marked
+    by -1, test rows and their labels. Features are in [0, 1]; those of office are z-scores.
     """
     if table == "office":
         return _office(*case.split(" to "))

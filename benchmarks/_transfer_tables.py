@@ -2,16 +2,7 @@
 
 from _measured_tables import with_columns
 from _plan import ALONE, CASES, DPSGD, NONE, PAPERS
-from _table import (
-    Values,
-    epsilon_name,
-    first_variant,
-    grouped,
-    levels,
-    pick,
-    strictness,
-    where,
-)
+from _table import Values, epsilon_name, first_variant, grouped, levels, pick, strictness, where
 
 # Variants of the papers' strategies that fill a cell, the first that was measured.
 FIRST = {

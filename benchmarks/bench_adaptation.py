@@ -1,10 +1,10 @@
 """Unlabelled rows and few labels: what they add to a release alone, and whether they ever harm.
 
 60,000 images are the source and 9,000 others the target, as pixels or as public oriented
-gradients: MNIST digits, Fashion-MNIST (``fashion.npz`` of SKDP_DATA), and USPS digits, scaled to
-the size of MNIST's. Ten people of human activity are the source and twenty the target; each case
-divides them anew. Amazon's photographs of Office+Caltech are the source and Caltech's the target.
-Linear releases are those of sensors and photographs: on images the others are better.
+gradients: MNIST, Fashion-MNIST (``fashion.npz`` of SKDP_DATA), and USPS digits, scaled to the size
+of MNIST's. Ten people of human activity are the source and twenty the target. Amazon's photographs
+of Office+Caltech are the source and Caltech's the target. Linear releases are those of sensors and
+photographs: on images the others are better.
 """
 
 import argparse

@@ -1,11 +1,9 @@
-"""Membership inference on models that overfit, on real data.
+"""Membership inference on models that overfit: Tables 3.1 and 3.2 of SERUMS D3.3 (2022).
 
-Tables 3.1 and 3.2 of SERUMS D3.3 (2022).
-
-Office+Caltech, domain "caltech": 1,123 rows of 800 visual words, 10 classes, counts divided by
-255, the most that a byte holds, so that a sensitivity of 1 covers any change of a word. A third
-of the rows are members, a third are others, and a third are the attacker's own. A fully grown
-tree and 1-nearest-neighbour are the positive control.
+Office+Caltech, domain "caltech": counts divided by 255, the most that a byte holds, so that a
+sensitivity of 1 covers any change of a word. A third of the rows are members, a third are others,
+and a third are the attacker's own. A fully grown tree and 1-nearest-neighbour are the positive
+control.
 """
 
 import _bench

@@ -1,11 +1,9 @@
 """What a release claims: probabilities of several classes, and how well it tells two apart.
 
-classes: releases of statistics (model="linear") of adult's occupation, marital status and
-relationship, human activity and simulated diagnoses, each judged on other rows of its own
-distribution. models: the same of mixtures and regressions, of digits and clothes as pixels and
-human activity. areas: expected areas under the ROC curve, and those on other rows, of small
-subsamples of six tables and of parts of four hospitals. Rows whose variant is a commit are what
-the package said then.
+classes: linear releases of adult's occupation, marital status and relationship, human activity and
+simulated diagnoses, each judged on other rows of its own distribution. models: mixtures and
+regressions of digits, clothes and human activity. areas: expected areas under the ROC curve, and
+those on other rows. Rows whose variant is a commit are what the package said then.
 """
 
 from functools import partial
@@ -15,6 +13,7 @@ import _bench
 import numpy as np
 import pandas as pd
 from _store import Results
+from _tables_peers import TABLES
 from _tasks import fashion, people
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +23,6 @@ from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import fetch_mnist, load_adult, load_heart_disease, load_table
 from skdp.release import BasisFunctions
 
-TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 CLASS_LEVELS = (1.0, 4.0, 16.0, np.inf)
 MODEL_LEVELS = (1.0, 8.0)
 AREA_LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -1,9 +1,8 @@
 """MNIST by skdp and by what else could be taken: accuracy, processor seconds and memory, one core.
 
-Without privacy: wide autoencoders, and scikit-learn's models with their usual settings. For whole
-records at ε = 1 and 8: releases of noisy statistics, wide autoencoders of noisy rows, and DP-SGD
-with convolutions (torch and opacus; left out where missing) of fewer rows, for it takes minutes.
-The same for 10,000 rows, where support vectors are still quick.
+For whole records at ε = 1 and 8: releases of noisy statistics, wide autoencoders of noisy rows,
+and DP-SGD with convolutions (torch and opacus; left out where missing) of fewer rows, for it takes
+minutes. The same for 10,000 rows, where support vectors are still quick.
 """
 
 from importlib.util import find_spec

@@ -1,9 +1,8 @@
 """What one noise for all owners would gain over the sum of their noises, on six tables.
 
-The source's rows of each table are dealt to 4, 20 and 100 owners at random; of adult, of which 100
-owners have 200 rows each, 4 and 20 owners have 300 rows each as well ("300 rows"). "one noise" is
-what distributed noise under secure aggregation would come to where nobody drops out and nobody
-colludes. All predict the target's test rows without any label.
+The source's rows are dealt to 4, 20 and 100 owners at random; of adult 4 and 20 owners have 300
+rows each as well. "one noise" is what distributed noise under secure aggregation would come to
+where nobody drops out and nobody colludes.
 """
 
 import functools

@@ -1,14 +1,10 @@
-"""Accuracy against ε at fixed δ, and against δ at fixed ε.
+"""Accuracy against ε at fixed δ, and against δ at fixed ε: Figs. 4.1, 4.2 of SERUMS D3.1 (2019).
 
-Figs. 4.1 and 4.2 of SERUMS D3.1 (2019).
-
-Splits of the 10,000 test digits of MNIST into 9,000 and 1,000; training digits are
-perturbed. The classical Gaussian calibration is proven, and here run, for ε < 1 only.
-Writes results/fuzzy_privacy.json and results/fuzzy_privacy.png.
+Splits of the 10,000 test digits of MNIST into 9,000 and 1,000; training digits are perturbed. The
+classical Gaussian calibration is proven, and here run, for ε < 1 only. Draws a figure too.
 """
 
 import _bench
-import matplotlib
 import matplotlib.pyplot as plt
 from sklearn.model_selection import ShuffleSplit
 
@@ -42,7 +38,6 @@ def rows(options):
 
 
 def plot(rows):
-    matplotlib.use("agg")
     figure, panels = plt.subplots(2, 2, figsize=(9, 7), layout="constrained", sharey=True)
     for axes, (fixed, value, free) in zip(panels.flat, PANELS, strict=True):
         for name in ("optimal", "Gaussian, analytic", "Gaussian, classical"):

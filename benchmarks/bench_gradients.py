@@ -18,10 +18,6 @@ SCALES, N_DIRECTIONS, AT_ONCE = (1.75, 3.5), 8, 200
 UNIT = 10_000
 
 
-def transformed(X, shape):
-    return OrientedGradients(shape, scales=SCALES, n_directions=N_DIRECTIONS).transform(X)
-
-
 def filtered(X, shape):
     """Smooth as many maps as there are directions and scales; the values do not matter."""
     for rows in chunks(X, shape):
@@ -45,7 +41,12 @@ def chunks(X, shape):
         yield np.ascontiguousarray(rows[..., 0])
 
 
-METHODS = {"transformer": transformed, "filters": filtered, "fft": by_fft}
+SETTINGS = {"scales": SCALES, "n_directions": N_DIRECTIONS}
+METHODS = {
+    "transformer": lambda X, shape: OrientedGradients(shape, **SETTINGS).transform(X),
+    "filters": filtered,
+    "fft": by_fft,
+}
 
 
 def measure(shape, settings):

@@ -1,10 +1,9 @@
 """Human activity, leave-5-people-out: central, merged and single-participant models.
 
-Thirty people in six folds of five. Features are clipped to the 1st and 99th percentile of
-the five people left out, who stand for a public calibration set, and scaled to [0, 1], so
-that a sensitivity of 1 covers any change of a feature. Each of the 25 others is one
-participant. "best single" is the best of the 25 in hindsight, on the test rows themselves.
-The merged models decide by the report's rule, and by five voters for each class.
+Thirty people in six folds of five. The five left out stand for a public calibration set, whose
+percentiles are the bounds of all features. Each of the 25 others is one participant. "best single"
+is the best of them in hindsight, on the test rows themselves. The merged models decide by the
+report's rule, and by five voters for each class.
 """
 
 import _bench

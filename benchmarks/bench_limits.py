@@ -1,10 +1,10 @@
 """Wide autoencoders of MNIST: seconds beside those of the bare BLAS and LAPACK calls they rest on.
 
 fit: the limit are the same k-means, products, factorizations and eigenvectors of the same
-matrices, and nothing else. predict: the limit is the chain of products by which each subset
-reconstructs each row. Both run in the same pool of threads, taken in turn with what they limit;
-the least of the repeats counts. directions: how many errors of a row are computed in full with
-bounds of so many directions, to find its class and to know the errors of all classes.
+matrices, and nothing else. predict: the chain of products by which each subset reconstructs each
+row. Both run in the same pool of threads, taken in turn with what they limit; the least of the
+repeats counts. directions: how many errors of a row are computed in full with bounds of so many
+directions.
 """
 
 from contextlib import contextmanager

@@ -1,9 +1,8 @@
 """Peak memory of fits above the data, step by step.
 
 MNIST in single precision, as an array and as a memory map, whose pages count as the system's
-cache. source: a release from perturbed rows at ε = 8 for a value, with the highest mark within
-each step of its fit, and what was held before the step. classifier: a fit of wide autoencoders, of
-which the model is a part. Each case runs in a process of its own.
+cache. source: a release from perturbed rows, with the highest mark within each step of its fit,
+and what was held before. classifier: a fit of wide autoencoders, of which the model is a part.
 """
 
 import tempfile

@@ -1,7 +1,6 @@
 """All of MNIST with the defaults: accuracy, time and memory against a plain baseline.
 
-Needs MNIST (SKDP_DATA or the network). Times are given as ratios plain : skdp, measured in
-the same run; both see the same data, the baseline in float64 on one core.
+Both are measured in the same run and see the same data, the baseline in float64 on one core.
 """
 
 import _bench

@@ -1,7 +1,6 @@
 """9,000/1,000 splits of 10,000 MNIST digits: both inferences, one layer and five.
 
-The ten folds of the 10,000 test digits of MNIST, so that each digit is tested once and the
-spread between splits of this size is seen.
+Ten folds, so that each digit is tested once and the spread between splits of this size is seen.
 """
 
 import _bench

@@ -21,6 +21,7 @@ from skdp import DPStatisticsSource
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
 
 DRAWS = 3
+PLAIN = str | int | float | tuple | None  # settings that are written down
 LEVELS = ("0.25", "0.5", "1", "2", "8")
 EPOCHS, BELIEF_EPOCHS = 3, 15
 NETWORK = {"image_shape": (28, 28), "n_epochs": EPOCHS, "learning_rate": 5e-3}
@@ -96,20 +97,13 @@ def measure(cells):
         "accuracy": 100 * scorer.score(X_test, y_test),
         "fit_seconds": fit.seconds,
         "guarantee": {name: getattr(guarantee, name) for name in names},
-        "settings": {name: value for name, value in settings if is_plain(value)},
+        "settings": {name: value for name, value in settings if isinstance(value, PLAIN)},
     }
     return [row]
 
 
-def is_plain(value):
-    return isinstance(value, str | int | float | tuple | None)
-
-
 def plot(results):
     """Draw the accuracy of each model against ε, with the least and greatest of its seeds."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import _bench
 import numpy as np
+from _bench import quick_noise
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
@@ -42,24 +43,28 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
-noise = _bench.quick_noise
 HALVED = "noise of components' second moments halved"
 PERSONS = {"source": Unweighed, "persons": True}
 # Bug, model, noise, and what is audited in place of a source of records.
 BUGS = [
-    ("none", "linear", noise(), {}),
-    ("exact linear scores", "linear", noise(), {"source": ExactScores}),
-    ("exact effective sizes", "linear", noise(), {"source": ExactSizes}),
-    ("rows of a person not weighed", "linear", noise(), PERSONS),
-    ("mixtures without noise", "mixtures", noise(0, ("class ", "step ", "component ")), {}),
-    ("gradients without noise", "regression", noise(0, ("gradients",)), {"times": 4}),
-    ("all shares spent twice", "linear", noise(0.5**0.5, ("",)), {}),
-    ("share of the contrast spent twice", "linear", noise(0.5**0.5, ("contrast",)), {}),
-    ("noise of the total also in the contrast", "linear", noise(same=("total", "contrast")), {}),
-    ("noise of second moments halved", "linear", noise(0.5, ("second",)), {}),
-    ("all shares spent twice", "mixtures", noise(0.5**0.5, ("",)), {}),
-    (HALVED, "mixtures", noise(0.5, ("component seconds",)), {}),
-    ("radii without noise", "mixtures", noise(0, ("distances", "lengths")), {}),
+    ("none", "linear", quick_noise(), {}),
+    ("exact linear scores", "linear", quick_noise(), {"source": ExactScores}),
+    ("exact effective sizes", "linear", quick_noise(), {"source": ExactSizes}),
+    ("rows of a person not weighed", "linear", quick_noise(), PERSONS),
+    ("mixtures without noise", "mixtures", quick_noise(0, ("class ", "step ", "component ")), {}),
+    ("gradients without noise", "regression", quick_noise(0, ("gradients",)), {"times": 4}),
+    ("all shares spent twice", "linear", quick_noise(0.5**0.5, ("",)), {}),
+    ("share of the contrast spent twice", "linear", quick_noise(0.5**0.5, ("contrast",)), {}),
+    (
+        "noise of the total also in the contrast",
+        "linear",
+        quick_noise(same=("total", "contrast")),
+        {},
+    ),
+    ("noise of second moments halved", "linear", quick_noise(0.5, ("second",)), {}),
+    ("all shares spent twice", "mixtures", quick_noise(0.5**0.5, ("",)), {}),
+    (HALVED, "mixtures", quick_noise(0.5, ("component seconds",)), {}),
+    ("radii without noise", "mixtures", quick_noise(0, ("distances", "lengths")), {}),
 ]
 
 

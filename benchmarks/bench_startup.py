@@ -1,10 +1,9 @@
 """Start-up, first prediction and encoding of tables: seconds of the processor.
 
-import: within a process of its own, what scripts import; they take turns, and ratios are medians
-over the turns. first: after the import, to load a release of adult (20,000 people, 103 encoded
-columns), to predict 1,000 rows of the raw table, and once more. encode: a million rows of ten
-columns of a kind, or of all kinds. Python's compiled files lie in a folder of their own, which a
-first turn that does not count has filled.
+import: what scripts import; they take turns, and ratios are medians over the turns. first: after
+the import, to load a release of adult, to predict 1,000 rows of the raw table, and once more.
+encode: a million rows of ten columns. Python's compiled files lie in a folder of their own, which
+a first turn that does not count has filled.
 """
 
 import json
@@ -125,10 +124,7 @@ def column(kind, rng):
 
 
 def encodings(repeats):
-    kinds = (
-        *("numbers", "logarithms", "missing numbers", "numbers as text"),
-        *("text", "categories"),
-    )
+    kinds = ("numbers", "logarithms", "missing numbers", "numbers as text", "text", "categories")
     for case in (*kinds, "all kinds"):
         rng = np.random.default_rng(0)
         chosen = [kinds[i % len(kinds)] if case == "all kinds" else case for i in range(N_COLUMNS)]

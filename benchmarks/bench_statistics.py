@@ -1,10 +1,9 @@
 """Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
-activity: ten people are the source, the twenty others the target; each draw divides them anew.
-mnist: 60,000 digits are the source; 200 target digits help, of which one of each class is
-labelled, or 9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of
-scikit-learn learns from 20,000 digits that are drawn from the release. tables: six of mixed
-columns. Each draw has a source with noise of its own.
+mnist: 200 target digits help, of which one of each class is labelled, or 9,000, of which 100 are
+(and the last 1,000 are asked about); or a classifier of scikit-learn learns from 20,000 digits
+that are drawn from the release. Each draw has a source with noise of its own; of activity it
+divides the people anew.
 """
 
 import argparse

@@ -1,12 +1,11 @@
 """Time and memory of exact sums over many rows, beside the plain float64 product of the same rows.
 
-digits: a fit to 60,000 digits, and the size of the file of its release. sums: one pass over these
-digits. stream: rows of 100 columns (300 terms) from a generator. persons: fewer of them, of
-persons with five rows each. file: rows of the same columns, from Parquet files. dask: rows as in
-stream on local clusters of 1, 2 and 4 workers, which must give the sums of one process (dask-0);
-many: 1,000 chunks of 20 rows and two columns, which is what scheduling takes. feed: Parquet files
-of mixed columns, read and summed in four ways, which must give the same sums. Each case runs in a
-process of its own. Seconds are of the processor, except on clusters; ``ratio`` is that to X.T @ X.
+digits: a fit to 60,000 digits. sums: one pass over these. stream: rows of 100 columns (300 terms)
+from a generator. persons: of persons with five rows each. file: from Parquet files. dask: on local
+clusters, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows and two
+columns, which is what scheduling takes. feed: Parquet files of mixed columns, read and summed in
+four ways, which must give the same sums. Each case runs in a process of its own. Seconds are of
+the processor, except on clusters; ``ratio`` is that to X.T @ X.
 """
 
 import hashlib
@@ -19,9 +18,9 @@ from pathlib import Path
 
 import _bench
 import numpy as np
+from _tasks import mnist
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.datasets import fetch_mnist
 from skdp.release import BasisFunctions
 from skdp.source import MODELS, PrivateRows, RowGrid
 
@@ -53,13 +52,9 @@ def ratio(timer, plain):
     return {"seconds": timer.seconds, "plain_seconds": plain, "ratio": timer.seconds / plain}
 
 
-def digits():
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    return np.asarray(X, dtype=np.float64), y
-
-
 def fit_digits(options):
-    X, y = digits()
+    X, y, *_ = mnist()
+    X = X.astype(np.float64)
     source = DPStatisticsSource(1.0, classes=range(10), bounds=(0, X.max()), model=options.model)
     source.set_params(random_state=0)
     plain, fit = plain_product(X), _bench.processor()
@@ -78,7 +73,8 @@ def fit_digits(options):
 
 
 def sum_digits(options):
-    X, y = digits()
+    X, y, *_ = mnist()
+    X = X.astype(np.float64)
     terms = BasisFunctions.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
     grid = RowGrid(terms, np.zeros(X.shape[1]), float(np.sqrt(terms.variances.sum())))
     plain, total = plain_product(X), _bench.processor()
@@ -202,15 +198,11 @@ def feed_batches(accumulator, folder):
         accumulator.add(batch.select([*MIXED]), batch["outcome"])
 
 
-def feed_parquet(accumulator, folder):
-    accumulator.add_parquet(folder, "outcome")
-
-
 FEEDS = {
     "pandas": feed_pandas,
     "polars": feed_polars,
     "batches": feed_batches,
-    "parquet": feed_parquet,
+    "parquet": lambda accumulator, folder: accumulator.add_parquet(folder, "outcome"),
 }
 
 

@@ -25,8 +25,6 @@ from _tables_peers import METHODS, TABLES, answer
 
 SERVER = Path(__file__).with_name("_tables_peers.py")
 PEERS = sorted({method.python for method in METHODS.values() if method.python})
-NAME = "tables_peers"
-COMMAND = "python benchmarks/bench_tables_peers.py"
 SEEDS = {True: 20, False: 10}  # of a method that runs here, and of others
 
 
@@ -99,6 +97,8 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, help="the first so many")
     parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
     args = parser.parse_args()
-    results = Results(NAME, " ".join([COMMAND, *(f"--python-{peer} PATH" for peer in PEERS)]))
+    command = ["python benchmarks/bench_tables_peers.py"]
+    command += [f"--python-{peer} PATH" for peer in PEERS]
+    results = Results("tables_peers", " ".join(command))
     pythons = {peer: getattr(args, f"python_{peer}") for peer in PEERS}
     run(list(plan(args.tables, args.methods, args.seeds)), results, pythons, args.redo)

@@ -1,19 +1,46 @@
-"""Accuracy on MNIST digits with Gaussian noise added to the test digits.
+"""Accuracy on MNIST with Gaussian noise on the test digits: Table 4.1 of SERUMS D3.1 (2019).
 
-Table 4.1 of SERUMS D3.1 (2019).
-
-All of MNIST. No model sees noise in training. Needs the "benchmark" extra for the CNN, whose
-10,000 steps at rate 1e-4 in the report are 2,000 at 1e-3 here, for time's sake.
+No model sees noise in training. The CNN's 10,000 steps at rate 1e-4 in the report are 2,000 at
+1e-3 here, for time's sake.
 """
 
 import _bench
-import _cnn
 import numpy as np
+import torch
 from _tasks import mnist
+from torch import nn
 
 from skdp import DeepFuzzyClassifier, WideCDMMAClassifier
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def fit_cnn(X, y, iterations, batch=100):
+    """Fit the network of section 4.1.1: patches of 5×5, 32 and 64 maps, 1,024 units."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Unflatten(1, (1, 28, 28)),
+        *(nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Flatten(), nn.Linear(64 * 49, 1024), nn.ReLU(), nn.Linear(1024, 10)),
+    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    rows = np.random.RandomState(0)
+    for _ in range(iterations):
+        chosen = rows.randint(len(X), size=batch)
+        loss = nn.functional.cross_entropy(
+            model(torch.from_numpy(X[chosen])), torch.from_numpy(y[chosen])
+        )
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model.eval()
+
+
+def predict_cnn(model, X):
+    with torch.no_grad():
+        blocks = [model(torch.from_numpy(X[i : i + 1000])) for i in range(0, len(X), 1000)]
+    return torch.cat(blocks).argmax(axis=1).numpy()
 
 
 def rows(options):
@@ -25,7 +52,7 @@ def rows(options):
     models = {
         "DeepFuzzyClassifier": (lambda: fuzzy.fit(X, y), type(fuzzy).predict),
         "WideCDMMAClassifier, one layer": (lambda: wide.fit(X, y), type(wide).predict),
-        "CNN": (lambda: _cnn.fit(X, y, options.cnn_iterations), _cnn.predict),
+        "CNN": (lambda: fit_cnn(X, y, options.cnn_iterations), predict_cnn),
     }
     for name, (fit, predict) in models.items():
         with _bench.Timer() as timer:

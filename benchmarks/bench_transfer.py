@@ -15,7 +15,6 @@ from _plan import (
     DPSGD,
     NONE,
     PLAN,
-    command_of,
     file_of,
     fit_settings,
     layers_of,
@@ -26,11 +25,9 @@ from _store import Results, circumstances
 
 
 def run(table, cells, results, task, make, redo=False):
-    """Compute the rows that are missing, case by case and draw by draw, and write each.
+    """Compute the rows that are missing, whole draws first, and write each.
 
-    ``task(table, case)`` gives the data, ``make(table, level, rows, settings)`` a source with
-    ``settings``, ``score`` and ``transfer``. Whole draws come first, so that an interrupted run
-    has some.
+    ``task(table, case)`` gives the data, ``make(table, level, rows, settings)`` a source.
     """
     made = 0
     for case, of_case in groupby(cells, lambda cell: cell["case"]):
@@ -127,7 +124,8 @@ def arguments():
 
 def main():
     args, cells = arguments()
-    results = Results(file_of(args.table), command_of(args.table))
+    command = f"python benchmarks/bench_transfer.py {args.table}"
+    results = Results(file_of(args.table), command)
     missing = [cell for cell in cells if args.redo or cell not in results]
     print(f"{len(missing)} of {len(cells)} rows to compute")
     if cells := installed(missing):

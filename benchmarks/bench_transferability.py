@@ -1,10 +1,9 @@
 """Does what a release is expected to be worth rank releases as what they turn out to be worth?
 
-Releases of hospitals, of one side of a table, of ten people, of photographs and of 10,000 images,
-for the others. Worth: how many nats a release says about the classes of other rows (their entropy
-less its log loss); gain: by how much the log loss of a DPTransferClassifier with few labels (five
-a class; ten of images and sensors) is lower with it than with these labels alone. Estimates stand
-beside LEEP (Nguyen et al., 2020, of posteriors) and LogME (You et al., 2021, of log-posteriors).
+Worth: how many nats a release says about the classes of other rows (their entropy less its log
+loss); gain: by how much the log loss of a transfer with few labels (five a class; ten of images
+and sensors) is lower with it than with these labels alone. Estimates stand beside LEEP (Nguyen et
+al., 2020, of posteriors) and LogME (You et al., 2021, of log-posteriors).
 """
 
 from itertools import product

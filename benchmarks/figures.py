@@ -60,11 +60,12 @@ def digits_models():
         level = r["model"].rpartition("ε = ")[2] if "ε" in r["model"] else None
         color = {None: GRAY, "8": BLUE, "1": ORANGE}[level]
         microseconds = 1e6 * r["predict_seconds"] / r["queries"]
-        axes.plot(microseconds, 100 * r["accuracy"], "o", color=color)
+        place = microseconds, 100 * r["accuracy"]
+        axes.plot(*place, "o", color=color)
         name = r["model"].rpartition(", ε")[0] or r["model"]
         offset, side = BESIDE.get(name, ((5, 4), "left"))
-        place, style = (microseconds, 100 * r["accuracy"]), {"fontsize": 8, "color": color}
-        axes.annotate(name, place, offset, textcoords="offset points", ha=side, **style)
+        style = {"fontsize": 8, "color": color, "ha": side}
+        axes.annotate(name, place, offset, textcoords="offset points", **style)
     axes.set(xscale="log", xlabel="microseconds a query", ylabel="accuracy, %")
     low = min(r["accuracy"] for r in rows if r["accuracy"] > 0.5)
     axes.set_ylim(100 * low - 0.5, 100)

@@ -75,20 +75,9 @@ def block(text, record):
     if header is None:
         settings = {} if options else record.get("settings", {})
         rows = chosen(options, record)
-        columns = _Prose(settings, rows, *_values(rows, options))
+        columns = Columns(rows, *_values(rows, options), settings)
         return filled(" ".join(prose), columns)
     return table(titles, body)
-
-
-class _Prose(Columns):
-    """Settings, and columns of the rows."""
-
-    def __init__(self, settings, *columns):
-        super().__init__(*columns)
-        self.settings = settings
-
-    def __getitem__(self, name):
-        return self.settings[name] if name in self.settings else super().__getitem__(name)
 
 
 def chosen(options, record):
