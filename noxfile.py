@@ -11,7 +11,7 @@ import nox
 nox.options.sessions = ["lint", "oldest", "tests", "package", "doc"]
 nox.options.reuse_existing_virtualenvs = True
 # Modules are compiled where they are first imported, and most that are installed never are.
-os.environ |= {"PIP_NO_COMPILE": "1", "PYTHONDONTWRITEBYTECODE": ""}
+os.environ |= {"PIP_COMPILE": "0", "PYTHONDONTWRITEBYTECODE": ""}
 
 # The lower bounds of pyproject.toml.
 OLDEST = [

@@ -21,7 +21,7 @@ from skdp.privacy.audit._release import (
     _with_canary,
     _Worlds,
 )
-from skdp.source import _additive_model, _statistics_source
+from skdp.source import _additive_model
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -33,7 +33,7 @@ generator = np.random.RandomState(0)
 
 
 @pytest.fixture(autouse=True)
-def same_noise():
+def same_noise(no_doubts):
     generator.seed(0)
 
 
@@ -281,7 +281,6 @@ def test_canaries_are_made_of_the_ends_of_columns():
 
 def test_the_source_of_statistics_keeps_its_word_to_persons(monkeypatch):
     monkeypatch.setattr("os.urandom", np.random.RandomState(0).bytes)
-    monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)  # takes time
     audit = audit_release(
         DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
         ROWS,
@@ -375,7 +374,6 @@ def normal_noise(monkeypatch, factor=lambda name: 1.0, same=()):
         return values + np.rint(noise).astype(np.int64)
 
     monkeypatch.setattr(GaussianQueries, "add", add)
-    monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)  # takes time
 
 
 def audit_source(

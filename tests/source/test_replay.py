@@ -45,8 +45,6 @@ class Tape:
 
         monkeypatch.setattr(_queries, "_sampler", self.sampler)
         monkeypatch.setattr(_statistics_source, "GaussianQueries", Queries)
-        # Comes after all answers, and takes half of the time.
-        monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)
 
     def sampler(self, deviation):
         """Return a sampler that returns, in place of noise, the place of its deviation."""
@@ -79,7 +77,7 @@ class Tape:
 
 
 @pytest.fixture
-def tape(monkeypatch):
+def tape(monkeypatch, no_doubts):
     return Tape(monkeypatch)
 
 
