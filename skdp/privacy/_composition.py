@@ -54,39 +54,12 @@ _SAFETY = 1e-10
 
 
 def composed_delta(mechanisms, epsilon, *, warns=True):
-    """Return the δ at which the composition of mechanisms is (ε, δ)-private.
+    """Return the δ at which the composition of mechanisms is (ε, δ)-private, an upper bound.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        Mechanisms applied to the same data.
-
-    epsilon : float
-        ≥ 0.
-
-    warns : bool, default=True
-        Whether to warn where the error of the arithmetic may be most of δ.
-
-    Returns
-    -------
-    delta : float
-        An upper bound. Apart from point masses, it is tight if all are Gaussian, or all are pure
-        with the same parameter; otherwise up to a thousandth of the smallest loss or a 100,000th
-        of all of them, and to 5e-14·√n + 2.2e-16·n for n mechanisms, the error of the FFT, which
-        is added, with a warning below 1e-11.
-
-    Raises
-    ------
-    ValueError
-        If more than a million mechanisms, or parameters below 1e-9 or with a sum above 5e7, would
-        have to be composed numerically.
-
-    Examples
-    --------
-    >>> from skdp.privacy import Mechanism
-    >>> round(composed_delta([Mechanism("laplace", 1.0, 0.25)], epsilon=1.0), 12)
-    0.25
+    The numerical error is part of it, with a warning where it may be most of it.
     """
+    # Apart from point masses it is tight for Gaussian mechanisms, and for pure ones of one
+    # parameter; for others, up to a thousandth of the smallest loss, or a 100,000th of all losses.
     if any(mechanism.parameter == inf for mechanism in mechanisms):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(mechanisms)
@@ -131,11 +104,8 @@ def _shown(mechanisms):
 
 
 def _gaussian_distance(mechanisms):
-    """Return sensitivity/σ of the one Gaussian mechanism that is equivalent to all.
-
-    Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²). None if
-    another mechanism among them has a loss.
-    """
+    """Return sensitivity/σ of the one Gaussian mechanism equivalent to all, or None."""
+    # Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²).
     lossy = [each for each in mechanisms if each.parameter > 0]
     if any(each.kind != "gaussian" for each in lossy):
         return None
@@ -150,50 +120,14 @@ def _most_epsilon(mechanisms):
 
 
 def any_of(k, probability):
-    """Return the probability that any of k independent events of equal probability occurs.
-
-    Parameters
-    ----------
-    k : int
-        ≥ 1.
-
-    probability : float
-        In [0, 1].
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> round(any_of(2, 0.1), 12)
-    0.19
-    """
+    """Return the probability that any of k independent events of equal probability occurs."""
     if k == 1 or probability == 1:
         return probability
     return -expm1(k * log1p(-probability))
 
 
 def one_of(k, probability):
-    """Return the probability of each of k independent events, given that of their union.
-
-    Parameters
-    ----------
-    k : int
-        ≥ 1.
-
-    probability : float
-        Probability of the union, in [0, 1].
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> round(one_of(2, 0.19), 12)
-    0.1
-    """
+    """Return the probability of each of k independent events, given that of their union."""
     if k == 1 or probability == 1:
         return probability
     return float(-np.expm1(np.log1p(-probability) / k))
@@ -202,24 +136,7 @@ def one_of(k, probability):
 def composed_epsilon(mechanisms, delta):
     """Return the least ε for which the composition of mechanisms is (ε, δ)-private.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        Mechanisms applied to the same data.
-
-    delta : float
-        In [0, 1).
-
-    Returns
-    -------
-    epsilon : float
-        As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
-
-    Examples
-    --------
-    >>> from skdp.privacy import Mechanism
-    >>> composed_epsilon([Mechanism("pure", 0.5, count=3)], delta=0.0)
-    1.5
+    As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
     """
     slack, cut = _sampler_error(mechanisms)
     if any(each.parameter == inf for each in mechanisms) or delta < _shown(mechanisms):
@@ -249,28 +166,7 @@ def _ideal_epsilon(mechanisms, delta):
 
 
 def _tight_delta(uses, epsilon, warns=True):
-    """Return an upper bound of δ at which mechanisms are together (ε, δ)-private.
-
-    Parameters
-    ----------
-    uses : dict of (str, float) to int
-        How often each mechanism is used, by its kind and parameter, which is positive.
-
-    epsilon : float
-        ≥ 0.
-
-    warns : bool, default=True
-        Whether to warn where the error of the arithmetic may be most of δ.
-
-    Returns
-    -------
-    delta : float
-
-    Examples
-    --------
-    >>> round(_tight_delta({("pure", 1.0): 1}, 0.0), 12)  # (e − 1)/(e + 1)
-    0.46211715726
-    """
+    """Return an upper bound of δ for mechanisms used so often, by kind and positive parameter."""
     bound = _by_pure(uses, _pure_delta, epsilon)
     if bound is not None and _is_enough(uses):
         return bound
@@ -287,26 +183,7 @@ def _tight_delta(uses, epsilon, warns=True):
 
 
 def _tight_epsilon(uses, delta):
-    """Return an upper bound of ε at which mechanisms are together (ε, δ)-private.
-
-    Parameters
-    ----------
-    uses : dict of (str, float) to int
-        As for :func:`_tight_delta`.
-
-    delta : float
-        Above 0.
-
-    Returns
-    -------
-    epsilon : float
-        Infinite where the error of the arithmetic is as large as δ.
-
-    Examples
-    --------
-    >>> round(_tight_epsilon({("pure", 1.0): 1}, 0.25), 3)
-    0.581
-    """
+    """Return an upper bound of ε for such uses; infinite where the error is as large as δ."""
     bound = _by_pure(uses, _pure_epsilon, delta)
     if bound is not None and _is_enough(uses):
         return bound
@@ -319,11 +196,9 @@ def _tight_epsilon(uses, delta):
 
 
 def _by_pure(uses, function, argument):
-    """Return a closed form by pure mechanisms of the same ε, or None if there is none.
-
-    A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
-    small ε are composed: both have losses of mean ε²/2 and variance ε².
-    """
+    """Return a closed form by pure mechanisms of the same ε, or None if there is none."""
+    # A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
+    # small ε are composed: both have losses of mean ε²/2 and variance ε².
     kinds = {kind for kind, _ in uses}
     parameters = {parameter for _, parameter in uses}
     if "gaussian" in kinds or len(parameters) > 1:
@@ -355,13 +230,10 @@ def _warn_below(delta):
 
 
 def _pure_delta(epsilon0, k, epsilon):
-    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbors.
-
-    i of k answers are the less likely ones with a binomial distribution, and the loss is
-    (k − 2i)ε0, so that with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε
-
-    .. math:: δ = P(\mathrm{Bin}(k, q) ≤ i) - e^ε P(\mathrm{Bin}(k, 1 - q) ≤ i).
-    """
+    """Return δ of k answers, each e^ε0 times as likely for one of two neighbors."""
+    # i of k answers are the less likely ones with a binomial distribution, and the loss is (k −
+    # 2i)ε0: with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε, δ = P(Bin(k, q) ≤ i) −
+    # e^ε P(Bin(k, 1 − q) ≤ i).
     i = -((epsilon / epsilon0 - k) // 2) - 1
     if i < 0:
         return 0.0

@@ -53,23 +53,7 @@ RELATIONS = ("replace-one", "add/remove")
 
 @dataclass(frozen=True)
 class Unit:
-    """What a guarantee protects, in the words of several texts.
-
-    Parameters
-    ----------
-    noun : str
-        A single one, in short.
-
-    protects : str
-        What is protected, as a sentence.
-
-    several : str or None, default=None
-        Several, where these are whole records with their labels. Only these can be added or
-        removed: without one of the others, what remains is not a data set.
-
-    one : str or None, default=None
-        One of these, in full.
-    """
+    """What a guarantee protects, in the words of several texts."""
 
     noun: str
     protects: str
@@ -864,13 +848,7 @@ def pack_guarantee(guarantee):
 
 
 def unpack_guarantee(stored):
-    """Return the guarantee that :func:`pack_guarantee` stored.
-
-    Raises
-    ------
-    ValueError
-        If keys are missing or unknown, or no mechanism could have this guarantee.
-    """
+    """Return the guarantee that :func:`pack_guarantee` stored, or raise ValueError."""
     fields = _fields_of("PrivacyGuarantee", stored, _FILE_KEYS)
     if isinstance(fields["mechanisms"], list):
         fields["mechanisms"] = [

@@ -136,11 +136,9 @@ def _bound(mechanisms, prior, presence, unit):
 
 
 def _shown(mechanism, n_values):
-    """Return the probability that a mechanism shows the data, being ε-private otherwise.
-
-    Between two values this describes every (ε, δ) mechanism (Kairouz, Oh and Viswanath, 2015).
-    "pure" may stand for other mechanisms (joint_guarantee), for which it does not hold.
-    """
+    """Return the probability that a mechanism shows the data, being ε-private otherwise."""
+    # Between two values this describes every (ε, δ) mechanism (Kairouz, Oh and Viswanath, 2015).
+    # "pure" may stand for other mechanisms (joint_guarantee), for which it does not hold.
     if mechanism.kind == "laplace" or (mechanism.kind != "gaussian" and n_values == 2):
         return mechanism.total_delta
     return 0.0
@@ -187,36 +185,12 @@ def _of_gaussian_noise(mechanisms, prior, n_values, unit):
 
 
 def pure_information(epsilon, prior=None):
-    r"""Return the largest information of answers with likelihood ratios of at most e^ε.
-
-    Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, the
-    information is largest at the ends of this interval. If values of total probability a are at
-    the upper end, with Z = 1 + a(e^ε − 1),
-
-    .. math:: I \le \frac{a e^ε ε}{Z} - \log Z
-              \le C(ε) = Z_* - 1 - \log Z_*, \qquad Z_* = \frac{ε}{1 - e^{-ε}},
-
-    since the derivative in a is zero at Z = Z∗. For small ε that is ε²/8. With a prior over few
-    values, a is the probability of a subset of them, and the largest value over subsets is taken.
-
-    Parameters
-    ----------
-    epsilon : float
-        ≥ 0, may be infinite.
-
-    prior : ndarray of shape (n_values,), default=None
-        Probabilities of the values. By default any prior.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import pure_information
-    >>> round(pure_information(1.0), 4), round(pure_information(1.0, [0.5, 0.5]), 4)
-    (0.1233, 0.1109)
-    """
+    """Return the largest information of answers with likelihood ratios of at most e^ε."""
+    # Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, the
+    # information is largest at the ends of this interval. If values of total probability a are at
+    # the upper end, with Z = 1 + a(e^ε − 1), it is I(a) = a e^ε ε/Z − log Z, which is largest at Z
+    # = ε/(1 − e^−ε): Z − 1 − log Z, for small ε ε²/8. With a prior over few values, a is the
+    # probability of a subset of them.
     if epsilon == inf:
         return inf
     excess = _scale_less_one(epsilon)
@@ -257,37 +231,11 @@ def _by_share(a, epsilon):
 
 
 def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
-    r"""Return the largest information about values observed with normal noise of variance one.
-
-    Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace V
-    of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is also half the mean
-    squared distance of two independent values, hence at most μ²(1 − Σp²)/2. For a given trace,
-    the information is largest for values that are normal and isotropic:
-
-    .. math:: I \le \frac{d}{2} \log\Big(1 + \frac{V}{d}\Big)
-              \le \frac{d}{2} \log\Big(1 + \frac{μ^2}{2(d + 1)}\Big) \to \frac{μ^2}{4} .
-
-    Parameters
-    ----------
-    squared_distance : float
-        μ²: the largest distance of two values, in standard deviations, squared.
-
-    n_dimensions : int or float, default=inf
-        d.
-
-    prior : ndarray of shape (n_values,), default=None
-        Probabilities of the values. By default any prior.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import gaussian_information
-    >>> round(gaussian_information(1.0, 1), 4), gaussian_information(1.0)
-    (0.1116, 0.25)
-    """
+    """Return the largest information about values observed with normal noise of variance one."""
+    # Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace
+    # V of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is also half the mean
+    # squared distance of two independent values, hence at most μ²(1 − Σp²)/2. For a given trace,
+    # the information is largest for values that are normal and isotropic: d/2 · log(1 + V/d).
     if not squared_distance:
         return 0.0
     d = n_dimensions
@@ -300,37 +248,13 @@ def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
 
 
 def approximate_information(epsilon, delta, n_values):
-    r"""Return the largest information of (ε, δ)-private answers about which of k values it is.
-
-    With the distribution P of one value as reference, clip that of each other value to
-    [e^−ε P, e^ε P] and redistribute the mass that is cut off: this changes it by at most δ in
-    total variation, since at most δ is above e^ε P and at most e^−ε δ is missing below. The
-    answers are therefore those of a mechanism with ratios up to e^2ε, except in an event B of
-    probability at most δ. Knowing whether B occurred adds at most h(δ), and its outcome log k:
-
-    .. math:: I \le C(2ε) + h(δ) + δ \log k .
-
-    Parameters
-    ----------
-    epsilon : float
-        ≥ 0.
-
-    delta : float
-        In [0, 1].
-
-    n_values : int
-        k.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import approximate_information
-    >>> round(approximate_information(1.0, 1e-5, 10), 4)
-    0.4746
-    """
+    """Return the largest information of (ε, δ)-private answers about which of k values it is."""
+    # With the distribution P of one value as reference, clip that of each other value to [e^−ε P,
+    # e^ε P] and redistribute the mass that is cut off: this changes it by at most δ in total
+    # variation, since at most δ is above e^ε P and at most e^−ε δ is missing below. The answers
+    # are therefore those of a mechanism with ratios up to e^2ε, except in an event B of
+    # probability at most δ. Knowing whether B occurred adds at most h(δ), and its outcome log k:
+    # C(2ε) + h(δ) + δ log k.
     half = min(delta, 0.5)
     surprise = 0.0 if half == 0 else -half * log(half) - (1 - half) * log1p(-half)
     return pure_information(2 * epsilon) + surprise + delta * log(n_values)

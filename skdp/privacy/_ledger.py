@@ -515,11 +515,8 @@ class _NamedLedger(PrivacyLedger):
 
 
 def _sum(guarantees):
-    """Return the joint guarantee, None if there are none.
-
-    Those of Gaussian noise are added first, as their sum is smaller. If some are about replaced
-    records, all are converted.
-    """
+    """Return the joint guarantee, of replaced records if any is; None if there are none."""
+    # Those of Gaussian noise are added first, as their sum is smaller.
     guarantees = list(guarantees)
     if len({g.relation for g in guarantees}) > 1:
         guarantees = [g.to_replace_one() for g in guarantees]
@@ -528,19 +525,7 @@ def _sum(guarantees):
 
 
 class _LedgerFile:
-    """Limits and entries of a ledger, on disk.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Resolved once: a later change of the working directory or of a symbolic link in the path
-        does not move the account.
-
-    Raises
-    ------
-    ValueError
-        When it is no path.
-    """
+    """Limits and entries of a ledger, on disk."""
 
     def __init__(self, path):
         try:
@@ -553,16 +538,7 @@ class _LedgerFile:
 
     @contextmanager
     def lock(self):
-        """Hold the account exclusively, among all processes and threads.
-
-        Raises
-        ------
-        TimeoutError
-            If another process holds it for too long.
-
-        OSError
-            If the lock cannot be created next to the file.
-        """
+        """Hold the account exclusively, among all processes and threads, or raise an OSError."""
         file = self.path.with_name(self.path.name + ".lock")
         with ExitStack() as stack:
             with self._named():
@@ -584,22 +560,7 @@ class _LedgerFile:
             ) from error
 
     def read(self):
-        """Return limits and entries.
-
-        Returns
-        -------
-        limits : dict of str to (float or None)
-
-        entries : list of (str, PrivacyGuarantee)
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-
-        ValueError
-            If it is empty, truncated, damaged, or has a second name.
-        """
+        """Return limits and entries; raise if the file is missing, damaged or hard-linked."""
         with self._named(), open(self.path, "rb") as file:
             shared = os.fstat(file.fileno()).st_nlink > 1
             text = file.read()
@@ -625,12 +586,6 @@ class _LedgerFile:
         """Replace the file; when this returns, the new account is on disk.
 
         A new file is readable by its owner only; one that is replaced keeps its permissions.
-
-        Parameters
-        ----------
-        limits : dict of str to (float or None)
-
-        entries : list of (str, PrivacyGuarantee)
         """
         content = {
             "format": _FORMAT,
@@ -644,13 +599,7 @@ class _LedgerFile:
 
 
 def _check_limit(name, limit):
-    """Return a limit as a float or None.
-
-    Raises
-    ------
-    ValueError
-        If it is neither None nor a number ≥ 0.
-    """
+    """Return a limit as a float or None; raise unless it is None or a number ≥ 0."""
     if limit is None:
         return None
     try:

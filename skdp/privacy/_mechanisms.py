@@ -242,34 +242,7 @@ def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
 
 
 def check_real(owner, name, value, low, high, *, open_low=False, open_high=False):
-    """Return a number of an interval as a float; NaN is refused.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the class, for the message.
-
-    name : str
-        Name of the parameter.
-
-    value : object
-        What was given.
-
-    low, high : float
-        Ends of the interval.
-
-    open_low, open_high : bool, default=False
-        Whether the end itself is excluded.
-
-    Returns
-    -------
-    number : float
-
-    Raises
-    ------
-    ValueError
-        If it is not a real number, or outside the interval.
-    """
+    """Return a real number of an interval, of which an end may be excluded, as a float."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
     except OverflowError:
@@ -285,13 +258,7 @@ def check_real(owner, name, value, low, high, *, open_low=False, open_high=False
 
 
 def check_count(owner, name, value):
-    """Return a whole number from 1 to 2^53 as an int.
-
-    Raises
-    ------
-    ValueError
-        If it is not such a number.
-    """
+    """Return a whole number from 1 to 2^53 as an int."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not 1 <= value <= MOST_USES:
         raise ValueError(
@@ -301,13 +268,7 @@ def check_count(owner, name, value):
 
 
 def check_choice(owner, name, value, choices):
-    """Return one of several strings.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them.
-    """
+    """Return one of several strings."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(
             f"The {name!r} of {owner} must be one of {', '.join(map(repr, choices))}, got "
@@ -317,14 +278,8 @@ def check_choice(owner, name, value, choices):
 
 
 def check_text(owner, name, value):
-    """Return a string without control characters.
-
-    Raises
-    ------
-    ValueError
-        If it is not a string, or has control characters: in a terminal these can hide or
-        overwrite the numbers that are printed with it.
-    """
+    """Return a string without control characters."""
+    # In a terminal these can hide or overwrite the numbers that are printed with it.
     if not isinstance(value, str):
         raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
     if not value.isprintable():

@@ -159,38 +159,14 @@ def stack_rows(first, second):
 
 
 def halfway_scores(model, X, y):
-    """Return how exactly predictions change halfway between a record and those of other labels.
+    """Return how exactly predictions change halfway between records of different labels, 0 to 4.
 
-    A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
-    halfway between two training records. Each record is moved towards the five nearest records
-    with another label. The score is the number of digits to which the point where the predicted
-    label changes agrees with the midpoint, for the best of the five. Only predicted labels are
-    used.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Under attack.
-
-    X : array-like of shape (n_samples, n_features)
-        Records, members or not. Non-numeric columns of a DataFrame are not changed.
-
-    y : array-like of shape (n_samples,)
-        Their labels.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples,)
-        0 to 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y = np.array([[0.0], [1.0], [0.1]]), np.array([0, 1, 0])
-    >>> halfway_scores(KNeighborsClassifier(1).fit(X[:2], y[:2]), X, y).tolist()
-    [4, 4, 1]
+    Non-numeric columns of a DataFrame are not moved.
     """
+    # A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
+    # halfway between two training records. Each record is moved towards the nearest records with
+    # another label. The score is the number of digits to which the point where the predicted label
+    # changes agrees with the midpoint, for the best of them. Only predicted labels are used.
     y = np.asarray(y)
     frame = pd.DataFrame(X).infer_objects()
     columns = frame.select_dtypes("number").columns
@@ -227,54 +203,14 @@ def _nearest_of_other_labels(numbers, y):
 def canary_scores(estimator, members, others, random_state):
     """Train with planted wrong labels, and return how well the model has learned each of them.
 
-    The records of ``others`` are paired within their class. Each pair is given one wrong label,
-    and one of the two, chosen at random, is added to the training data. All training data except
-    the features of that record are the same in both cases, so that the two data sets are
-    neighbors for a guarantee that treats labels as public. The score is log p of the planted
-    label, or whether it is predicted if the model has no probabilities.
-
-    Parameters
-    ----------
-    estimator : classifier or source
-        The training algorithm. Is cloned and fitted once.
-
-    members, others : tuple (X, y)
-        Records that are trained on with their own labels, and records from which canaries are
-        made.
-
-    random_state : RandomState
-        For pairs, labels and the choice within each pair.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_canaries,)
-
-    joined : ndarray of bool of shape (n_canaries,)
-        Whether each canary was trained on.
-
-    labels : ndarray of shape (n_canaries,)
-        Planted labels.
-
-    Raises
-    ------
-    ValueError
-        If there is only one class, or fewer than four pairs.
-
-    References
-    ----------
-    Steinke, T., Nasr, M. and Jagielski, M., "Privacy auditing with one (1) training run",
-    NeurIPS 2023: many canaries in one training run bound ε as independent ones would.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> data, rng = ((X[::2], y[::2]), (X[1::2], y[1::2])), np.random.RandomState(0)
-    >>> scores, joined, _ = canary_scores(KNeighborsClassifier(1), *data, rng)
-    >>> bool(scores[joined].mean() > -1), bool(scores[~joined].mean() < -15)
-    (True, True)
+    Returns scores, whether each canary was trained on, and the planted labels.
     """
+    # The records of ``others`` are paired within their class. Each pair is given one wrong label,
+    # and one of the two, chosen at random, is added to the training data. All training data except
+    # the features of that record are the same in both cases, so that the two data sets are
+    # neighbors for a guarantee that treats labels as public. The score is log p of the planted
+    # label, or whether it is predicted if the model has no probabilities. Many canaries in one
+    # training run bound ε as independent ones would (Steinke, Nasr and Jagielski, 2023).
     X, y = others[0], np.asarray(others[1])
     classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
     of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
@@ -311,11 +247,8 @@ class _ShadowTraining(BaseEstimator):
     }
 
     def _train(self, X, y):
-        """Return shadow models, and the rows that each was trained on: a random half of all.
-
-        Models come in pairs trained on the two halves, so that each row is used by half of the
-        models.
-        """
+        """Return shadow models, and the rows that each was trained on: a random half of all."""
+        # Models come in pairs trained on the two halves, so that each row is used by half of them.
         random_state = check_random_state(self.random_state)
         seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
         for k in range(0, self.n_shadows, 2):
@@ -329,11 +262,9 @@ class _ShadowTraining(BaseEstimator):
 
 
 def _fit_seeded(estimator, X, y, seed):
-    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged.
-
-    The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that noise
-    has fresh entropy.
-    """
+    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged."""
+    # The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that
+    # noise has fresh entropy.
     model = clone(estimator)
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)

@@ -37,30 +37,7 @@ _FEWEST_POOLED = 40
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number computed from each row of outputs.
-
-    Parameters
-    ----------
-    kind : {"output", "column", "sum", "clipped sum", "difference", "weighted sum", \
-            "clipped weighted sum"}
-        "output" is the only column. Clipped sums are the log-likelihood ratio of Laplace noise,
-        up to a factor.
-
-    column : int, default=0
-        Index of the column.
-
-    other, factor : int and float
-        Column that is subtracted from it, multiplied by the factor.
-
-    shifts : tuple of (int, float)
-        Columns of a weighted sum, with their shifts as weights; in the clipped sum each column is
-        clipped to its values before and after the shift.
-
-    Examples
-    --------
-    >>> Statistic("difference", 0, 2, 0.5)([[3.0, 0.0, 4.0]])
-    array([1.])
-    """
+    """A number computed from each row of outputs."""
 
     kind: str
     column: int = 0
@@ -103,27 +80,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes of a statistic.
-
-    Parameters
-    ----------
-    kind : {"<=", ">=", "==", "off"}
-        "off": within half a sensitivity, and no multiple of 2^-level.
-
-    statistic : Statistic
-        Statistic of a row of outputs.
-
-    level : float
-        Value that it is compared with.
-
-    swapped : bool
-        Whether it is more probable with the second neighbor than with the first.
-
-    Examples
-    --------
-    >>> Event("<=", Statistic("column"), 0.5, False).count([[0.1], [0.9], [0.5]])
-    2
-    """
+    """Outcomes of a statistic: at most, at least or equal to a level, or "off" a lattice."""
 
     kind: str
     statistic: Statistic
@@ -161,13 +118,7 @@ def _finest_bits(values):
 
 
 class Sample:
-    """Outputs for the choice of events, sorted once for each statistic.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, n_columns)
-        Outputs of one input.
-    """
+    """Outputs of one input for the choice of events, sorted once for each statistic."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -194,29 +145,8 @@ class Sample:
 
 
 def best_event(first, second, statistics, subject, confidence):
-    """Return the event that distinguishes two samples best, and its bound.
-
-    Parameters
-    ----------
-    first, second : Sample
-        Outputs of two neighbors.
-
-    statistics : sequence of Statistic
-        Statistics of the events.
-
-    subject : Subject
-        Defines the kinds of events, and the claimed δ.
-
-    confidence : float
-        Confidence of the approximate bound by which events are compared.
-
-    Returns
-    -------
-    bound : float
-        An approximate bound of ε, by Wilson's score interval, used only for the choice.
-
-    event : Event
-    """
+    """Return an approximate bound and the event that tells samples of two neighbors apart best."""
+    # The bound, by Wilson's score interval at this confidence, is used for the choice alone.
     best: tuple = (-np.inf, None)
     for statistic in statistics:
         kinds, levels, *counts = _candidates(first, second, statistic, subject)
@@ -272,34 +202,14 @@ def _wilson(hits, n, z):
 
 
 def find_repeats(outputs, again, chance):
-    """Return how noise is repeated, or None; a lack of noise is left to the events.
+    """Return how noise is repeated in outputs of two calls, as a text, or None.
 
-    The probability that independent values are equal depends on the grid and on the point mass of
-    the noise. It is estimated from all pairs of values, few of which are equal due to repeated
-    noise, and compared with the pairs that repeated noise makes equal.
-
-    Parameters
-    ----------
-    outputs, again : ndarray of shape (n, n_columns)
-        Outputs of one input, from two calls; 0 without noise.
-
-    chance : float
-        Largest probability that a correct mechanism changes two outputs equally; positive for
-        labels, which are not on a grid.
-
-    Returns
-    -------
-    text : str or None
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> noise, again = rng.laplace(size=(2, 1000, 2))
-    >>> find_repeats(noise, again, 0.0)
-    >>> noise[::3, 1] = -noise[::3, 0]
-    >>> find_repeats(noise, again, 0.0)
-    'columns 0 and 1 have the same noise'
+    A correct mechanism changes two outputs equally with a probability of at most ``chance``,
+    positive for labels. A lack of noise is left to the events.
     """
+    # The probability that independent values are equal depends on the grid and on the point mass
+    # of the noise. It is estimated from all pairs of values, few of which are equal due to
+    # repeated noise, and compared with the pairs that repeated noise makes equal.
     found = "the same noise is added again, and can be subtracted"
     if any(_mostly_same(one, other, chance) for one, other in _aligned(outputs, again)):
         return found
@@ -340,11 +250,9 @@ def _mostly_same(one, other, chance):
 
 
 def _rate(columns):
-    """Return an upper limit of the probability that two values of one column are equal.
-
-    Nor are independent values of two columns equal more often: by Cauchy and Schwarz, with
-    the geometric mean of the probabilities of either.
-    """
+    """Return an upper limit of the probability that two values of one column are equal."""
+    # Nor are independent values of two columns equal more often: by Cauchy and Schwarz, with the
+    # geometric mean of the probabilities of either.
     n = len(columns)
     equal = max(_equal_pairs(np.sort(column)) for column in columns.T)
     return min(_ALLOWANCE * (equal + _FEWEST_EQUAL) / (n * (n - 1) / 2), 1.0)
@@ -393,11 +301,9 @@ def _same_at_a_distance(magnitudes):
 
 
 def _drawn_from_few(magnitudes):
-    """Return whether values of a column are drawn from a small set of points of the grid.
-
-    Two adjacent points of a grid have nearly the same probability: if many values are equal,
-    equally many are one step apart. The step is that of the binade.
-    """
+    """Return whether values of a column are drawn from a small set of points of the grid."""
+    # Two adjacent points of a grid have nearly the same probability: if many values are equal,
+    # equally many are one step apart. The step is that of the binade.
     for column in magnitudes[: max(_SORTED // magnitudes.shape[1], _COMPARED_ROWS)].T:
         ranked = np.sort(column)
         ranked = ranked[: np.count_nonzero(~np.isnan(ranked))]

@@ -237,11 +237,9 @@ def _tried(subject, outputs, confidence):
 
 
 def _likely_first(order, outputs, delta, confidence):
-    """Return inputs in the order in which they are moved; input j + 1 moves column j.
-
-    First those whose column returns its input more often than δ allows, which only the move
-    shows to be no rounding; then by turns the one with the least noise and one at random.
-    """
+    """Return inputs in the order in which they are moved; input j + 1 moves column j."""
+    # First those whose column returns its input more often than δ allows, which only the move
+    # shows to be no rounding; then by turns the one with the least noise and one at random.
     columns = outputs[:, order - 1]
     exact = np.count_nonzero(columns == 0, axis=0)
     low, _ = clopper_pearson(exact, len(outputs), confidence)
@@ -317,28 +315,7 @@ def _stated_guarantee(transformer):
 
 
 class _NoiseSubject:
-    """A noise transformer; outputs are in units of the sensitivity.
-
-    Attributes
-    ----------
-    guarantee : PrivacyGuarantee
-        What is claimed.
-
-    pairs : dict of {(int, int): str}
-        Inputs that are neighbors, and in which way. Input 0 is in at least one of them.
-
-    atoms : tuple of float
-        Outputs that may have a probability of their own.
-
-    on_grid : bool
-        Whether outputs are to lie on one grid, wherever the input lies.
-
-    joint : bool
-        Whether one move changes all columns.
-
-    chance : float
-        Greatest probability with which a right mechanism moves two outputs alike.
-    """
+    """A noise transformer; outputs are in units of the sensitivity."""
 
     atoms = (0.0, 1.0)
     on_grid = True

@@ -423,19 +423,9 @@ class _Worlds:
             )
 
     def released(self, seeds, settings):
-        """Return the statistics of a fit without and a fit with the canary for each seed.
+        """Return statistics without and with the canary, (n_seeds, 2, n_statistics) by part.
 
-        Parameters
-        ----------
-        seeds : sequence of int or None
-            Seeds of the noise of both fits; None for the source's own noise.
-
-        settings : dict
-            Arguments of :func:`run_tasks`.
-
-        Returns
-        -------
-        released : dict of {str: ndarray of shape (n_seeds, 2, n_statistics)}
+        A seed of None is the source's own noise. The settings are arguments of :func:`run_tasks`.
         """
         tasks = [(with_canary, seed) for seed in seeds for with_canary in (False, True)]
         fits = run_tasks(self._look, tasks, len(tasks), **settings)
@@ -503,30 +493,14 @@ def _far(column):
 class BestScore:
     """The weighted sum of statistics that distinguishes releases with and without a canary best.
 
-    For normal noise of covariance S, that is the log-likelihood ratio with weights S⁻¹d, where d
-    is what the canary adds: the most powerful test (Neyman and Pearson). Both are estimated. S is
-    shrunk towards independent noise such that weights from one half of the fits perform best on
-    the other half, by the area under the ROC curve. By the same measure, one part of the release
-    is used instead of all of them if it performs better.
-
-    Parameters
-    ----------
-    learned : dict of {str: ndarray of shape (n_fits, 2, n_statistics)}
-        Statistics without and with the canary, part by part.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        The parts that are used.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> noise = rng.normal(size=(2000, 2, 2)) * [1.0, 2.0]
-    >>> score = BestScore({"sums": noise + [[[0.0, 0.0], [1.0, 4.0]]]})
-    >>> bool(abs(score.weights[1] / score.weights[0] - 1.0) < 0.1)
-    True
+    It learns from statistics by part, (n_fits, 2, n_statistics) each, without and with the canary.
     """
+
+    # For normal noise of covariance S, that is the log-likelihood ratio with weights S⁻¹d, where d
+    # is what the canary adds: the most powerful test (Neyman and Pearson). Both are estimated. S
+    # is shrunk towards independent noise such that weights from one half of the fits perform best
+    # on the other half, by the area under the ROC curve. By the same measure, one part of the
+    # release is used instead of all of them if it performs better.
 
     def __init__(self, learned):
         choices = [tuple(learned)] + [(name,) for name in learned if len(learned) > 1]
