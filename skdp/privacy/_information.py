@@ -10,21 +10,11 @@ from math import ceil, exp, expm1, floor, inf, isfinite, log, log1p, log10, prod
 import numpy as np
 from scipy.special import xlogy
 
-# Probabilities of a prior sum to 1 within this.
-_SUM_ROUNDING = 1e-9
 # ε and arguments of x − log(1 + x) up to which an integral replaces a difference that would lose
 # digits (rule of thumb: 20 nodes have full precision, tests/privacy/test_information.py).
 _SMALL = 1.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
-# Largest number of values of a prior all of whose subsets are tried, some 65,000.
-_MOST_VALUES = 16
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# Probability that a Gaussian sampler may cut off without an effect in float64: those of skdp cut
-# off 2^-730 for each value. For other samplers only the entropy is a bound.
-_NEGLIGIBLE_CUT = 1e-150
-_ABOUT = {"labelled record": "record with its label"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,7 @@ def information_bound_of(guarantee, prior=None):
             "values, given that it is there, use to_replace_one().information_bound()."
         )
     nats, source = _bound(guarantee.mechanisms, probabilities, presence, guarantee.unit)
-    unit = _ABOUT.get(guarantee.unit, guarantee.unit)
+    unit = guarantee.unit.replace("labelled record", "record with its label")
     return InformationBound(
         nats=nats,
         about=f"whether the {unit} is in the data" if presence else f"the {unit}",
@@ -125,7 +115,7 @@ def _bound(mechanisms, prior, presence, unit):
     if entropy == 0:
         return 0.0, "entropy"
     # Probability that any mechanism shows the data themselves.
-    shown = 1 - prod(1 - _shown(each, n_values) for each in mechanisms)
+    shown = 1 - prod(1 - _shown(mechanism, n_values) for mechanism in mechanisms)
     free, source = _without_point_masses(mechanisms, prior, n_values, unit)
     if free >= entropy or shown == 1:
         return entropy, "entropy"
@@ -147,20 +137,20 @@ def _shown(mechanism, n_values):
 def _without_point_masses(mechanisms, prior, n_values, unit):
     """Return the sum of the bounds of mechanisms without point masses, and the inequalities."""
     total, sources = 0.0, []
-    gaussian = [each for each in mechanisms if each.kind == "gaussian"]
-    others = [each for each in mechanisms if each.kind != "gaussian"]
+    gaussian = [mechanism for mechanism in mechanisms if mechanism.kind == "gaussian"]
+    others = [mechanism for mechanism in mechanisms if mechanism.kind != "gaussian"]
     if gaussian:
         total += _of_gaussian_noise(gaussian, prior, n_values, unit)
         sources.append("variance against that of Gaussian noise")
     if others:
-        each_one = sum(_of_private_answers(mechanism, n_values) for mechanism in others)
+        answers = sum(_of_private_answers(mechanism, n_values) for mechanism in others)
         sources.append("likelihood ratios")
         decompose = all(not m.delta or _shown(m, n_values) for m in others)
         if prior is not None and decompose and not gaussian:
             # With a prior, the bound on all answers together may be smaller than the sum.
             together = sum(mechanism.total_epsilon for mechanism in others)
-            each_one = min(each_one, pure_information(together, prior))
-        total += each_one
+            answers = min(answers, pure_information(together, prior))
+        total += answers
     return total, " and ".join(sources)
 
 
@@ -172,9 +162,11 @@ def _of_private_answers(mechanism, n_values):
 
 
 def _of_gaussian_noise(mechanisms, prior, n_values, unit):
-    squared = sum(each.squared_distance for each in mechanisms)
-    slack = sum(each.slack for each in mechanisms)
-    if sum(each.cut for each in mechanisms) > _NEGLIGIBLE_CUT or slack > _SMALL:
+    squared = sum(mechanism.squared_distance for mechanism in mechanisms)
+    slack = sum(mechanism.slack for mechanism in mechanisms)
+    # Samplers of skdp cut off 2^-730 for each value, without an effect in float64. For others only
+    # the entropy is a bound.
+    if sum(mechanism.cut for mechanism in mechanisms) > 1e-150 or slack > _SMALL:
         return inf
     on_a_line = unit == "element" or n_values == 2
     ideal = gaussian_information(squared, 1 if on_a_line else inf, prior)
@@ -195,7 +187,7 @@ def pure_information(epsilon, prior=None):
         return inf
     excess = _scale_less_one(epsilon)
     best = _minus_log1p(excess)
-    if prior is None or len(prior) > _MOST_VALUES:
+    if prior is None or len(prior) > 16:  # of 16, all of some 65,000 subsets are tried
         return best
     shares = np.zeros(1)
     for probability in prior:
@@ -266,17 +258,18 @@ def _entropy(prior):
 
 def _check_prior(prior):
     try:
-        found = np.asarray(prior, dtype=np.float64)
+        probabilities = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        probabilities = np.empty(0)
+    if probabilities.ndim != 1 or not len(probabilities) or not np.isfinite(probabilities).all():
         raise ValueError(
             "The 'prior' parameter must be None or a list of probabilities, got "
             f"{prior!r:.60}. Pass one probability for each value."
         )
-    if (found < 0).any() or abs(found.sum() - 1) > _SUM_ROUNDING:
+    if (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-9:
         raise ValueError(
             "The 'prior' parameter must have probabilities of at least 0 that sum to 1, got a "
-            f"least one of {found.min():g} and a sum of {found.sum():.12g}. Divide by the sum."
+            f"least one of {probabilities.min():g} and a sum of {probabilities.sum():.12g}. "
+            "Divide by the sum."
         )
-    return found
+    return probabilities

@@ -17,11 +17,6 @@ from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
 
-# Tolerance of a limit for rounding, relative to the limit.
-_ROUNDING = 1e-12
-_FORMAT = "skdp ledger"
-_VERSION = 1
-_LIMITS = ("epsilon", "delta")
 # Seconds to wait for the lock (rule of thumb).
 _PATIENCE = 10.0
 
@@ -282,8 +277,8 @@ class PrivacyLedger:
             total = _sum(guarantee for _, guarantee in entries)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
-                # not >, so that NaN is refused
-                if limit is not None and not value <= limit * (1 + _ROUNDING):
+                # With a tolerance for rounding; not >, so that NaN is refused.
+                if limit is not None and not value <= limit * (1 + 1e-12):
                     raise BudgetExceededError(
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."
@@ -376,16 +371,16 @@ class PrivacyLedger:
             )
         X = as_frame(X)  # read once, for the guarantee and the fit
         data = (X,) if y is None else (X, y)
-        known = {} if groups is None else {"groups": groups}
+        grouping = {} if groups is None else {"groups": groups}
         if hasattr(estimator, "ledger"):  # it charges by itself, when nothing can fail any more
             estimator.ledger = _NamedLedger(self, name)
             try:
-                return estimator.fit(*data, **known)
+                return estimator.fit(*data, **grouping)
             finally:
                 estimator.ledger = None
-        self.spend(state(*data, **known), name)
+        self.spend(state(*data, **grouping), name)
         transforms = hasattr(estimator, "fit_transform")
-        return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
+        return (estimator.fit_transform if transforms else estimator.fit)(*data, **grouping)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the entries, with running totals, as a table.
@@ -588,8 +583,8 @@ class _LedgerFile:
         A new file is readable by its owner only; one that is replaced keeps its permissions.
         """
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "skdp ledger",
+            "version": 1,
             "limits": limits,
             "entries": [(name, pack_guarantee(guarantee)) for name, guarantee in entries],
         }
@@ -620,11 +615,11 @@ def _parse(text):
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")
     stated = content.pop("sha256")
-    if content["format"] != _FORMAT or content["version"] != _VERSION:
-        raise ValueError(f"not version {_VERSION} of a ledger of skdp")
+    if content["format"] != "skdp ledger" or content["version"] != 1:
+        raise ValueError("not version 1 of a ledger of skdp")
     if stated != checksum(content):
         raise ValueError("its checksum does not match")
-    limits = {name: content["limits"][name] for name in _LIMITS}
+    limits = {name: content["limits"][name] for name in ("epsilon", "delta")}
     for name, limit in limits.items():
         _check_limit(name, limit)
     entries = [(str(name), unpack_guarantee(stored)) for name, stored in content["entries"]]

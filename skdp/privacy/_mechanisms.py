@@ -6,7 +6,7 @@ from math import exp, inf, isnan, log, sqrt
 from numbers import Integral, Real
 
 from skdp.privacy._composition import any_of, composed_epsilon, one_of
-from skdp.privacy._gaussian import gaussian_delta, gaussian_sigma
+from skdp.privacy._gaussian import MOST_EXPONENT, gaussian_delta, gaussian_sigma
 
 # Fields that only mechanisms of a kind may set; all have ``epsilon`` and ``delta``.
 KINDS = {
@@ -18,13 +18,6 @@ KINDS = {
 # Largest number of uses of one mechanism. Numbers of uses are float64 in later arithmetic, which
 # represents integers exactly up to here.
 MOST_USES = 2**53
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# By how much a stated ε and δ may be below those of Gaussian noise, by rounding, relatively ...
-_EPSILON_ROUNDING = 1e-9
-_DELTA_ROUNDING = 1e-6
-# ... and absolutely.
-_LEAST_ROUNDING = 2.3e-16
 # Relative excess of a stated ε from which that ε is composed and not the noise: more than solvers
 # and samplers usually leave (rule of thumb).
 _OVERSTATED = 1e-3
@@ -126,12 +119,14 @@ class Mechanism:
             return self._stated_squared_distance()
         if epsilon == inf or delta == 1:
             return self.squared_distance
-        distance, left = self.parameter, epsilon * (1 + _EPSILON_ROUNDING) - self.slack
+        # A stated ε and δ may be below those of Gaussian noise by rounding: relatively, δ
+        # absolutely too.
+        distance, left = self.parameter, epsilon * (1 + 1e-9) - self.slack
         amount = 1.0
         if distance < inf and left >= 0:
             amount = gaussian_delta(1 / distance, left) if distance else 0.0
-            amount += (1 + exp(min(left, _MOST_EXPONENT))) * self.cut
-        if amount > delta * (1 + _DELTA_ROUNDING) + _LEAST_ROUNDING:
+            amount += (1 + exp(min(left, MOST_EXPONENT))) * self.cut
+        if amount > delta * (1 + 1e-6) + 2.3e-16:
             raise ValueError(
                 "The 'squared_distance' of Mechanism amounts to more than "
                 f"epsilon={epsilon:g} and delta={delta:g}. State what it has."
@@ -153,7 +148,7 @@ class Mechanism:
             )
         # Subtract the deviation of the sampler.
         epsilon = self.epsilon - self.slack
-        delta = self.delta - (1 + exp(min(self.epsilon, _MOST_EXPONENT))) * self.cut
+        delta = self.delta - (1 + exp(min(self.epsilon, MOST_EXPONENT))) * self.cut
         distance = 1 / gaussian_sigma(epsilon, delta)
         return distance * distance
 

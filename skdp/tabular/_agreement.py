@@ -56,19 +56,7 @@ def classes_difference(here, there):
 def common_column(columns):
     """Return the column that covers the columns of one name of several owners.
 
-    Parameters
-    ----------
-    columns : dict of str to NumericColumn or CategoryColumn
-        Of each owner.
-
-    Returns
-    -------
-    column : NumericColumn or CategoryColumn
-
-    Raises
-    ------
-    ValueError
-        When they differ in type, scale or order, naming the column and two descriptions.
+    Raise ValueError, with two descriptions, where they differ in type, scale or order.
     """
     first, *others = columns.values()
     for column in others:
@@ -107,18 +95,7 @@ def _common_step(low, columns):
 
 
 def common_classes(classes):
-    """Return the classes that all owners list, in the order of the first; None where none does.
-
-    Parameters
-    ----------
-    classes : dict of str to tuple or None
-        Of each owner.
-
-    Raises
-    ------
-    ValueError
-        When they list different ones.
-    """
+    """Return the classes that all owners list, in the order of the first; None where none does."""
     listed = {owner: each for owner, each in classes.items() if each is not None}
     if not listed:
         return None

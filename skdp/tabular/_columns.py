@@ -385,23 +385,7 @@ class CategoryColumn:
 def column_from(name, description):
     """Return the column that a mapping of a schema describes.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-
-    description : mapping
-        With ``type``, "numeric" or "category", and the parameters of that kind of column.
-        ``missing`` may also be a share, as "17 %".
-
-    Returns
-    -------
-    column : NumericColumn or CategoryColumn
-
-    Raises
-    ------
-    ValueError
-        Naming the column, what is wrong and the remedy.
+    ``missing`` may also be a share, as "17 %". Errors name the column, the fault and the remedy.
     """
     _require(
         isinstance(description, Mapping), name, "is not described by a mapping", "give it a 'type'"
@@ -502,13 +486,7 @@ def _category(name, value):
 
 
 def _decimals(number):
-    """Return with how many decimals a number is exact, 12 at most.
-
-    Examples
-    --------
-    >>> _decimals(0.25), _decimals(5.0)
-    (2, 0)
-    """
+    """Return with how many decimals a number is exact, 12 at most."""
     return next(
         (d for d in range(_MOST_DECIMALS) if np.isclose(round(number, d), number, rtol=1e-12)),
         _MOST_DECIMALS,

@@ -438,11 +438,9 @@ class _Decision:
         return tuple(ends)
 
     def rule(self, found, n_columns):
-        """Return the names of columns whose ranges hold together, and their precision.
-
-        Each range holds by itself. A column joins the rule if the prediction still stays when it
-        and those before it move together.
-        """
+        """Return the names of columns whose ranges hold together, and their precision."""
+        # Each range holds by itself. A column joins the rule if the prediction still stays when it
+        # and those before it move together.
         named: list[str] = []
         regions: list[_Region] = []
         precision = None

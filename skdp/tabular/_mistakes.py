@@ -87,15 +87,7 @@ def values_outside(values, low, high):
 
 
 def mostly_far_outside(values, low, high):
-    """Return whether most values lie so far outside bounds that other units are likely.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._mistakes import mostly_far_outside
-    >>> mostly_far_outside(np.array([98.6, 99.1, 36.6]), 30, 45)
-    True
-    """
+    """Return whether most values lie so far outside bounds that other units are likely."""
     margin = FAR * (high - low)
     return bool(
         len(values)
@@ -104,30 +96,7 @@ def mostly_far_outside(values, low, high):
 
 
 def cells_without_value(column, values):
-    """Return which cells of a column of a schema are missing or unreadable.
-
-    Parameters
-    ----------
-    column : NumericColumn or CategoryColumn
-
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    missing : ndarray of shape (n_samples,)
-        Of bool.
-
-    unread : ndarray of shape (n_samples,)
-        Those that are not missing, but no number or no category.
-
-    Examples
-    --------
-    >>> from skdp.tabular import CategoryColumn
-    >>> from skdp.tabular._mistakes import cells_without_value
-    >>> missing, unread = cells_without_value(CategoryColumn("sex", ("F", "M")), ["F", "f", "NA"])
-    >>> missing.tolist(), unread.tolist()
-    ([False, False, True], [False, True, False])
-    """
+    """Return which cells of a column of a schema are missing, and which others are unreadable."""
     unread = np.isnan(column.positions(values))
     missing = np.zeros_like(unread)
     missing[unread] = missing_values(as_elements(values)[unread])
@@ -140,35 +109,10 @@ def letters(name):
 
 
 def is_record_number(name, values):
-    """Return whether a column numbers the records rather than measuring something.
-
-    Its values are 20 or more different whole numbers, none twice. In addition they are so dense
-    that as many draws from their range would all differ with a probability below .001, such as 30
-    of 1 to 50 and 1,000 of 1 to 70,000; or the column is named like an ID, such as "patient_id"
-    or "Unnamed: 0". Numbers of many digits under another name are not found: costs in whole
-    dollars may all differ, too.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-
-    values : array-like of shape (n_samples,)
-        Missing values do not count.
-
-    Returns
-    -------
-    is_record_number : bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular import is_record_number
-    >>> is_record_number("row", np.arange(50)), is_record_number("cost", np.arange(50) ** 2)
-    (True, False)
-    >>> is_record_number("patient_id", np.arange(50) ** 2)
-    True
-    """
+    """Return whether a column numbers the records rather than measuring something."""
+    # Its values are different whole numbers, and either as dense as 30 of 1 to 50 or 1,000 of 1 to
+    # 70,000, or the column is named like an ID. Numbers of many digits under another name are not
+    # found: costs in whole dollars may all differ, too.
     found = numbers(values)
     found = found[~np.isnan(found)]
     whole = len(found) >= _RECORDS and np.isfinite(found).all() and (found == np.rint(found)).all()
@@ -180,31 +124,9 @@ def is_record_number(name, values):
 
 
 def conversions(name, values, low, high):
-    """Return the conversions of units that bring nearly all values into the public bounds.
+    """Return conversions of units that bring nearly all outside values into the public bounds.
 
-    Parameters
-    ----------
-    name : str
-        Of the column. Conversions of the quantity that it names come first.
-
-    values : ndarray
-        Those outside the bounds.
-
-    low, high : float
-
-    Returns
-    -------
-    texts : list of str
-        At most three, to follow "if they were"; none without values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._mistakes import conversions
-    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)[0]
-    'divided by 88.4 (creatinine in µmol/l for mg/dl)'
-    >>> conversions("fever", np.array([98.6, 101.3]), 30, 45)
-    ['converted from °F to °C']
+    At most three texts, to follow "if they were"; those of the quantity that the name says first.
     """
     found = [
         (f"converted {text}", "temperature fever", (values + before) * scale + after)
@@ -247,24 +169,7 @@ def _is_about(name, words):
 def number_forms(values):
     """Count texts that people read as numbers, but programs do not.
 
-    Parameters
-    ----------
-    values : array-like
-        Cells that could not be read.
-
-    Returns
-    -------
-    signs : int
-        Of those with a decimal comma or signs between thousands.
-
-    within : int
-        Of those with something before or after the number: a unit, or "<".
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import number_forms
-    >>> number_forms(["12,5", "1.234,5", "1 234", "12 mg", "<0.3", "unknown"])
-    (3, 2)
+    Those with a decimal comma or signs between thousands, and those with a unit or "<" around.
     """
     texts = [value.strip() for value in as_elements(values).tolist() if isinstance(value, str)]
     signs = sum(_OTHER_SIGNS.fullmatch(text) is not None for text in texts)
@@ -276,14 +181,7 @@ def number_forms(values):
 
 
 def same_spelling(text):
-    """Return a text without case, accents, white space and punctuation.
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import same_spelling
-    >>> {same_spelling(text) for text in (" Never-married", "NEVER_MARRIED", "never  married.")}
-    {'nevermarried'}
-    """
+    """Return a text without case, accents, white space and punctuation."""
     plain = unicodedata.normalize("NFKD", str(text)).casefold()
     return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
 
@@ -291,32 +189,7 @@ def same_spelling(text):
 class Spelling:
     """Values that are not listed in a schema, and the listed ones that may be meant.
 
-    Parameters
-    ----------
-    values : array-like
-        Cells that are neither missing nor listed.
-
-    listed : sequence
-        Categories or classes.
-
-    Attributes
-    ----------
-    n_alike : int
-        Number of cells that equal a listed one except for case, white space and punctuation.
-
-    n_other : int
-        Number of the others.
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import Spelling
-    >>> found = Spelling([" female ", "MALE", "MALE", "femalle", "x"], ["female", "male"])
-    >>> found.n_alike, found.n_other
-    (3, 2)
-    >>> print(found.alike)
-    'MALE' (2; 'male'?), ' female ' (1; 'female'?)
-    >>> print(found.other)
-    'femalle' (1; 'female'?), 'x' (1)
+    ``alike`` differ from one in case, white space and punctuation alone, ``other`` in more.
     """
 
     def __init__(self, values, listed):

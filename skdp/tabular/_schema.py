@@ -527,31 +527,7 @@ class Schema:
 
 
 def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
-    """Return a schema that was given in any form.
-
-    Parameters
-    ----------
-    schema : Schema, mapping, str or path-like
-        A text that starts with a brace is JSON, any other a path.
-
-    Returns
-    -------
-    schema : Schema
-
-    Raises
-    ------
-    OSError
-        When there is no such file.
-
-    ValueError
-        When it is no schema.
-
-    Examples
-    --------
-    >>> from skdp.tabular._schema import as_schema
-    >>> as_schema({"age": {"type": "numeric", "low": 18, "high": 100}}).names
-    ('age',)
-    """
+    """Return a schema that was given in any form; a text that starts with a brace is JSON."""
     if isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and schema.lstrip().startswith("{"):
@@ -778,13 +754,7 @@ def _categories(name, values):
 
 
 def rounded_bounds(low, high):
-    """Return bounds rounded outwards to multiples of a step that suits their range.
-
-    Examples
-    --------
-    >>> rounded_bounds(18.3, 91.0)
-    (10.0, 100.0)
-    """
+    """Return bounds rounded outwards to multiples of a step that suits their range."""
     step = (high - low or abs(high) or 1.0) / _STEPS
     exponent = int(np.floor(np.log10(step)))
     step = next(m for m in (1, 2, 5, 10) if m * 10.0**exponent >= step) * 10.0**exponent

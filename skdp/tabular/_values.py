@@ -47,14 +47,7 @@ _AT_ONCE = 2**16
 
 
 def canonical(value):
-    """Return a float for a number or truth value, a text for others, None for a missing one.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import canonical
-    >>> [canonical(value) for value in (7, "007", True, "TRUE", "0.10", "X01", "NA")]
-    [7.0, 7.0, 1.0, 1.0, 0.10000000149011612, 'X01', None]
-    """
+    """Return a float for a number or truth value, a text for others, None for a missing one."""
     if isinstance(value, bytes):
         value = _decoded(value)
     if value is None or value is pd.NA:
@@ -98,17 +91,7 @@ def as_number(value):
 
 
 def numbers(values):
-    """Return a column as floats, each cell on its own; NaN where it is no number.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_samples,)
-        Of float64.
-    """
+    """Return a column as float64, each cell on its own; NaN where it is no number."""
     if _is_numeric(values):
         with np.errstate(over="ignore"):  # of wider floats; a warning would reveal them
             if isinstance(values.dtype, np.dtype):
@@ -125,108 +108,31 @@ def missing_values(values):
 
 
 def person_ids(values):
-    """Return IDs, with text of whole numbers converted to numbers, as readers do.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Whole numbers, or text.
-
-    Returns
-    -------
-    ids : ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._values import person_ids
-    >>> person_ids(np.array(["007", "X01", "NA"])).tolist()
-    [7, 'X01', None]
-    """
+    """Return IDs, with text of whole numbers converted to numbers, as readers do."""
     return values if values.dtype.kind in "iu" else _mapped(values, _person_id, object, None)
 
 
 class Vocabulary:
-    """Public values, found by their canonical forms.
-
-    Parameters
-    ----------
-    values : sequence
-        Different ones, see :func:`ambiguity`.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import Vocabulary
-    >>> Vocabulary(["A", "7"]).codes(["007", "B", "A", None]).tolist()
-    [1, -1, 0, -1]
-    """
+    """Public, different values, found by their canonical forms."""
 
     def __init__(self, values):
         self._codes = {canonical(value): code for code, value in enumerate(values)}
 
     def codes(self, values, other=-1):
-        """Return the positions of values in the list, each on its own.
-
-        Parameters
-        ----------
-        values : array-like of shape (n_samples,)
-            Of any type.
-
-        other : int, default=-1
-            Code of missing values, and of those that are not listed.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_samples,)
-        """
+        """Return the positions of values in the list, ``other`` for missing or unlisted ones."""
         return _mapped(
             values, lambda value: self._codes.get(canonical(value), other), np.int64, other
         )
 
 
 def spelled_as(labels, classes):
-    """Return labels spelled as the classes that they equal in canonical form, 1 as "1".
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,)
-        Returned unchanged where one of them is no class.
-
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._values import spelled_as
-    >>> spelled_as(np.array([7.0, 8.0]), np.array(["7", "8"])).tolist()
-    ['7', '8']
-    """
+    """Return labels as the classes spell them, 1 as "1"; unchanged if one is no class."""
     codes = Vocabulary(classes.tolist()).codes(labels)
     return classes[codes] if (codes >= 0).all() else labels
 
 
 def ambiguity(values):
-    """Return the reason why the values of a public list are ambiguous in tables, or None.
-
-    Parameters
-    ----------
-    values : iterable
-
-    Returns
-    -------
-    fault : str or None
-        To follow a subject.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import ambiguity
-    >>> ambiguity(["7", "8", "007"])
-    "lists '7' and '007', which programs that read tables take for the same value"
-    """
+    """Return why values of a public list are ambiguous in tables, or None."""
     known: dict = {}
     for value in values:
         form = canonical(value)

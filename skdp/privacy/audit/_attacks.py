@@ -28,16 +28,8 @@ _LEAST = 1e-9
 # Nearest records of other labels towards which a record is moved. On digits, five of them identify
 # 97 % of the members of a 1-nearest-neighbor classifier, at 1 % of false positives.
 _NEAREST = 5
-# Distances from the midpoint at which predictions are compared, as fractions (rule of thumb).
-_CLOSE = (0.1, 0.01, 0.001, 0.0001)
-# Fewest canaries: two members and two others choose a threshold, and as many test it.
-_FEWEST_CANARIES = 4
 # Upper bound of the seeds of models, the largest that any random_state accepts.
 SEEDS = np.iinfo(np.int32).max
-# Number of largest class probabilities among the features of an attack classifier (rule of thumb).
-_N_LEADING = 3
-# Floor of the standard deviation of log-odds, which are constant for some models (rule of thumb).
-_LEAST_DEVIATION = 0.1
 
 
 def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
@@ -131,8 +123,8 @@ def _probability_of_label(model, p, y):
     """Return p_y of each record; the floor if the model does not know the class."""
     y = np.asarray(y)
     class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
-    known = model.classes_[class_indices] == y
-    return np.where(known, p[np.arange(len(y)), class_indices], _LEAST)
+    has_class = model.classes_[class_indices] == y
+    return np.where(has_class, p[np.arange(len(y)), class_indices], _LEAST)
 
 
 def _log_odds(model, X, y):
@@ -182,7 +174,7 @@ def halfway_scores(model, X, y):
 
     for nearest in _nearest_of_other_labels(np.nan_to_num(numbers), y).T:
         holds, digits = np.ones(len(y), dtype=bool), np.zeros(len(y), dtype=np.int64)
-        for close in _CLOSE:
+        for close in (0.1, 0.01, 0.001, 0.0001):
             holds &= keeps(numbers[nearest], 0.5 - close) & ~keeps(numbers[nearest], 0.5 + close)
             digits += holds
         scores = np.maximum(scores, digits)
@@ -193,10 +185,10 @@ def _nearest_of_other_labels(numbers, y):
     """Return indices of the nearest records of another label; of itself if there are none."""
     nearest = np.repeat(np.arange(len(y))[:, np.newaxis], _NEAREST, axis=1)
     for label in np.unique(y):
-        own, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
+        rows, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
         if k := min(_NEAREST, len(others)):
             search = NearestNeighbors(n_neighbors=k).fit(numbers[others])
-            nearest[own, :k] = others[search.kneighbors(numbers[own], return_distance=False)]
+            nearest[rows, :k] = others[search.kneighbors(numbers[rows], return_distance=False)]
     return nearest
 
 
@@ -215,10 +207,11 @@ def canary_scores(estimator, members, others, random_state):
     classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
     of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
     pairs = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2) for rows in of_class])
-    if len(classes) < 2 or len(pairs) < _FEWEST_CANARIES:
+    # Two members and two others choose a threshold, and as many test it.
+    if len(classes) < 2 or len(pairs) < 4:
         raise ValueError(
             "The 'others' parameter of audit_membership must have two classes, and at least "
-            f"{_FEWEST_CANARIES} pairs of records of one class for the attack 'canary', got "
+            "4 pairs of records of one class for the attack 'canary', got "
             f"{len(classes)} and {len(pairs)}. Add records, or leave it out of 'attacks'."
         )
     # Any class but their own.
@@ -391,8 +384,8 @@ class ShadowAttack(_ShadowTraining):
         for label in np.unique(y) if self.per_class else ():
             rows = labels == label
             if len(np.unique(members[rows])) == 2:
-                own = clone(attack).fit(features[rows], members[rows])
-                self.attack_classifiers_[label] = own
+                trained = clone(attack).fit(features[rows], members[rows])
+                self.attack_classifiers_[label] = trained
         return self
 
     def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -427,9 +420,10 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = _class_probabilities(model, X)
-    # The same number of features for each model, whatever classes its training rows have.
-    leading = np.full((len(p), _N_LEADING), _LEAST)
-    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
+    # The three largest (rule of thumb): the same number of features for each model, whatever
+    # classes its training rows have.
+    leading = np.full((len(p), 3), _LEAST)
+    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :3]
     features = [
         leading,
         np.log(_probability_of_label(model, p, y)),
@@ -580,4 +574,4 @@ def _normal(odds, chosen):
     count = np.maximum(chosen.sum(axis=0), 1)
     mean = np.where(chosen, odds, 0).sum(axis=0) / count
     variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
-    return mean, max(np.sqrt(variance), _LEAST_DEVIATION)
+    return mean, max(np.sqrt(variance), 0.1)  # some models are constant (rule of thumb)

@@ -11,13 +11,6 @@ from scipy.stats import beta, norm, rankdata
 from skdp.privacy._composition import gaussian_epsilon_of
 from skdp.privacy._gaussian import gaussian_sigma
 
-# ε of which no sample shows that it is too small: Q(E) is below 1e-43 there.
-_BEYOND_ALL_SAMPLES = 100.0
-# μ of which no sample shows that it is too small: Φ(μ/√2) is 1 in float64.
-_BEYOND_ALL_NORMALS = 40.0
-# Thresholds of the scores that are tried (rule of thumb).
-_THRESHOLDS = 200
-
 
 def clopper_pearson(
     hits: ArrayLike, n: ArrayLike, confidence: float = 0.95
@@ -116,7 +109,7 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
         _, high = clopper_pearson(other_n * q, other_n, confidence)
         return float(low - delta - np.exp(claim) * high)
 
-    return float(brentq(excess, claim, _BEYOND_ALL_SAMPLES))
+    return float(brentq(excess, claim, 100.0))  # Q(E) is below 1e-43 there, beyond all samples
 
 
 def mu_lower_bound(wins, n, confidence=0.95):
@@ -141,7 +134,7 @@ def detectable_mu(claim, n, confidence=0.95):
         low, _ = clopper_pearson(n * norm.cdf(mu / np.sqrt(2)), n, 2 * confidence - 1)
         return float(low - least)
 
-    return float(brentq(excess, claim, _BEYOND_ALL_NORMALS))
+    return float(brentq(excess, claim, 40.0))  # Φ(μ/√2) is 1 in float64 there
 
 
 def area_under_curve(members, others, confidence=0.95):
@@ -268,15 +261,15 @@ def find_evidence(trials, guarantee, confidence):
     Of each attack: scores, higher for likelier members, who is one, and who chooses the threshold.
     """
     delta = 0.0 if guarantee is None else guarantee.delta
-    each = 1 - (1 - confidence) / len(trials)
+    of_one = 1 - (1 - confidence) / len(trials)
     bounds, sizes = {}, []
     for attack, trial in trials.items():
         choice, test = count_halves(*trial)
-        bounds[attack] = best_epsilon(choice, test, each, delta)
+        bounds[attack] = best_epsilon(choice, test, of_one, delta)
         sizes.append(test.sizes)
     attack = max(bounds, key=lambda name: bounds[name])
     claim = None if guarantee is None else guarantee.epsilon
-    return Evidence(claim, delta, bounds[attack], each, *max(sizes, key=min)), attack
+    return Evidence(claim, delta, bounds[attack], of_one, *max(sizes, key=min)), attack
 
 
 def best_epsilon(choice, test, confidence, delta):
@@ -295,7 +288,8 @@ def find_gaussian_evidence(members, others, guarantee, confidence):
 
 def count_halves(scores, is_member, chooses):
     """Return counts at thresholds, for the records that choose and for those that test."""
-    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
+    # Enough of them by a rule of thumb.
+    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, 200)))
     return [
         ThresholdCounts(scores[rows], is_member[rows], thresholds) for rows in (chooses, ~chooses)
     ]
