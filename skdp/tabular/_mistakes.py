@@ -19,12 +19,8 @@ FAR, MOST = 0.1, 0.5
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
-# Share of values that a conversion must bring into the bounds to be suspected (rule of thumb).
-_NEARLY_ALL = 0.98
 # Numbers of conversions and of values that a text names.
 _CONVERSIONS, _SHOWN = 3, 5
-# Number of different values, the most frequent ones, whose nearest category is searched.
-_LOOKED_AT = 200
 # Similarity of texts, from 0 to 1 by difflib, that suggests a typing error, and the smallest
 # length for which it does (rules of thumb).
 _SIMILAR, _LONG = 0.8, 4
@@ -113,12 +109,12 @@ def is_record_number(name, values):
     # Its values are different whole numbers, and either as dense as 30 of 1 to 50 or 1,000 of 1 to
     # 70,000, or the column is named like an ID. Numbers of many digits under another name are not
     # found: costs in whole dollars may all differ, too.
-    found = numbers(values)
-    found = found[~np.isnan(found)]
-    whole = len(found) >= _RECORDS and np.isfinite(found).all() and (found == np.rint(found)).all()
-    if not whole or len(np.unique(found)) < len(found):
+    given = numbers(values)
+    given = given[~np.isnan(given)]
+    whole = len(given) >= _RECORDS and np.isfinite(given).all() and (given == np.rint(given)).all()
+    if not whole or len(np.unique(given)) < len(given):
         return False
-    drawn = np.arange(len(found)) / (np.ptp(found) + 1)
+    drawn = np.arange(len(given)) / (np.ptp(given) + 1)
     dense = np.log1p(-drawn).sum() < np.log(_BY_CHANCE)
     return bool(dense) or _RECORD_ID.fullmatch(letters(name)) is not None
 
@@ -128,25 +124,25 @@ def conversions(name, values, low, high):
 
     At most three texts, to follow "if they were"; those of the quantity that the name says first.
     """
-    found = [
+    candidates = [
         (f"converted {text}", "temperature fever", (values + before) * scale + after)
         for text, before, scale, after in _DEGREES
     ]
     for factor, what, unit, other in _FACTORS:
-        found += [
+        candidates += [
             (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
             (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
         ]
     for factor, what in _DECIMAL:
         text = f"by {factor:g} ({what}, a lost decimal sign)"
-        found += [
+        candidates += [
             (f"divided {text}", "", values / factor),
             (f"multiplied {text}", "", values * factor),
         ]
     fits = [
         (text, words)
-        for text, words, converted in found
-        if len(values_outside(converted, low, high)) <= (1 - _NEARLY_ALL) * len(values)
+        for text, words, converted in candidates
+        if len(values_outside(converted, low, high)) <= (1 - 0.98) * len(values)  # rule of thumb
     ]
     about = [text for text, words in fits if _is_about(name, words)]
     general = [text for text, words in fits if not words]
@@ -156,12 +152,12 @@ def conversions(name, values, low, high):
 
 def _is_about(name, words):
     """Return whether a column's name has a word of a quantity, or the beginning of one."""
-    known = re.findall(r"[a-z]{2,}", words)
+    of_quantity = re.findall(r"[a-z]{2,}", words)
     parts = re.findall(r"[a-z]+", name.casefold())
     return any(
         part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
         for part in parts
-        for word in known
+        for word in of_quantity
         if word != "or"
     )
 
@@ -205,15 +201,15 @@ class Spelling:
             if sure is not None:
                 alike.append((text, count, sure))
             else:
-                near = self._near(text) if len(other) < _LOOKED_AT else None
+                near = self._near(text) if len(other) < 200 else None  # of the most frequent ones
                 other.append((text, count, near))
-        self.n_alike, self.n_other = (sum(n for _, n, _ in each) for each in (alike, other))
+        self.n_alike, self.n_other = (sum(n for _, n, _ in texts) for texts in (alike, other))
         self.alike, self.other = _described(alike), _described(other)
 
     def _near(self, text):
         """Return the listed value that a text abbreviates or misspells, or None."""
         form = same_spelling(text)
-        begun = [known for known in self._listed if known.startswith(form)]
+        begun = [listed for listed in self._listed if listed.startswith(form)]
         if len(begun) != 1 and len(form) >= _LONG:
             begun = get_close_matches(form, self._listed, n=1, cutoff=_SIMILAR)
         return self._listed[begun[0]] if len(begun) == 1 else None
@@ -225,13 +221,13 @@ def most_frequent(values):
     return _described([(text, count, None) for text, count in counts.most_common()])
 
 
-def _described(found):
+def _described(counted):
     """Return the first values with their counts and the listed values that may be meant."""
     texts = [
         f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
-        for text, count, near in found[:_SHOWN]
+        for text, count, near in counted[:_SHOWN]
     ]
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    more = f" and {len(counted) - _SHOWN:,} more" if len(counted) > _SHOWN else ""
     return ", ".join(texts) + more
 
 

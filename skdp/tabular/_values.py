@@ -36,14 +36,9 @@ _MISSING = frozenset(
         *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "n/a", "nan", "null"),
     ]
 )
-_TRUTHS = {"true": 1.0, "false": 0.0}
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
-# Types whose equal values have the same meaning, 1 and True too, and are converted once.
-_PLAIN = frozenset({str, int, float, bool})
-# Elements of an array that are Python's objects at a time (rule of thumb).
-_AT_ONCE = 2**16
 
 
 def canonical(value):
@@ -79,7 +74,7 @@ def as_number(value):
                 return math.nan
             if _HEXADECIMAL.fullmatch(text):
                 return float((int(text, 16) + 2**63) % 2**64 - 2**63)
-            truth = _TRUTHS.get(text.lower())
+            truth = {"true": 1.0, "false": 0.0}.get(text.lower())
             return float(text) if truth is None else truth
         if _is_number(value):
             return float(value)
@@ -133,17 +128,17 @@ def spelled_as(labels, classes):
 
 def ambiguity(values):
     """Return why values of a public list are ambiguous in tables, or None."""
-    known: dict = {}
+    forms: dict = {}
     for value in values:
         form = canonical(value)
         if form is None:
             return f"lists {value!r:.100}, which marks missing values in tables"
-        if form in known:
+        if form in forms:
             return (
-                f"lists {known[form]!r:.100} and {value!r:.100}, which programs that read tables "
+                f"lists {forms[form]!r:.100} and {value!r:.100}, which programs that read tables "
                 "take for the same value"
             )
-        known[form] = value
+        forms[form] = value
     return None
 
 
@@ -179,12 +174,14 @@ def _mapped(values, function, dtype, other):
     if elements.dtype.kind in "cmM":
         result[:] = other
         return result
-    for start in range(0, len(elements), _AT_ONCE):
-        part = elements[start : start + _AT_ONCE].tolist()
-        plain = [type(value) in _PLAIN for value in part]
-        known = {value: function(value) for value in set(compress(part, plain))}
+    for start in range(0, len(elements), 2**16):  # so many Python objects at a time
+        part = elements[start : start + 2**16].tolist()
+        # Equal values of these types have the same meaning, 1 and True too: each is converted
+        # once.
+        plain = [type(value) in {str, int, float, bool} for value in part]
+        results = {value: function(value) for value in set(compress(part, plain))}
         result[start : start + len(part)] = [
-            known[value] if is_plain else function(value)
+            results[value] if is_plain else function(value)
             for value, is_plain in zip(part, plain, strict=True)
         ]
     return result
