@@ -22,27 +22,9 @@ _CLUSTERED_ROWS = 8192
 
 
 def nearest(candidates, Y, keep=None):
-    """Reduce reconstructions to the one nearest to each row.
+    """Reduce pairs (code, reconstruction) to the reconstruction nearest to each row of Y.
 
-    Parameters
-    ----------
-    candidates : iterable of (code, reconstruction)
-        Arrays with one row for each row of Y, produced one pair at a time.
-
-    Y : ndarray of shape (n_samples, n_features)
-        Rows to be reconstructed.
-
-    keep : callable, default=None
-        ``keep(code, reconstruction)`` returns the array whose rows are kept where that
-        candidate is nearest.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_samples,)
-        Least squared reconstruction errors.
-
-    kept : ndarray or None
-        Rows of ``keep`` for the nearest candidates.
+    Returns its squared errors, and the rows of ``keep(code, reconstruction)`` where it is nearest.
     """
     errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
     for code, reconstruction in candidates:
@@ -62,35 +44,7 @@ def take_output(code, reconstruction):
 
 
 def check_codes(autoencoder, X):
-    """Check the codes passed to an ``inverse_transform``.
-
-    Parameters
-    ----------
-    autoencoder : BaseAutoencoder
-        Fitted, with ``n_components_``.
-
-    X : array-like of shape (n_samples, n_components)
-        Codes.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples, n_components)
-        In the dtype of the autoencoder.
-
-    Raises
-    ------
-    ValueError
-        If they are not finite or not of that shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import check_codes
-    >>> autoencoder = CDMMA(random_state=0).fit(np.eye(3))
-    >>> check_codes(autoencoder, [[1, 2]])
-    array([[1., 2.]])
-    """
+    """Return the codes passed to an ``inverse_transform`` in the dtype of the autoencoder."""
     codes = check_array(X, dtype=autoencoder.dtype_)
     if codes.shape[1] != autoencoder.n_components_:
         raise ValueError(
@@ -249,46 +203,13 @@ def kmeans_partition(Y, n_subsets, random_state):
 
 
 def fit_autoencoders(estimator, kind, X, sets):
-    """Fit one autoencoder for each subset of each set of rows, all in one pool of workers.
+    """Fit autoencoders for each set of rows, given by positions in X, in one pool of workers.
 
-    Each worker receives only the rows of its subset, when it starts with it, so that memory beyond
-    that of X and the autoencoders does not grow with the number of rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``random_state`` provides all seeds before anything runs in parallel, its ``n_jobs``
-        is the size of the pool, and its ``verbose``, if it has one, prints progress. With a
-        ``subset_size`` a set of N rows is split by k-means into ⌈N / subset_size⌉ subsets;
-        None never splits. The autoencoders get its other parameters, if they have them.
-
-    kind : type
-        Class of the autoencoders.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated rows; a :class:`numpy.memmap` is read as needed.
-
-    sets : list of ndarray
-        Positions of rows in X, such as those of each class.
-
-    Returns
-    -------
-    autoencoders : list of list of autoencoders
-        Autoencoders of each set.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA, WideCDMMA
-    >>> from skdp.membership import fit_autoencoders
-    >>> X, y = load_digits(return_X_y=True)
-    >>> wide = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0)
-    >>> sets = [np.flatnonzero(y == label) for label in (0, 1)]
-    >>> groups = fit_autoencoders(wide, CDMMA, X / 16, sets)
-    >>> [len(group) for group in groups]
-    [2, 2]
+    An estimator's ``subset_size`` splits large sets by k-means, one autoencoder for each subset.
     """
+    # Each worker receives only the rows of its subset, when it starts with it, so that memory
+    # beyond that of X, maybe a memmap, and the autoencoders does not grow with the number of rows.
+    # All seeds are drawn before anything runs in parallel.
     random_state = check_random_state(estimator.random_state)
     size = estimator.subset_size
     counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]

@@ -25,46 +25,9 @@ _NO_SCALES = (
 
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
-    """Check training rows and labels, and set the attributes that depend on them only.
+    """Return checked rows and class indices, and set the attributes that depend on them only.
 
-    Parameters
-    ----------
-    classifier : ReconstructionClassifier
-        Its ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_`` are set.
-
-    X : array-like of shape (n_samples, n_features)
-        Training rows.
-
-    y : array-like of shape (n_samples,)
-        Class labels.
-
-    min_classes : int, default=2
-        Required number of classes.
-
-    private : bool, default=False
-        Whether noise will be added; then types that would be rounded are refused.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        In single or double precision.
-
-    class_indices : ndarray of shape (n_samples,)
-        Position of the label of each row in ``classes_``.
-
-    Raises
-    ------
-    ValueError
-        If X or y are not such arrays, or there are fewer classes.
-
-    Examples
-    --------
-    >>> from skdp import CDMMAClassifier
-    >>> from skdp.membership import validate_training
-    >>> classifier = CDMMAClassifier()
-    >>> X, class_indices = validate_training(classifier, [[0.0], [1.0]], ["b", "a"])
-    >>> class_indices.tolist(), classifier.dtype_
-    ([1, 0], dtype('float64'))
+    ``private`` data will be perturbed: types that would be rounded are refused.
     """
     validate = validate_private_data if private else validate_data
     X, y = validate(classifier, X, as_column(y), dtype=[np.float64, np.float32])
@@ -81,11 +44,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers by reconstruction errors; a subclass defines the model of a class.
-
-    A subclass defines ``fit``, ``autoencoders_by_class`` and ``reconstruction_errors``, and has
-    the parameters ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
-    """
+    """Base of classifiers by reconstruction errors; a subclass defines the model of a class."""
 
     _parameter_constraints: dict = {
         "error_scale": [StrOptions({"shared", "own"})],

@@ -32,30 +32,8 @@ _LEAST_ERROR = 1e-12
 
 
 def error_sums(X, fitted):
-    """Return the sums that a model stores about the errors of its training rows.
-
-    Sums suffice, so that a model does not store one number for each row.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-
-    fitted : ndarray of shape (n_samples, n_features)
-        Their reconstructions.
-
-    Returns
-    -------
-    sums : ndarray of shape (3,)
-        Number of rows, sum of their squared errors, and sum of the squares of these.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.membership import error_sums
-    >>> error_sums(np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)))
-    array([ 2.,  5., 17.])
-    """
+    """Return the number of training rows, and sums of their squared errors and of the squares."""
+    # Sums suffice, so that a model does not store one number for each row.
     errors = squared_distances(X, fitted).astype(np.float64)
     return np.array([len(errors), errors.sum(), errors @ errors])
 
@@ -68,25 +46,10 @@ def stored_error_sums(arrays, key):
 
 
 def error_temperature(sums, n_features):
-    """Return the temperature T that turns squared errors into log-probabilities −e/T.
-
-    A residual that is Gaussian in k directions of equal variance v has a squared norm of
-    mean kv and variance 2kv², and a log-density −e/(2v). Matching both moments gives
-    T = 2v = variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.
-
-    Parameters
-    ----------
-    sums : array-like of shape (n_classes, 3)
-        Results of :func:`error_sums` for each class.
-
-    n_features : int
-        Number of features p.
-
-    Returns
-    -------
-    temperature : float
-        Positive; in squared units of the data.
-    """
+    """Return the temperature T that turns squared errors into log-probabilities −e/T."""
+    # A residual that is Gaussian in k directions of equal variance v has a squared norm of mean kv
+    # and variance 2kv², and a log-density −e/(2v). Matching both moments gives T = 2v =
+    # variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.
     counts, totals, squares = np.transpose(sums)
     mean = totals.sum() / counts.sum()
     if mean == 0:
@@ -96,30 +59,7 @@ def error_temperature(sums, n_features):
 
 
 def group_temperature(groups):
-    """Return the temperature T that turns the errors of groups into log-probabilities −e/T.
-
-    See :func:`error_temperature`, of errors about the mean of their group.
-
-    Parameters
-    ----------
-    groups : list of list of autoencoders
-        Fitted autoencoders of each class.
-
-    Returns
-    -------
-    temperature : float
-        Positive; in squared units of the data.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import group_temperature
-    >>> X, y = load_digits(return_X_y=True)
-    >>> groups = [[CDMMA(5, n_layers=1, random_state=0).fit(X[y == c] / 16)] for c in (0, 1)]
-    >>> 0.1 < group_temperature(groups) < 1
-    True
-    """
+    """Return :func:`error_temperature` of errors about the mean of their group of autoencoders."""
     sums = [np.sum([a.training_error_sums_ for a in group], axis=0) for group in groups]
     temperature = error_temperature(sums, groups[0][0].n_features_in_)
     require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of an untrusted file
@@ -127,49 +67,11 @@ def group_temperature(groups):
 
 
 def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
-    """Return the least reconstruction error among the autoencoders of each group.
+    """Return the least squared error among the autoencoders of each group, always finite.
 
-    Blocks of rows are scored in threads, in memory that does not grow with their number.
-
-    Parameters
-    ----------
-    groups : list of list of autoencoders
-        Fitted autoencoders of each class: objects with ``candidates`` and ``values_per_row``,
-        see :mod:`skdp.membership`.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated queries.
-
-    dtype : dtype
-        Floating dtype of the computations.
-
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-
-    embed : callable, default=None
-        ``embed(Y)`` yields, group by group, the rows that the autoencoders of that group
-        reconstruct in place of Y. By default, Y itself.
-
-    reduce : callable, default=None
-        ``reduce(errors)`` replaces the errors of a block of rows.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_samples, n_groups)
-        In squared units of X, finite; or the result of ``reduce``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import group_errors
-    >>> X, y = load_digits(return_X_y=True)
-    >>> X = X / 16
-    >>> groups = [[CDMMA(5, n_layers=1, random_state=0).fit(X[y == c])] for c in (0, 1)]
-    >>> errors = group_errors(groups, X[:4], dtype=X.dtype)
-    >>> errors.shape, errors.argmin(axis=1)[:2]
-    ((4, 2), array([0, 1]))
+    ``embed(Y)`` yields what each group reconstructs in place of Y; ``reduce`` replaces errors.
     """
+    # Blocks of rows are scored in threads, in memory that does not grow with their number.
 
     def compute(Y):
         views = repeat(Y) if embed is None else embed(Y)
@@ -300,41 +202,7 @@ class ErrorScales:
 
 
 def fit_error_scales(classifier, X, class_indices, groups=None):
-    """Learn the scales of a classifier's errors out of fold.
-
-    Parameters
-    ----------
-    classifier : ReconstructionClassifier
-        Clones of it are fitted; it is not changed.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated training rows, already perturbed if there is noise.
-
-    class_indices : ndarray of shape (n_samples,)
-        Indices of their classes, from 0.
-
-    groups : ndarray of shape (n_samples,), default=None
-        Passed on to ``fit``.
-
-    Returns
-    -------
-    scales : ErrorScales
-
-    Raises
-    ------
-    ValueError
-        If a class has a single row.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMAClassifier
-    >>> from skdp.membership import fit_error_scales
-    >>> X, y = load_digits(n_class=2, return_X_y=True)
-    >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0)
-    >>> fit_error_scales(classifier, X / 16, y).powers.round()
-    array([5., 5.])
-    """
+    """Learn the scales of a classifier's errors out of fold, by clones of it."""
     counts = np.bincount(class_indices)
     if counts.min() < 2:
         raise ValueError(

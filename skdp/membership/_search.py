@@ -43,19 +43,7 @@ _OPEN_SHARE = 0.7
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Which autoencoders compete for which rows.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n_rows, n_entrants)
-        Positions of the autoencoders, those of one group after those of the other.
-
-    ends : ndarray of shape (n_groups + 1,)
-        Where the groups begin and end among the entrants.
-
-    members : list of tuple
-        Of each autoencoder, the rows that it competes for, and these places in ``ids.ravel()``.
-    """
+    """Which autoencoders compete for which rows."""
 
     ids: np.ndarray
     ends: np.ndarray
@@ -150,30 +138,7 @@ def _portions(positions):
 
 
 class ReconstructionSearch:
-    """The least reconstruction error of rows among autoencoders of several groups.
-
-    It is prepared from the autoencoders as they are: of others, make another one.
-
-    Parameters
-    ----------
-    groups : list of list of CDMMA
-        Fitted, such as those of each class.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_groups + 1,)
-        Where groups begin and end among all autoencoders.
-
-    basis : ndarray of shape (p, d)
-        Orthonormal columns, along which bounds are computed; d = 0 where these would cost as
-        much as the errors.
-
-    projections : list of ndarray of shape (p, n)
-        What the first layer of each reads, in the coordinates of its ``points``.
-
-    layers : list of list of LayerTables
-        Of each.
-    """
+    """The least reconstruction error of rows among autoencoders of several groups."""
 
     def __init__(self, groups):
         autoencoders = [a for group in groups for a in group]
@@ -197,24 +162,9 @@ class ReconstructionSearch:
         self._kept_means = None
 
     def errors(self, X, *, n_probe=None, n_jobs=None):
-        """Return the least error of each row among the autoencoders of each group.
+        """Return the least error of each row among the autoencoders of each group, always finite.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Validated queries.
-
-        n_probe : int or None, default=None
-            How many autoencoders of each group compete for a row, those whose mean
-            reconstruction is nearest; None for all.
-
-        n_jobs : int or None, default=None
-            Threads, among which the autoencoders are divided. The result does not depend on it.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_samples, n_groups)
-            In squared units of X, finite.
+        Of each group the ``n_probe`` whose mean reconstruction is nearest compete, all if None.
         """
         largest = float(np.finfo(self.basis.dtype).max)
 
@@ -226,18 +176,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X, n_probe)
 
     def nearest_group(self, X, *, n_probe=None, n_jobs=None):
-        """Return which group has the autoencoder with the least error of all, for each row.
-
-        Parameters
-        ----------
-        X, n_probe, n_jobs
-            As for :meth:`errors`.
-
-        Returns
-        -------
-        groups : ndarray of shape (n_samples,)
-            Position of the group.
-        """
+        """Return which group has the autoencoder with the least error of all, for each row."""
 
         def compute(Y):
             [leaders] = self._race(Y, n_probe, n_jobs, lambda race: (race.leaders(),))
@@ -246,25 +185,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X, n_probe)
 
     def winners_of_block(self, Y, *, n_probe=None, n_jobs=None):
-        """Search for a block of rows, in one piece.
-
-        Parameters
-        ----------
-        Y : ndarray of shape (n_rows, n_features)
-            Validated rows, in the dtype of the autoencoders.
-
-        n_probe, n_jobs
-            As for :meth:`errors`.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_rows, n_groups)
-            Least errors, which may be infinite where squares overflow.
-
-        winners : ndarray of shape (n_rows, n_groups, 2)
-            Position of the autoencoder that has this error, among those of all groups, and of
-            its layer.
-        """
+        """Return the least errors by group, maybe infinite, with autoencoder and layer."""
         return self._race(Y, n_probe, n_jobs, _Race.winners)
 
     def _map_rows(self, compute, X, n_probe):
@@ -344,26 +265,7 @@ class ReconstructionSearch:
         run_in_threads(fill, range(len(self.layers)), n_jobs)
 
     def pair_errors(self, Y, pairs, wanted, n_jobs=None):
-        """Return the errors of pairs and layers that are wanted, and infinity for the others.
-
-        Parameters
-        ----------
-        Y : ndarray of shape (n_rows, n_features)
-            Rows.
-
-        pairs : _Pairs
-            Which autoencoders compete for which of them.
-
-        wanted : ndarray of shape (n_rows, n_entrants, n_layers)
-            Whether to compute an error.
-
-        n_jobs : int or None, default=None
-            Threads.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_rows, n_entrants, n_layers)
-        """
+        """Return the errors of pairs and layers that are wanted, and infinity for the others."""
         n_directions = self.basis.shape[1]
         errors = np.full((pairs.ids.size, wanted.shape[2]), np.inf, dtype=Y.dtype)
         flat = wanted.reshape(errors.shape)

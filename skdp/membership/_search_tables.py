@@ -13,23 +13,7 @@ _SAMPLES_PER_DIRECTION = 8
 
 @dataclass(frozen=True)
 class LayerTables:
-    """One layer, prepared for queries.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n + 2, M)
-        Inducing points, in coordinates in which the kernel is exp(−½|x − a|²), then ones, and
-        −½|a|²: times (x, −½|x|², 1) they make the kernel's logarithm in one product.
-
-    shift : ndarray of shape (n,)
-        The origin of these coordinates.
-
-    outputs : ndarray of shape (M, d + n')
-        Coefficients along the d directions of the bounds, and as the next layer reads them.
-
-    coef : ndarray of shape (M, p)
-        Coefficients of the reconstruction.
-    """
+    """One layer, prepared for queries."""
 
     points: np.ndarray
     shift: np.ndarray
