@@ -19,8 +19,6 @@ from skdp.utils._kernel_regression import (
 # Precision of the prior of the consequents, hardly informative: SERUMS D3.1 (2019),
 # Algorithm 1, step 10.
 _PRIOR_PRECISION = 1e-6
-# Shape and rate of the prior of the precision β, of the same step.
-_GAMMA_PRIOR = 1e-6
 
 
 def normalised_memberships(x, centres, weights, function="gaussian"):
@@ -43,14 +41,15 @@ def mean_field_precision(regression, *, tol, max_iter):
     """Iterate SERUMS D3.1 (2019), (2.150)–(2.154); return the mean precision β̂ and n_iter."""
     # The regression is diagonal in the eigenbasis of KᵀK, so that a step costs O(M).
     n_outputs = regression.targets.shape[1]
-    shape = _GAMMA_PRIOR + 0.5 * regression.n_values
+    # Shape and rate of the prior of β are 1e-6 in the same step.
+    shape = 1e-6 + 0.5 * regression.n_values
     precision, n_iter, change = 1.0, 0, np.inf
     while n_iter < max_iter and change > tol:
         n_iter += 1
         error = regression.squared_error(_PRIOR_PRECISION / precision)
         eigenvalues = regression.eigenvalues
         spread = (eigenvalues / (_PRIOR_PRECISION + precision * eigenvalues)).sum()
-        rate = _GAMMA_PRIOR + 0.5 * (error + n_outputs * spread)
+        rate = 1e-6 + 0.5 * (error + n_outputs * spread)
         previous, precision = precision, min(shape / rate, regression.max_precision)
         change = abs(precision / previous - 1.0)
     return precision, n_iter

@@ -13,12 +13,8 @@ from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import as_slice, row_blocks, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
+from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_array, validate_queries
-
-# Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
-# file. With all rows, time would grow with the square of their number.
-_CLUSTERED_ROWS_EACH = 64
-_CLUSTERED_ROWS = 8192
 
 
 def nearest(candidates, Y, keep=None):
@@ -41,6 +37,20 @@ def nearest(candidates, Y, keep=None):
 def take_output(code, reconstruction):
     """Keep the reconstruction; for :func:`nearest`."""
     return reconstruction
+
+
+def error_sums(X, fitted):
+    """Return the number of training rows, and sums of their squared errors and of the squares."""
+    # Sums suffice, so that a model does not store one number for each row.
+    errors = squared_distances(X, fitted).astype(np.float64)
+    return np.array([len(errors), errors.sum(), errors @ errors])
+
+
+def stored_error_sums(arrays, key):
+    """Return the result of :func:`error_sums` from a file's arrays, validated."""
+    sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
+    require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
+    return sums
 
 
 def check_codes(autoencoder, X):
@@ -171,6 +181,23 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_jobs=getattr(self, "n_jobs", None),
         )
 
+    def _assemble(self, components, layers, dtype):
+        """Take directions and layers, fitted or loaded, as this autoencoder."""
+        self.dtype_ = np.dtype(dtype)
+        self.components_ = components.astype(dtype, copy=False)
+        self.n_components_, self.n_features_in_ = components.shape
+        self._n_features_out = self.n_components_
+        self.precisions_ = np.array([layer.precision for layer in layers])
+        self._layers = [layer.astype(dtype) for layer in layers]
+        return self
+
+    def _from_arrays(self, arrays, key, dtype):
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
+        components = stored_array(arrays, f"{key}components", dtype, (None, None))
+        layers = self._stored_layers(arrays, key, components)
+        self.training_error_sums_ = stored_error_sums(arrays, key)
+        return self._assemble(components, layers, dtype)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -185,12 +212,11 @@ def with_parameters_of(estimator, kind, random_state=None):
 
 
 def kmeans_partition(Y, n_subsets, random_state):
-    """Return the row indices of each of n_subsets non-empty clusters of Y.
-
-    The centers are computed from all rows or, if there are many, from a random sample of them.
-    """
+    """Return the row indices of each of n_subsets clusters of Y, apart from empty ones."""
     random_state = check_random_state(random_state)
-    n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
+    # As FAISS for each cell of an inverted file. With all rows, time would grow with the square of
+    # their number.
+    n_sampled = max(8192, 64 * n_subsets)
     sample = Y
     if len(Y) > n_sampled:
         sample = Y[np.sort(random_state.choice(len(Y), n_sampled, replace=False))]
@@ -217,13 +243,13 @@ def fit_autoencoders(estimator, kind, X, sets):
     # A set that is not split need not be sent to a worker.
     divided = [k for k, n_subsets in enumerate(counts) if n_subsets > 1]
     partitions = [[rows] for rows in sets]
-    found = run_tasks(
+    divisions = run_tasks(
         kmeans_partition,
         ((X[as_slice(sets[k])], counts[k], seeds[k]) for k in divided),
         len(divided),
         n_jobs=estimator.n_jobs,
     )
-    for k, subsets in zip(divided, found, strict=True):
+    for k, subsets in zip(divided, divisions, strict=True):
         partitions[k] = [sets[k][subset] for subset in subsets]
     jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))

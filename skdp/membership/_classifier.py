@@ -18,11 +18,6 @@ from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_data, validate_queries
 
-_NO_SCALES = (
-    "This %(name)s was fitted with error_scale='shared' and has no scales for each class; call "
-    "'fit' again with error_scale='own'."
-)
-
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
     """Return checked rows and class indices, and set the attributes that depend on them only.
@@ -207,7 +202,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         errors = self.reconstruction_errors(X)
         if self.error_scale == "shared":
             return -errors
-        check_is_fitted(self, "error_scales_", msg=_NO_SCALES)
+        message = (
+            "This %(name)s was fitted with error_scale='shared' and has no scales for each class; "
+            "call 'fit' again with error_scale='own'."
+        )
+        check_is_fitted(self, "error_scales_", msg=message)
         return self.error_scales_.scores(errors)
 
 
@@ -645,11 +644,11 @@ class WideCDMMAClassifier(CDMMAClassifier):
             )
         sets = [np.flatnonzero(y == label) for label in present]
         added = fit_autoencoders(self, CDMMA, X, sets)
-        known = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
+        groups = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
         for label, group in zip(present.tolist(), added, strict=True):
-            known[label] = [*known.get(label, []), *group]
+            groups[label] = [*groups.get(label, []), *group]
         self.classes_ = np.union1d(self.classes_, present)
-        return self._assemble([known[label] for label in self.classes_.tolist()])
+        return self._assemble([groups[label] for label in self.classes_.tolist()])
 
     def _of_class(self, group):
-        return with_parameters_of(self, WideCDMMA)._assemble(group)
+        return with_parameters_of(self, WideCDMMA)._join(group)

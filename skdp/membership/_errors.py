@@ -12,37 +12,8 @@ from sklearn.utils import check_random_state
 
 from skdp.membership._autoencoder import nearest
 from skdp.utils._labels import stratified_folds
-from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
-from skdp.utils._storage import require, stored_array
-
-# Temperature if all training rows are reconstructed exactly: so small that the nearest class gets
-# probability one, without a division by zero.
-_EXACT_TEMPERATURE = 1e-100
-# Folds of cross-validation. A rule of thumb, scikit-learn's default.
-_N_FOLDS = 5
-# Precision of the prior that shrinks the classes' powers and offsets together. 1 to 100 differ by
-# .01 in the log loss of digits and tables, except for 5 digits per class, where 1 is worse by .05.
-_PRIOR_PRECISION = 10.0
-# Precision of the prior of the common power, which bounds it if classes are separable: a rule of
-# thumb, as digits and tables have powers of 0.1 to 10.
-_COMMON_PRECISION = 0.01
-# Floor of errors, relative to the mean, for rows that are reconstructed up to rounding.
-_LEAST_ERROR = 1e-12
-
-
-def error_sums(X, fitted):
-    """Return the number of training rows, and sums of their squared errors and of the squares."""
-    # Sums suffice, so that a model does not store one number for each row.
-    errors = squared_distances(X, fitted).astype(np.float64)
-    return np.array([len(errors), errors.sum(), errors @ errors])
-
-
-def stored_error_sums(arrays, key):
-    """Return the result of :func:`error_sums` from a file's arrays, validated."""
-    sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
-    require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
-    return sums
+from skdp.utils._storage import require
 
 
 def error_temperature(sums, n_features):
@@ -53,7 +24,8 @@ def error_temperature(sums, n_features):
     counts, totals, squares = np.transpose(sums)
     mean = totals.sum() / counts.sum()
     if mean == 0:
-        return _EXACT_TEMPERATURE
+        # The nearest class gets probability one, without a division by zero.
+        return 1e-100
     within = (squares - totals**2 / counts).sum() / counts.sum()
     return float(max(within / mean, 2 * mean / n_features))
 
@@ -170,7 +142,8 @@ class ErrorScales:
         True
         """
         errors = errors.astype(np.float64)
-        least = max(_LEAST_ERROR * errors.mean(), np.finfo(np.float64).tiny)
+        # For rows that are reconstructed up to rounding.
+        least = max(1e-12 * errors.mean(), np.finfo(np.float64).tiny)
         logs = np.log(np.maximum(errors, least))
         typical = logs.mean()
         powers, offsets = _fit_logits(logs - typical, class_indices)
@@ -211,7 +184,7 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
             "or use 'shared'."
         )
     random_state = check_random_state(classifier.random_state)
-    n_folds = min(_N_FOLDS, len(X))
+    n_folds = min(5, len(X))  # as scikit-learn
     folds = stratified_folds(class_indices, n_folds, random_state)
     plain = {"error_scale": "shared", "verbose": 0}
     if "noise" in classifier.get_params(deep=False):
@@ -229,20 +202,24 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
 def _fit_logits(logs, class_indices):
     """Return powers and offsets at the posterior mode, by their gradient."""
     n_classes = logs.shape[1]
-    own = np.eye(n_classes)[class_indices]
-    precisions = np.repeat([_COMMON_PRECISION, _PRIOR_PRECISION], [1, 2 * n_classes])
+    is_class = np.eye(n_classes)[class_indices]
+    # Of the prior of the common power, which bounds it if classes are separable (a rule of thumb:
+    # digits and tables have powers of 0.1 to 10), and of the prior that shrinks the classes'
+    # powers and offsets together. There 1 to 100 differ by .01 in the log loss of digits and
+    # tables, except for 5 digits per class, where 1 is worse by .05.
+    precisions = np.repeat([0.01, 10.0], [1, 2 * n_classes])
 
     def objective(parameters):
         # The common power, then the deviation of each class, then the offsets.
         deviations, offsets = parameters[1:].reshape(2, -1)
         log_odds = log_softmax(offsets - (parameters[0] + deviations) * logs, axis=1)
-        residual = np.exp(log_odds) - own
+        residual = np.exp(log_odds) - is_class
         by_power = -(residual * logs).sum(axis=0)
         gradient = np.concatenate([[by_power.sum()], by_power, residual.sum(axis=0)])
         gradient += precisions * parameters
-        return 0.5 * precisions @ parameters**2 - (own * log_odds).sum(), gradient
+        return 0.5 * precisions @ parameters**2 - (is_class * log_odds).sum(), gradient
 
     start = np.concatenate([[1.0], np.zeros(2 * n_classes)])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B").x
-    deviations, offsets = found[1:].reshape(2, -1)
-    return found[0] + deviations, offsets
+    solution = minimize(objective, start, jac=True, method="L-BFGS-B").x
+    deviations, offsets = solution[1:].reshape(2, -1)
+    return solution[0] + deviations, offsets

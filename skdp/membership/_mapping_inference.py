@@ -22,15 +22,6 @@ from skdp.utils._kernel_regression import (
     squared_exponential,
 )
 
-# Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
-# value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.
-_MIN_SMOOTHING = 0.1
-# What is left of them each time, of the same algorithm.
-_KEPT_FRACTION = 0.9
-# Excess N − Tr(K⁻¹Φ), as a fraction of N, below which it counts as zero. The difference of
-# two numbers of size N is exact to about N·1e-16; this rule of thumb leaves four digits.
-_NEGLIGIBLE_EXCESS = 1e-12
-
 
 def averaged_scale(weights, variance):
     """Return Π_k (1 + w_k s)^−½, the factor by which averaging lowers the kernel."""
@@ -141,7 +132,9 @@ class _Design:
         regression = DiagonalRegression.from_moments(Phi, K, psi, Y)
         # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
-        if excess < _NEGLIGIBLE_EXCESS * len(x):
+        # The difference of two numbers of size N is exact to about N·1e-16; this rule of thumb
+        # leaves four digits.
+        if excess < 1e-12 * len(x):
             excess = 0.0
         return cls(centres, psi, regression, excess / (nu + len(centres) - 2.0))
 
@@ -179,9 +172,11 @@ def fit_layer(
     else:
         input_variance = 0.0
         d = design(n_inducing, 0.0)
-        while inducing_points is None and d.tau < _MIN_SMOOTHING and len(d.centres) > 1:
+        # SERUMS D3.3 (2022), Algorithm 1, steps 2–7: a tenth is dropped at a time until the
+        # smoothing τ(M, 1) reaches 0.1.
+        while inducing_points is None and d.tau < 0.1 and len(d.centres) > 1:
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
-            fewer = min(int(np.ceil(_KEPT_FRACTION * len(d.centres))), len(d.centres) - 1)
+            fewer = min(int(np.ceil(0.9 * len(d.centres))), len(d.centres) - 1)
             d = design(fewer, 0.0)
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau
