@@ -16,6 +16,11 @@ from skdp.utils._sklearn import Interval
 from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_array, validate_queries
 
+# Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
+# file. With all rows, time would grow with the square of their number.
+_CLUSTERED_ROWS_EACH = 64
+_CLUSTERED_ROWS = 8192
+
 
 def nearest(candidates, Y, keep=None):
     """Reduce pairs (code, reconstruction) to the reconstruction nearest to each row of Y.
@@ -214,9 +219,7 @@ def with_parameters_of(estimator, kind, random_state=None):
 def kmeans_partition(Y, n_subsets, random_state):
     """Return the row indices of each of n_subsets clusters of Y, apart from empty ones."""
     random_state = check_random_state(random_state)
-    # As FAISS for each cell of an inverted file. With all rows, time would grow with the square of
-    # their number.
-    n_sampled = max(8192, 64 * n_subsets)
+    n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
     sample = Y
     if len(Y) > n_sampled:
         sample = Y[np.sort(random_state.choice(len(Y), n_sampled, replace=False))]
