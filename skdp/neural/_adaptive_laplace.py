@@ -487,38 +487,14 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
 
 def budget_shares(network, rows, epsilon, random_state):
-    r"""Return how the budget of the inputs is divided between columns, from private relevances.
+    """Return how the budget of the inputs is divided between columns, and what it costs one row.
 
-    The relevances are averaged over rows, with Laplace noise of scale 2d / (nε) on each (equation
-    (12)), and
-
-    .. math:: β_j = d\,|\bar R_j| / \sum_i |\bar R_i|
-
-    (equation (16)). As relevances are in [0, 1], one row moves their average by d/n at most, half
-    of what the noise is for: this is ε/2-private for one row, if the network is public.
-
-    Parameters
-    ----------
-    network : Network
-        Not trained on the rows, or privately.
-
-    rows : Tensor of shape (n_samples, n_features)
-        Private rows in [0, 1].
-
-    epsilon : float
-        Budget ε₁; infinite for no noise.
-
-    random_state : RandomState or None
-        Source of randomness; None for a cryptographic one.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_features,)
-        β, positive, of mean one.
-
-    spent : float
-        ε/2, and what rounding to the grid of the noise adds.
+    The shares β have mean one. The network must not be trained on the rows, or privately.
     """
+    # The relevances are averaged over rows, with Laplace noise of scale 2d/(nε) on each (equation
+    # (12)), and β_j = d |R̄_j| / Σ |R̄_i| (equation (16)). As relevances are in [0, 1], one row
+    # moves their average by d/n at most, half of what the noise is for: this is ε/2-private for
+    # one row, if the network is public. Rounding to the grid of the noise adds to it.
     parts = rows.split(_RELEVANCE_CHUNK)
     total = sum(relevances(network, part).double().sum(dim=0) for part in parts)
     n, d = rows.shape

@@ -55,11 +55,9 @@ _PREFIX = "network/"
 
 
 class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
-    """Base of the classifiers of this package.
+    """Base of the classifiers of this package; a subclass defines the network and its training.
 
-    A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
-    ``_describe_mechanism()``, arguments of :meth:`PrivacyAccount.guarantee`, and ``_train(network,
-    rows, labels, random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the
+    ``_train(network, rows, labels, random_state)`` returns :class:`PrivacyAccount` objects; the
     last one is that of one labeled record.
     """
 
@@ -201,11 +199,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 )
 
     def _check_guarantee(self):
-        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
-
-        This is for files, which may state anything. The last account of each fit is that of one
-        labeled record.
-        """
+        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters."""
+        # This is for files, which may state anything. The last account of each fit is that of one
+        # labeled record.
         fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
         require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
         last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]

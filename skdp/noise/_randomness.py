@@ -34,19 +34,7 @@ _secret = os.urandom(16)
 
 
 class RandomBits:
-    """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode.
-
-    Parameters
-    ----------
-    key : bytes of length 32, default=None
-        Key of the cipher. By default, entropy of the operating system.
-
-    Examples
-    --------
-    >>> from skdp.noise import RandomBits
-    >>> hex(RandomBits(key=bytes(32)).draw(1)[0])
-    '0x898940a278c095dc'
-    """
+    """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode."""
 
     def __init__(self, key=None):
         key = os.urandom(_KEY_BYTES) if key is None else key
@@ -54,17 +42,7 @@ class RandomBits:
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def draw(self, n):
-        """Return the next integers of 64 random bits.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-
-        Returns
-        -------
-        integers : ndarray of shape (n,), dtype uint64
-        """
+        """Return the next n integers of 64 random bits."""
         zeros = bytes(n * _INTEGER_BYTES)
         return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
 
@@ -111,20 +89,7 @@ def _restore(token):
 
 
 def private_bits(name, random_state):
-    """Return the random bits of one draw, with warnings if their noise could be removed.
-
-    Parameters
-    ----------
-    name : str
-        Of the class or function that draws, for warnings.
-
-    random_state : int, RandomState instance or None
-        As set when the estimator was fitted.
-
-    Returns
-    -------
-    bits : RandomBits
-    """
+    """Return the random bits of one draw, with warnings if their noise could be removed."""
     warn_of_seeds(name, random_state)
     key = _draw_key(random_state)
     if key is not None and isinstance(random_state, np.random.RandomState):
@@ -164,13 +129,11 @@ def warn_of_seeds(name, random_state):
 
 
 def _draw_key(random_state):
-    """Return the next key of a ``random_state``; None for entropy of the system.
-
-    ``random_state=None`` is fresh entropy, never NumPy's global state, which a forgotten
-    ``np.random.seed`` would make predictable. A generator in a child process is replaced by fresh
-    entropy too: after a fork or unpickling it is a copy, and would repeat the draws of the parent
-    and of its other children.
-    """
+    """Return the next key of a ``random_state``; None for entropy of the system."""
+    # ``random_state=None`` is fresh entropy, never NumPy's global state, which a forgotten
+    # ``np.random.seed`` would make predictable. A generator in a child process is replaced by
+    # fresh entropy too: after a fork or unpickling it is a copy, and would repeat the draws of the
+    # parent and of its other children.
     if random_state is None:
         return None
     in_child = os.getpid() != _PROCESS or multiprocessing.parent_process() is not None
@@ -180,15 +143,7 @@ def _draw_key(random_state):
 
 
 def warn_of_weak_privacy(name, epsilon, delta):
-    """Warn of an infinite ε, and of a δ that lets single records expect to be exposed.
-
-    Parameters
-    ----------
-    name : str
-        Of the class or function whose parameters these are.
-
-    epsilon, delta : float
-    """
+    """Warn of an infinite ε, and of a δ that lets single records expect to be exposed."""
     if np.isinf(epsilon):
         warn(
             f"{name}(epsilon=inf) adds no noise: it returns the data "

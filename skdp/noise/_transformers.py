@@ -285,11 +285,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
     def _element_budget(self):
-        """Return (ε, δ) of one element, independent of the others.
-
-        p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
-        independent point masses occurs.
-        """
+        """Return (ε, δ) of one element, independent of the others."""
+        # p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p independent
+        # point masses occurs.
         mechanism = self._shared_budget("pure")
         epsilon, delta = mechanism.parameter, mechanism.atom
         least = LEAST_EPSILON / (1 - delta)
