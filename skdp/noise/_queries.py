@@ -11,26 +11,24 @@ from skdp.noise._sampler import PRECISION
 from skdp.privacy import Mechanism, gaussian_sigma
 
 # Least standard deviation in steps of the grid: at 2^12, the δ of answers on the grid relatively
-# exceeds that of continuous noise by 3e-8, and by less for larger noise ...
+# exceeds that of continuous noise by 3e-8, and by less for larger noise.
 _LEAST_STEPS = 2.0**12
-# ... for which this factor of noise compensates (at δ = 1e-5 it lowers δ relatively by 1e-6).
-_GRID_MARGIN = 1 + 1e-7
 # Largest one, of which a multiple of 32 is still a 64-bit integer.
 _MOST_STEPS = 2.0**56
 # Rounding tolerance of the sum of the fractions of a budget.
 _SUM_ROUNDING = 1e-9
-# Number of noisy values of a block, for a small workspace (rule of thumb).
-_BLOCK = 2**16
 
 
 @dataclass(frozen=True)
 class Share:
     """The part of a budget of one query, and the size of its answer."""
 
-    fraction: float
-    numbers: int
-    sensitivity: float
-    uses: int = 1
+    fraction: float  # of the sum of all 1/σ², in (0, 1]
+    numbers: int  # most noisy values of one answer; each costs the sampler's 2^-30 in ε
+    sensitivity: float  # most L2 distance of the answers of two neighbors, in steps of their grid
+    uses: int = 1  # how often the query is asked; each use gets an equal part
+    # Of alternative queries only those of one option may be asked: the first one that is asked
+    # decides, and may depend on earlier answers. 0 for queries that can always be asked.
     option: int = 0
 
 
@@ -87,10 +85,10 @@ class GaussianQueries:
         scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
         noisy = values.ravel().copy()
         for scale in np.unique(scales):
-            here = np.flatnonzero(scales.ravel() == scale)
+            scaled = np.flatnonzero(scales.ravel() == scale)
             sampler = _sampler(_checked(deviation * scale, name))
-            for start in range(0, len(here), _BLOCK):
-                block = here[start : start + _BLOCK]
+            for start in range(0, len(scaled), 2**16):  # for a small workspace
+                block = scaled[start : start + 2**16]
                 noisy[block] += sampler.sample(len(block), self._bits)
         return noisy.reshape(values.shape)
 
@@ -154,7 +152,8 @@ def _distance(epsilon, delta, n_numbers):
             f"delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
         )
     delta -= (1 + exp(epsilon)) * error["cut"]
-    return 1 / (gaussian_sigma(epsilon, delta) * _GRID_MARGIN)
+    # The factor compensates for the grid (at δ = 1e-5 it lowers δ relatively by 1e-6).
+    return 1 / (gaussian_sigma(epsilon, delta) * (1 + 1e-7))
 
 
 def _sampler_error(n_numbers):

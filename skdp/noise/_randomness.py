@@ -14,17 +14,9 @@ from sklearn.utils import check_random_state
 from skdp.privacy import PrivacyLeakWarning
 from skdp.utils._warnings import warn
 
-# Attributes with a source of randomness: the parameter, and its value in the last fit.
-_RANDOMNESS = {"random_state", "_random_state"}
-# Length of a key of AES-256.
-_KEY_BYTES = 32
-# Length of an integer of 64 bits.
-_INTEGER_BYTES = 8
 # Number of keys drawn from generators whose digests are stored to detect repetitions (rule of
 # thumb: some 10 MB).
 _N_REMEMBERED = 2**16
-# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
-_LARGEST_DELTA = 1e-3
 # The process that imported this module. A child that is forked from it has another number.
 _PROCESS = os.getpid()
 
@@ -37,13 +29,13 @@ class RandomBits:
     """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode."""
 
     def __init__(self, key=None):
-        key = os.urandom(_KEY_BYTES) if key is None else key
+        key = os.urandom(32) if key is None else key
         # The key is used for this one stream, so that a counter from zero never repeats.
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def draw(self, n):
         """Return the next n integers of 64 random bits."""
-        zeros = bytes(n * _INTEGER_BYTES)
+        zeros = bytes(n * 8)
         return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
 
 
@@ -64,7 +56,7 @@ class PrivateRandomness(BaseEstimator):
         # An unfitted estimator keeps its seed, so that results do not depend on n_jobs.
         state = super().__getstate__().copy()
         fitted = any(name.endswith("_") for name in state)
-        for name in _RANDOMNESS & set(state):
+        for name in {"random_state", "_random_state"} & set(state):  # the latter of the last fit
             if isinstance(state[name], np.random.RandomState):
                 state[name] = None
             elif isinstance(state[name], Integral) and fitted:
@@ -139,7 +131,7 @@ def _draw_key(random_state):
     in_child = os.getpid() != _PROCESS or multiprocessing.parent_process() is not None
     if isinstance(random_state, np.random.RandomState) and in_child:
         return None
-    return check_random_state(random_state).bytes(_KEY_BYTES)
+    return check_random_state(random_state).bytes(32)
 
 
 def warn_of_weak_privacy(name, epsilon, delta):
@@ -150,7 +142,7 @@ def warn_of_weak_privacy(name, epsilon, delta):
             "themselves. Use a finite epsilon for anything that you share.",
             PrivacyLeakWarning,
         )
-    if delta > _LARGEST_DELTA:
+    if delta > 1e-3:  # a thousand records let one of them expect to be exposed (rule of thumb)
         warn(
             f"The 'delta' parameter of {name}, {delta:g}, is about the probability that "
             "what is protected is revealed. Use 1e-5, or another number far below 1 over the "

@@ -42,8 +42,10 @@ class Cells:
 
     starts: np.ndarray
     widths: np.ndarray
-    heights: np.ndarray
-    total: float
+    heights: np.ndarray  # weight at the start of each cell, the largest within it
+    total: float  # sum of the weights of all integers, of both signs
+    # Sum of the weights of the magnitudes from length on, of both signs. There the weights repeat,
+    # but for a factor, those from zero on.
     tail: float = 0.0
 
     @property
