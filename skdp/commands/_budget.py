@@ -9,18 +9,7 @@ from skdp.privacy import PrivacyLedger
 
 
 def add_budget(parser, unit, *, required=True):
-    """Add the privacy loss of a command, and the ledger that is charged.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-
-    unit : str
-        What is protected, for the help.
-
-    required : bool, default=True
-        Whether the parser itself demands an epsilon.
-    """
+    """Add the privacy loss of a command for a protected unit, and the ledger that is charged."""
     parser.add_argument(
         "--epsilon",
         required=required,
@@ -49,13 +38,7 @@ def add_budget(parser, unit, *, required=True):
 
 
 def between(low, high, remedy):
-    """Return a type of arguments: a number between two others, these excluded.
-
-    Examples
-    --------
-    >>> between(0, 1, "use 1e-5")("1e-5")
-    1e-05
-    """
+    """Return a type of arguments: a number between two others, these excluded."""
 
     def number(text):
         try:
@@ -82,21 +65,7 @@ def check_budget(arguments):
 
 @contextmanager
 def opened_ledger(arguments, note):
-    """Yield the ledger that a command charges, or None; report the budget spent.
-
-    Parameters
-    ----------
-    arguments : Namespace
-        With what :func:`add_budget` adds.
-
-    note : callable
-        Called with a line of text.
-
-    Raises
-    ------
-    ValueError
-        When it cannot be opened, or has no limits.
-    """
+    """Yield the ledger that a command charges, or None; report the budget spent."""
     if arguments.ledger is None:
         note("warning: without --ledger the costs of several releases are not added up")
         note("adding noise")

@@ -40,17 +40,7 @@ def run(arguments, note):
 
 
 def column_lines(release):
-    """Return the columns of a release by class as lines of text.
-
-    Parameters
-    ----------
-    release : Release
-
-    Returns
-    -------
-    text : str
-        A line for each statistic, with a value and its interval for each class and for all rows.
-    """
+    """Return the columns of a release by class as text, a line for each statistic."""
     table = release.describe_columns()
     table["class"] = ["all" if label is None else str(label) for label in table["class"]]
     table["cell"] = [_cell(*line) for line in table[["value", "low", "high"]].itertuples(False)]

@@ -143,30 +143,7 @@ def _ids(frame, classes, arguments):
 
 
 def class_shares(classes, given):
-    """Return the share of each class by its label, as ``--class-prior`` gives them.
-
-    Parameters
-    ----------
-    classes : sequence
-
-    given : list of str or None
-        Of the form CLASS=SHARE.
-
-    Returns
-    -------
-    shares : dict or None
-        None where none is given.
-
-    Raises
-    ------
-    ValueError
-        When they are not a share of each class, positive and of sum 1.
-
-    Examples
-    --------
-    >>> class_shares((0, 1), ["1=0.2", "0=0.8"])
-    {1: 0.2, 0: 0.8}
-    """
+    """Return the share of each class by its label, as ``--class-prior`` gives them, or None."""
     if given is None:
         return None
     classes, example = list(classes), f"as {classes[0]}=0.1"

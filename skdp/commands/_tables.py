@@ -46,12 +46,7 @@ _WITH_COMMA = re.compile(
 def add_table_options(parser, *, drop=False):
     """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-
-    drop : bool, default=False
-        Whether columns can be left out, for commands that would take all.
+    ``drop`` is for commands that would take all columns.
     """
     reading = parser.add_argument_group("reading", "how the table is written, where not as usual")
     reading.add_argument(
@@ -89,38 +84,11 @@ def table_options(arguments):
 def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
     """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
 
-    Parameters
-    ----------
-    path : str
-        Ends in .csv (UTF-8, names of the columns in the first line), .parquet or .xlsx.
-
-    sep : str or None, default=None
-        What separates the cells of a CSV file; None: a comma, or what a first line like
-        ``sep=;`` says, as Excel writes it. That line is left out in either case.
-
-    decimal : {".", ","}, default="."
-        With a comma, text that is a number with one gets a point, in each cell by itself; points
-        between groups of three digits stand between thousands then.
-
-    sheet : str or None, default=None
-        Of an Excel file; None: the first.
-
-    drop : iterable of str, default=()
-        Columns to leave out.
-
-    Returns
-    -------
-    frame : DataFrame
-        Text is in columns of objects. Names are in Unicode's composed form.
-
-    Raises
-    ------
-    ValueError
-        When it is no such file, naming it and the remedy.
-
-    OSError
-        When it cannot be read.
+    By default cells of a CSV file are separated by commas, or by what a first line like ``sep=;``
+    says, as Excel writes it. Names of columns get Unicode's composed form.
     """
+    # With a decimal comma, text that is a number with one gets a point, in each cell by itself;
+    # points between groups of three digits stand between thousands then.
     check_ending(path, READABLE)
     kind = _ending(path)
     for given, name, wanted in ((sep, "--sep", ".csv"), (sheet, "--sheet", ".xlsx")):
@@ -173,19 +141,7 @@ def people(frame, arguments):
 def write_table(frame, path, *, overwrite):
     """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
 
-    Parameters
-    ----------
-    frame : DataFrame
-
-    path : Path
-
-    overwrite : bool
-        Whether a file that is there may be replaced.
-
-    Returns
-    -------
-    escaped : bool
-        Whether text of a CSV file got an apostrophe in front, as it began like a formula.
+    Returns whether text of a CSV file got an apostrophe in front, as it began like a formula.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if _ending(path) == ".parquet":
@@ -208,31 +164,7 @@ def _escaped(value):
 def check_output(path, endings, *, force, inputs, argument="--output"):
     """Return where a command is to write; refuses before any work is done or budget spent.
 
-    Parameters
-    ----------
-    path : str
-        As given by the argument.
-
-    endings : tuple of str
-        Of which it must have one.
-
-    force : bool
-        Whether a file that is there may be replaced.
-
-    inputs : list of str
-        What the command reads; never replaced.
-
-    argument : str, default="--output"
-        For the errors.
-
-    Returns
-    -------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the remedy.
+    The path must have one of the endings, and be none of the inputs that the command reads.
     """
     target = Path(path)
     named = f"{argument} {str(path)!r}"
@@ -253,23 +185,7 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
 
 
 def check_columns(frame, names, path, where, *, once=True):
-    """Raise ValueError unless a table has columns of these public names, each once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-
-    names : iterable of str
-
-    path : str
-        Of the table.
-
-    where : str
-        What asks for the columns, for the error.
-
-    once : bool, default=True
-        Whether several columns of a name are refused.
-    """
+    """Raise ValueError unless a table has columns of these public names, ``once`` each."""
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
@@ -288,25 +204,8 @@ def check_columns(frame, names, path, where, *, once=True):
 
 
 def inferred(frame):
-    """Return a public table with columns of numbers where all cells are numbers.
-
-    Types depend on all rows: for rows that are no secret only.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Public.
-
-    Returns
-    -------
-    typed : DataFrame
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"ward": ["A", "2", "1", ""], "age": ["30", "", "50", "40"]})
-    >>> inferred(table).dtypes.tolist()
-    [dtype('O'), Int64Dtype()]
-    """
+    """Return a public table with columns of numbers where all cells are numbers."""
+    # Types depend on all rows: for rows that are no secret only.
     return pd.DataFrame({name: _inferred(frame[name]) for name in frame.columns})
 
 

@@ -27,9 +27,6 @@ from skdp.neural._training import (
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Least share of a column in the budget, relative to an even share. With a thousand times the noise
-# nothing is left of a column, and smaller shares would exceed single precision.
-_LEAST_SHARE = 1e-3
 # Rows of a block in computing relevances, and in computing gradients with mechanism="dpsgd" (rules
 # of thumb; the latter take half a gigabyte for the paper's network).
 _RELEVANCE_CHUNK, _GRADIENT_CHUNK = 1000, 512
@@ -501,5 +498,7 @@ def budget_shares(network, rows, epsilon, random_state):
     mean = (total / n)[None].cpu()
     scale = 2 * d / (n * epsilon)
     noisy = perturb_rows(mean, np.full(d, scale), random_state).abs().numpy()[0]
-    shares = np.maximum(noisy / noisy.mean(), _LEAST_SHARE) if noisy.any() else np.ones(d)
+    # With a thousand times the noise nothing is left of a column, and smaller shares would exceed
+    # single precision.
+    shares = np.maximum(noisy / noisy.mean(), 1e-3) if noisy.any() else np.ones(d)
     return shares / shares.mean(), epsilon / 2 + d * NOISE_STEP

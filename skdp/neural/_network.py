@@ -10,8 +10,6 @@ _STRIDE = 2
 # Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
 # Krizhevsky, Sutskever and Hinton, 2012).
 _OFFSET, _WIDTH, _WEIGHT = 2.0, 5, 1e-4
-# Least range of a unit over a batch: where it is constant, it becomes zero and not undefined.
-_LEAST_RANGE = 1e-6
 # Stabilizer μ of equation (5): keeps the ratio of two affine transformations finite (Bach et al.,
 # 2015, use 0.01 on networks of such a size).
 _STABILIZER = 0.01
@@ -101,7 +99,7 @@ class RangeNormalization(torch.nn.Module):
             low, high = units.amin(dim=0), units.amax(dim=0)
             self.low.copy_(low.detach())
             self.high.copy_(high.detach())
-        return ((units - low) / (high - low).clamp(min=_LEAST_RANGE)).clamp(0, 1)
+        return ((units - low) / (high - low).clamp(min=1e-6)).clamp(0, 1)  # zero if constant
 
 
 class BatchCentering(torch.nn.Module):

@@ -46,8 +46,8 @@ def _chebyshev(degree):
     series[0] /= 2
     series[2::2] = 0  # the sigmoid less 1/2 is odd
     powers = np.zeros(degree + 1)
-    found = chebyshev.cheb2poly(series)
-    powers[: len(found)] = found
+    coefficients = chebyshev.cheb2poly(series)
+    powers[: len(coefficients)] = coefficients
     return powers
 
 

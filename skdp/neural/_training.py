@@ -13,14 +13,6 @@ from skdp.utils._parallel import draw_seeds
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
 NOISE_STEP = 2.0**-24
-# Largest scale of noise: beyond, single precision overflows in a network (rule of thumb).
-_LARGEST_SCALE = 1e30
-# Weight of the logistic function beside the probabilities that the loss estimates, which orders
-# classes whose scores are out of range (so small that it changes no probability to two decimals).
-_TIE_BREAKING = 1e-4
-# Weight of the past in the running average of the parameters: about the last twenty batches, over
-# which noise that is drawn for each batch averages out (rule of thumb).
-_DECAY = 0.95
 # Rows whose ranges and means are kept for prediction, at most (rule of thumb).
 CALIBRATION_ROWS = 6000
 
@@ -47,10 +39,10 @@ class Perturbation:
     per_row: bool
 
     def __post_init__(self):
-        if not max(np.max(self.input_scales), self.label_scale) < _LARGEST_SCALE:
+        if not max(np.max(self.input_scales), self.label_scale) < 1e30:  # rule of thumb
             raise ValueError(
                 "The 'epsilon' parameter is so small that its noise, of a scale above "
-                f"{_LARGEST_SCALE:g}, overflows single precision. Use a larger one."
+                "1e+30, overflows single precision. Use a larger one."
             )
 
     @property
@@ -114,7 +106,9 @@ def taylor_probabilities(scores):
     # Its minimum is at z = 4 (E[y] − 1/2), so that scores tell 1/2 + z/4 of each class; these are
     # cut at zero and normalized.
     linear = (0.5 + scores / 4).clamp(min=0)
-    weights = linear + _TIE_BREAKING * torch.sigmoid(scores)
+    # The logistic function orders classes whose scores are out of range, and changes no
+    # probability to two decimals.
+    weights = linear + 1e-4 * torch.sigmoid(scores)
     return weights / weights.sum(dim=1, keepdim=True)
 
 
@@ -146,7 +140,9 @@ def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator
             loss_of(network, positions).backward()
             optimizer.step()
             steps += 1
-            _average(average, network, max(1 - _DECAY, 1 / steps))
+            # About the last twenty batches, over which noise that is drawn for each batch averages
+            # out (rule of thumb).
+            _average(average, network, max(1 - 0.95, 1 / steps))
         progress(epoch + 1)
     network.load_state_dict(average.state_dict())
 

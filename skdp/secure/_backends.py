@@ -110,13 +110,7 @@ class PlainEvaluator:
 
 
 def import_fhe():
-    """Return ``concrete.fhe``.
-
-    Raises
-    ------
-    ImportError
-        When it is not installed, with the remedy.
-    """
+    """Return ``concrete.fhe``, or raise an ImportError with the remedy."""
     try:
         from concrete import fhe
     except ImportError as error:
@@ -258,13 +252,7 @@ _BACKENDS: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
 
 
 def make_backend(name) -> Backend:
-    """Return a backend by its name.
-
-    Raises
-    ------
-    ValueError
-        When there is none of that name.
-    """
+    """Return a backend by its name."""
     if not isinstance(name, str) or name not in _BACKENDS:
         raise ValueError(
             f"The 'backend' parameter must be one of {sorted(_BACKENDS)}, got {name!r}. Use 'fhe' "

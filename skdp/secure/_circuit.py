@@ -33,16 +33,9 @@ _RANDOM_QUERIES = 20
 
 
 def encode(dissimilarities):
-    """Return dissimilarities as digits and indicators.
+    """Return dissimilarities of uint8 as digits and indicators, (n_classes, 8).
 
-    Parameters
-    ----------
-    dissimilarities : ndarray of shape (n_classes,), uint8
-
-    Returns
-    -------
-    encoded : ndarray of shape (n_classes, 8), int
-        Three digits, and whether the first is at most 0, 1, 2, 3, 4.
+    Three digits, and whether the first is at most 0, 1, 2, 3, 4.
     """
     rest = np.asarray(dissimilarities, dtype=np.int64)
     digits = []
@@ -54,16 +47,7 @@ def encode(dissimilarities):
 
 
 def examples(n_participants, n_classes):
-    """Return queries that together reach the ends of every range in the circuit.
-
-    Parameters
-    ----------
-    n_participants, n_classes : int
-
-    Returns
-    -------
-    examples : list of tuple of ndarray of shape (n_classes, 8)
-    """
+    """Return encoded queries that together reach the ends of every range in the circuit."""
     shape = (n_participants, n_classes)
     rng = np.random.RandomState(0)
     queries = [rng.randint(0, LARGEST + 1, shape) for _ in range(_RANDOM_QUERIES)]
@@ -82,23 +66,7 @@ def examples(n_participants, n_classes):
 
 
 def make_circuit(fhe, inputs, n_classes):
-    """Return the function that the library compiles.
-
-    Parameters
-    ----------
-    fhe : module
-        ``concrete.fhe``.
-
-    inputs : list of str
-        Names of the participants' encoded scores.
-
-    n_classes : int
-
-    Returns
-    -------
-    circuit : callable
-        Takes the encoded scores by the names of inputs; returns the class index.
-    """
+    """Return the function that the library compiles: encoded scores by name to a class index."""
 
     def look_up(function, n_values, x):
         """Return a function of encrypted numbers below ``n_values``."""

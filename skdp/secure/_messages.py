@@ -39,38 +39,12 @@ class Message(NamedTuple):
 
 
 def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
-    """Return signed bytes.
+    """Return signed bytes with parts of a kind, for a session and the queries that they belong to.
 
-    Parameters
-    ----------
-    kind : {"secret key", "evaluation keys", "scores", "classes"}
-        What the parts are.
-
-    session : Session
-        For which they are.
-
-    identity : Identity
-        Who signs.
-
-    parts : list of bytes
-        The content.
-
-    query_ids : sequence of str, default=()
-        Of the queries that the parts belong to.
-
-    key_id : str
-        Of the keys that the parts are, or were made with: keys that were made twice for one
-        session do not fit together, and decryption would give arbitrary classes.
-
-    Returns
-    -------
-    message : bytes
-
-    Raises
-    ------
-    ValueError
-        When there are more queries than a message may have.
+    The ``key_id`` is of the keys that the parts are, or were made with.
     """
+    # Keys that were made twice for one session do not fit together, and decryption would give
+    # arbitrary classes.
     header = {
         "kind": kind,
         "sender": identity.name,
@@ -94,29 +68,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
 def read_message(message, kind, session, key_id=None):
     """Return what a message holds, once everything about it was checked.
 
-    Parameters
-    ----------
-    message : bytes
-        What :func:`write_message` returned.
-
-    kind : str
-        What it must be.
-
-    session : Session
-        For which it must be.
-
-    key_id : str or None, default=None
-        Of the keys that it must belong to; ``None`` where it brings the keys.
-
-    Returns
-    -------
-    message : Message
-
-    Raises
-    ------
-    ValueError
-        When the bytes are truncated, altered, foreign, of another kind, of another session, of a
-        sender who may not send them, or made with other keys.
+    ``key_id`` is of the keys that it must belong to, None where it brings the keys.
     """
     header, start = _header(message, kind)
     if header["kind"] != kind:

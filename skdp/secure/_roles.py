@@ -29,16 +29,7 @@ _KEY_ID_BYTES = 16
 
 
 class _Role:
-    """A party of a session.
-
-    Parameters
-    ----------
-    session : Session
-        The session, whose digest was compared with that of the other parties.
-
-    identity : Identity
-        Identity of a party that has this role in the session.
-    """
+    """A party of a session."""
 
     _role: str
 
