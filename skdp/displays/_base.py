@@ -8,10 +8,6 @@ import numpy as np
 # which hardly shows on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#767676"
-# Values of ε whose bounds are drawn together as one curve (rule of thumb).
-_N_BOUNDS = 200
-# Beyond this ε a claim is above all that could be drawn (rule of thumb).
-_GREATEST_DRAWN = 50
 
 
 class Display:
@@ -31,7 +27,7 @@ class Display:
             axes = _new_axes(owner, self._instead, *shape, squeeze=False, **settings)
         else:
             axes = np.atleast_1d(np.asarray(ax, dtype=object))
-            if axes.size < n or not all(hasattr(each, "get_figure") for each in axes.flat):
+            if axes.size < n or not all(hasattr(one, "get_figure") for one in axes.flat):
                 wanted = "matplotlib axes" if n == 1 else f"{n} or more matplotlib axes"
                 raise ValueError(
                     f"The 'ax' parameter of {owner} must be {wanted}, got "
@@ -62,10 +58,25 @@ def as_label(name):
     return str(name).replace("$", r"\$")
 
 
+def write_beside(ax, place, text, **settings):
+    """Write text to the right of the axes, at a place along its vertical scale."""
+    if text:
+        ax.annotate(
+            text,
+            (1, place),
+            xycoords=ax.get_yaxis_transform(),
+            xytext=(6, 0),
+            textcoords="offset points",
+            fontsize="small",
+            annotation_clip=False,
+            **settings,
+        )
+
+
 def require_kind(owner, name, value, needed, wanted):
     """Raise ValueError unless a value has the attributes and methods that a display reads."""
     # Of a class, methods are no data.
-    if isinstance(value, type) or not all(hasattr(value, each) for each in needed):
+    if isinstance(value, type) or not all(hasattr(value, attribute) for attribute in needed):
         raise ValueError(
             f"The {name!r} parameter of {owner} must be {wanted}, got "
             f"{'the class ' if isinstance(value, type) else 'a '}"
@@ -79,11 +90,12 @@ def claimed_rates(guarantee, false_positive_rates):
     # FPR + δ(ε) and TPR ≤ 1 − e^−ε (1 − δ(ε) − FPR). The least of these bounds is returned, over
     # many ε. Each holds by itself, so that the curve is never too low.
     rates = np.asarray(false_positive_rates, dtype=np.float64)
-    if not guarantee.epsilon < _GREATEST_DRAWN:
+    if not guarantee.epsilon < 50:  # above all that could be drawn
         return np.ones(len(rates))
     pairs = [(guarantee.epsilon, guarantee.delta)]
     try:
-        levels = np.linspace(0, 2 * guarantee.epsilon, _N_BOUNDS).tolist()
+        # Together one curve (rule of thumb).
+        levels = np.linspace(0, 2 * guarantee.epsilon, 200).tolist()
         pairs += [(epsilon, guarantee.delta_at(epsilon)) for epsilon in levels]
     except (ImportError, ValueError):  # its losses cannot be composed; what is stated holds
         pass

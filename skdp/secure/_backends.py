@@ -23,8 +23,6 @@ _INDEX = np.dtype("<u4")
 # Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
 # library's default of 1e-5 (the compiler's estimate for 3 participants and 10 classes).
 ERROR_PROBABILITY = 2.0**-40
-# Bits of each half of a seed; one seed makes the secret keys, one their encryptions.
-_SEED_BITS = 64
 
 
 class Client(Protocol):
@@ -163,12 +161,12 @@ class FHEClient:
 
     def encrypt(self, position, dissimilarities):
         """Return a ciphertext for each query."""
-        found = []
+        ciphertexts = []
         for row in dissimilarities:
             inputs = [None] * self._n_participants
             inputs[position] = encode(row)
-            found.append(self._client.encrypt(*inputs)[position].serialize())
-        return found
+            ciphertexts.append(self._client.encrypt(*inputs)[position].serialize())
+        return ciphertexts
 
     def decrypt(self, results):
         """Return the class index of each query."""
@@ -230,7 +228,7 @@ def _make_keys(specs, initial=None):
 
     fhe = import_fhe()
     program = fhe.ClientSpecs.deserialize(json.dumps(specs).encode()).program_info
-    return Keyset(program, None, *(secrets.randbits(_SEED_BITS) for _ in range(4)), initial)
+    return Keyset(program, None, *(secrets.randbits(64) for _ in range(4)), initial)
 
 
 def _secret_part(circuit, keys):
@@ -248,14 +246,12 @@ def _secret_part(circuit, keys):
     return _make_keys(specs, copies).serialize()
 
 
-_BACKENDS: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
-
-
 def make_backend(name) -> Backend:
     """Return a backend by its name."""
-    if not isinstance(name, str) or name not in _BACKENDS:
+    backends: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
+    if not isinstance(name, str) or name not in backends:
         raise ValueError(
-            f"The 'backend' parameter must be one of {sorted(_BACKENDS)}, got {name!r}. Use 'fhe' "
+            f"The 'backend' parameter must be one of {sorted(backends)}, got {name!r}. Use 'fhe' "
             "to encrypt, 'plain' for tests."
         )
-    return _BACKENDS[name]()
+    return backends[name]()

@@ -13,7 +13,6 @@ from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
 from skdp.utils._files import to_json
 
 _MAGIC = b"skdp-sec"
-_VERSION = 1
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
 # Bytes of a header at most (rule of thumb): it is parsed before its signature can be checked, and
@@ -60,7 +59,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
             f"more than {_MOST_HEADER}. Ask fewer queries at a time, or give them shorter "
             "'query_ids'."
         )
-    start = _START.pack(_MAGIC, _VERSION, len(text), sum(header["lengths"]))
+    start = _START.pack(_MAGIC, 1, len(text), sum(header["lengths"]))
     signed = b"".join([start, text, *parts])
     return signed + identity.sign(signed)
 
@@ -117,9 +116,9 @@ def _header(message, kind):
     magic, version, n_header, n_parts = _START.unpack_from(message)
     if magic != _MAGIC:
         raise ValueError(foreign)
-    if version != _VERSION:
+    if version != 1:
         raise ValueError(
-            f"The message has format version {version}, this skdp reads {_VERSION}. Use the same "
+            f"The message has format version {version}, this skdp reads 1. Use the same "
             "skdp everywhere."
         )
     start = _START.size + n_header
@@ -153,7 +152,7 @@ def _is_sound(header, n_parts):
     return (
         texts
         and lists
-        and all(isinstance(each, str) for each in ids)
-        and all(type(each) is int and each >= 0 for each in lengths)
+        and all(isinstance(query_id, str) for query_id in ids)
+        and all(type(length) is int and length >= 0 for length in lengths)
         and sum(lengths) == n_parts
     )
