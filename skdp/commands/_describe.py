@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from math import floor, isfinite, isinf, log10
 
+from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
 
@@ -18,7 +19,7 @@ example:
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    add_release(parser)
     parser.add_argument(
         "--columns",
         action="store_true",

@@ -21,7 +21,6 @@ from skdp.commands import (
     _schema,
 )
 from skdp.privacy import BudgetExceededError
-from skdp.utils._text import composed
 from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
@@ -78,8 +77,8 @@ def main(argv=None):
         except (ValueError, BudgetExceededError) as error:
             note(f"error: {error}")
         except OSError as error:
-            known = error.strerror is not None and error.filename is not None
-            note(f"error: {error.filename!r}: {error.strerror}" if known else f"error: {error}")
+            named = error.strerror is not None and error.filename is not None
+            note(f"error: {error.filename!r}: {error.strerror}" if named else f"error: {error}")
         except KeyboardInterrupt:
             note("error: interrupted")
         except Exception as error:  # its text may quote rows
@@ -135,16 +134,6 @@ class _Parser(argparse.ArgumentParser):
         """Show how the command is used, and stop; what was typed may hold escapes."""
         _write(f"{self.format_usage().rstrip()}\nskdp: error: {message}", sys.stderr)
         raise SystemExit(2)
-
-    def add_output(self, what, ending, *, required=True):
-        """Add where to write, and whether over a file that is there."""
-        text = f"{what} ({ending})"
-        self.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
-        self.add_argument("--force", action="store_true", help="replace the output if it exists")
-
-    def add_label(self, text, *, required=False):
-        """Add the name of the column with labels."""
-        self.add_argument("--label", metavar="COLUMN", type=composed, required=required, help=text)
 
 
 def _parser():

@@ -30,10 +30,6 @@ _READERS = {
     ".parquet": ("pyarrow.parquet", "pyarrow", "a Parquet"),
     ".xlsx": ("openpyxl", "openpyxl", "an Excel"),
 }
-# With what text begins that spreadsheets take for a formula, which may run anything.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-# What separates the cells of CSV files besides the comma.
-_SEPARATORS = (";", "\t", "|")
 # The first line by which Excel names the separator.
 _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
 # Numbers with a decimal comma, with or without points between thousands.
@@ -125,19 +121,6 @@ def check_ending(path, endings=TABLES):
             ) from None
 
 
-def people(frame, arguments):
-    """Return whose each row is by the column of ``--group``, None where none is named."""
-    if arguments.group is None:
-        return None
-    check_columns(frame, [arguments.group], arguments.table, "--group")
-    if missing_values(frame[arguments.group]).any():
-        raise ValueError(
-            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
-            "such rows out."
-        )
-    return frame[arguments.group]
-
-
 def write_table(frame, path, *, overwrite):
     """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
 
@@ -157,7 +140,8 @@ def write_table(frame, path, *, overwrite):
 
 def _escaped(value):
     """Return a value, with an apostrophe where it is text that looks like a formula."""
-    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    # With what text begins that spreadsheets take for a formula, which may run anything.
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if formula and not isinstance(canonical(value), float) else value
 
 
@@ -177,7 +161,7 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
         raise ValueError(f"{named}: nothing may be written to {str(folder)!r}. Choose another.")
     if target.is_dir():
         raise ValueError(f"{named} is a folder. Name a file.")
-    if target.resolve() in [Path(each).resolve() for each in inputs]:
+    if target.resolve() in [Path(file).resolve() for file in inputs]:
         raise ValueError(f"{named} is also a file that is read. Choose another name.")
     if target.exists() and not force:
         raise ValueError(f"{named} is there already. Choose another name, or add --force.")
@@ -213,9 +197,9 @@ def _inferred(values):
     values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
     # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
-    found = pd.Series(numbers(values), index=values.index).convert_dtypes()
+    typed = pd.Series(numbers(values), index=values.index).convert_dtypes()
     truths = values[present].astype(str).str.lower().isin(["true", "false"])
-    return values if truths.any() or found[present].isna().any() or not present.any() else found
+    return values if truths.any() or typed[present].isna().any() or not present.any() else typed
 
 
 def _separator(text):
@@ -230,10 +214,10 @@ def _separator_hint(names):
     """Return by what cells may be separated where the first line seems to be a single cell."""
     if len(names) != 1:
         return ""
-    found = [sign for sign in (*_SEPARATORS, ",") if sign in str(names[0])]
-    if not found:
+    signs = [sign for sign in (";", "\t", "|", ",") if sign in str(names[0])]
+    if not signs:
         return " It has one column only: are its cells separated by commas?"
-    sign = "tab" if found[0] == "\t" else found[0]
+    sign = "tab" if signs[0] == "\t" else signs[0]
     return (
         f" It has one column only: are its cells separated by '{sign}'? Add --sep '{sign}', and "
         "--decimal ',' if its numbers have a decimal comma."
@@ -307,20 +291,20 @@ def _read_excel(path, sheet):
 def _excel_sheet(path, sheet):
     """Return the rows of a sheet twice: with the stored values of formulas, and with these."""
     openpyxl = importlib.import_module("openpyxl")
-    found, known = [], False
+    sheets, exists = [], False
     with open(path, "rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and the like, which are of no use here
         try:
             for stored in (True, False):
                 book = openpyxl.load_workbook(file, read_only=True, data_only=stored)
-                known = sheet is None or sheet in book.sheetnames
+                exists = sheet is None or sheet in book.sheetnames
                 chosen = book.worksheets[0] if sheet is None else book[sheet]
-                found.append(list(chosen.iter_rows(values_only=True)))
+                sheets.append(list(chosen.iter_rows(values_only=True)))
         except Exception:  # of any kind, by a parser that quotes what it parses
-            found = []
-    if found:
-        return found
-    if sheet is not None and not known:
+            sheets = []
+    if sheets:
+        return sheets
+    if sheet is not None and not exists:
         raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Spell it as on its tab.")
     raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
 
