@@ -194,8 +194,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters."""
         # This is for files, which may state anything. The last account of each fit is that of one
         # labeled record.
-        last = self.accounts_[-1]
-        fits = [account for account in self.accounts_ if account.counting == last.counting]
+        kinds = [account.counting for account in self.accounts_]
+        fits = [account for account in self.accounts_ if account.counting == kinds[-1]]
         require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
         last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
         require(self._accounts_agree(*last_fit), "accounts and parameters")
