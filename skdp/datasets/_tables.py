@@ -188,9 +188,7 @@ def load_heart_disease() -> Bunch:
     Zurich-Basel: 93% of 123
     Long Beach: 74% of 200
     """
-    columns = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_disease"][
-        "columns"
-    ]
+    about = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_disease"]
     frame = pd.read_csv(_EMBEDDED / "heart_disease.csv.gz")
     hospital, narrowing = frame.pop("hospital"), frame.pop("num")
     return Bunch(
@@ -199,7 +197,7 @@ def load_heart_disease() -> Bunch:
         target_names=["healthy", "ill"],
         hospital=hospital.to_numpy(dtype=object),
         hospital_names=list(hospital.unique()),
-        schema={"version": 1, "columns": columns, "classes": [0, 1]},
+        schema={"version": 1, "columns": about["columns"], "classes": [0, 1]},
         DESCR=load_heart_disease.__doc__,
     )
 

@@ -109,9 +109,9 @@ class ExplanationDisplay(Display):
             raise ValueError(f"The 'explanation' parameter of {owner} has no rows.")
         signs, about = _towards(owner, explanations, positive, several)
         lines = [
-            (row, column.name, column.value, sign * column.effect, _condition(column))
+            (row, c.name, c.value, sign * c.effect, str(c) if c.otherwise else "")
             for row, (one, sign) in enumerate(zip(explanations, signs, strict=True))
-            for column in one.columns
+            for c in one.columns
         ]
         names = ["row", "column", "value", "effect", "condition"]
         title = None
@@ -243,10 +243,6 @@ def _towards(owner, explanations, positive, several):
     positive = sorted(labels)[-1] if positive is None else positive
     signs = [1 if explanation.label == positive else -1 for explanation in explanations]
     return signs, f"adds to the log-odds of {positive!s:.30}"
-
-
-def _condition(column):
-    return str(column) if column.otherwise else ""
 
 
 def _value(value):

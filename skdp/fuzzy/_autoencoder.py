@@ -125,9 +125,6 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
     precisions_: np.ndarray
     training_error_sums_: np.ndarray
     n_iter_: int
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
-    ErrorScales,
     ReconstructionClassifier,
     check_shared_scales,
     fit_autoencoders,
@@ -323,18 +322,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
-    classes_: np.ndarray
     participants_: list[Any]
     rules_: list[FuzzyRule]
     autoencoders_: list[list[DeepFuzzyAutoencoder]]
     guarantees_: dict[Any, PrivacyGuarantee | None]
     guarantee_: PrivacyGuarantee | None
     n_iter_: int
-    dtype_: np.dtype[Any]
-    temperature_: float
-    error_scales_: ErrorScales
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,

@@ -5,12 +5,14 @@ that are normalized to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so
 output K(x)·α is a weighted average of the consequents α (2.105).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
+    fixed_point,
+    in_dtype,
     inverse_squared_range,
     kmeans_centres,
     log_kernel,
@@ -43,16 +45,15 @@ def mean_field_precision(regression, *, tol, max_iter):
     n_outputs = regression.targets.shape[1]
     # Shape and rate of the prior of β are 1e-6 in the same step.
     shape = 1e-6 + 0.5 * regression.n_values
-    precision, n_iter, change = 1.0, 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+    eigenvalues = regression.eigenvalues
+
+    def update(precision):
         error = regression.squared_error(_PRIOR_PRECISION / precision)
-        eigenvalues = regression.eigenvalues
         spread = (eigenvalues / (_PRIOR_PRECISION + precision * eigenvalues)).sum()
         rate = 1e-6 + 0.5 * (error + n_outputs * spread)
-        previous, precision = precision, min(shape / rate, regression.max_precision)
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        return min(shape / rate, regression.max_precision)
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,7 @@ class FuzzyLayer:
 
     def astype(self, dtype):
         """Return the layer with the arrays that :meth:`predict` reads in another dtype."""
-        return replace(
-            self,
-            centres=self.centres.astype(dtype, copy=False),
-            weights=self.weights.astype(dtype, copy=False),
-            coef=self.coef.astype(dtype, copy=False),
-        )
+        return in_dtype(self, dtype, "centres", "weights", "coef")
 
 
 def fit_layers(

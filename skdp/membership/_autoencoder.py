@@ -77,6 +77,9 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "n_inducing": COUNT_OR_FRACTION,
         "random_state": ["random_state"],
     }
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def reconstruct(self, X: ArrayLike) -> np.ndarray:
         """Return the reconstruction of X, the nearest one if there are several candidates.

@@ -226,9 +226,6 @@ class CDMMA(_DeepAutoencoder):
     precisions_: np.ndarray
     n_inducing_: np.ndarray
     training_error_sums_: np.ndarray
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -483,9 +480,6 @@ class WideCDMMA(_DeepAutoencoder):
     }
 
     autoencoders_: list[CDMMA]
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,

@@ -47,6 +47,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     classes_: np.ndarray
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean accuracy.
@@ -315,13 +320,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         **CDMMA._parameter_constraints,
     }
 
-    classes_: np.ndarray
     autoencoders_: list[CDMMA] | list[WideCDMMA]
-    dtype_: np.dtype[Any]
-    temperature_: float
-    error_scales_: ErrorScales
-    n_features_in_: int
-    feature_names_in_: np.ndarray
     subset_size: int | None = None  # one autoencoder for each class
     n_probe: int | None = None
 
@@ -555,7 +554,6 @@ class WideCDMMAClassifier(CDMMAClassifier):
     }
 
     subset_size: int
-    classes_: np.ndarray
     autoencoders_: list[WideCDMMA]
 
     def __init__(

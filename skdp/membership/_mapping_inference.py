@@ -10,13 +10,15 @@ of the precision β. In the generalized eigenbasis of (Φ, K) every quantity tha
 iteration needs is a sum of M terms, so a step costs O(M) instead of a factorization.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma
 
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
+    fixed_point,
+    in_dtype,
     inverse_squared_range,
     kmeans_centres,
     squared_exponential,
@@ -50,12 +52,11 @@ def averaged_products(x, centres, weights, variance):
 def gamma_precision(regression, tau, *, tol, max_iter):
     """Iterate Kumar and Moser, equations (67)–(77), with smoothing τ; return β and n_iter."""
     half = 0.5 * regression.n_values
-    ratio_tau = ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
+    ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
     a_s, b_s = 2.0, 2.0
-    precision = 1.0
-    n_iter, change = 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+
+    def update(precision):
+        nonlocal ratio_z, ratio_r, a_s, b_s
         error = regression.squared_error(tau + 1.0 / precision, smoothing=tau)
         ratio_tau = (1.0 + half) / (1.0 + 0.5 * ratio_z * error)
         a_z = 1.0 + half + ratio_r
@@ -65,9 +66,9 @@ def gamma_precision(regression, tau, *, tol, max_iter):
         ratio_r = 1.0 / b_r
         a_s = 1.0 + ratio_r
         b_s = 1.0 + ratio_r * ratio_z
-        previous, precision = precision, min(ratio_tau * ratio_z, regression.max_precision)
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        return min(ratio_tau * ratio_z, regression.max_precision)
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 def empirical_precision(regression, tau, scale, *, tol, max_iter):
@@ -75,15 +76,13 @@ def empirical_precision(regression, tau, scale, *, tol, max_iter):
     # β is the inverse of the mean squared residual. ``tau`` is the smoothing τ(M, 1) of a kernel
     # of unit variance, ``scale`` that of the kernel, σ²: scaling K and Ψ by σ² and Φ by σ⁴ is the
     # same as dividing 1/β by σ², so it enters here and nowhere else.
-    precision = 1.0
-    n_iter, change = 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+
+    def update(precision):
         error = regression.squared_error(tau + 1.0 / (scale * precision))
         error = max(error, regression.n_values / regression.max_precision)
-        previous, precision = precision, regression.n_values / error
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        return regression.n_values / error
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,7 @@ class Layer:
 
     def astype(self, dtype):
         """Return the layer with its arrays in another floating dtype."""
-        return replace(
-            self,
-            inducing_points=self.inducing_points.astype(dtype, copy=False),
-            weights=self.weights.astype(dtype, copy=False),
-            coef=self.coef.astype(dtype, copy=False),
-        )
+        return in_dtype(self, dtype, "inducing_points", "weights", "coef")
 
 
 @dataclass(frozen=True)

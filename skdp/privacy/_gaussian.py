@@ -35,10 +35,18 @@ class _Numerics:
 # the error of 20 nodes is below rounding (tests/privacy/test_gaussian.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
-_EPSILON = [Interval(Real, 0, None, closed="both")]
-_DELTA = [Interval(Real, 0, 1, closed="neither")]
-_SIGMA = [Interval(Real, 0, None, closed="left")]
-_SENSITIVITY = [Interval(Real, 0, None, closed="neither")]
+_CONSTRAINTS = {
+    "epsilon": [Interval(Real, 0, None, closed="both")],
+    "delta": [Interval(Real, 0, 1, closed="neither")],
+    "sigma": [Interval(Real, 0, None, closed="left")],
+    "sensitivity": [Interval(Real, 0, None, closed="neither")],
+}
+
+
+def _validated(*names):
+    """Return a decorator that checks these parameters, and the sensitivity."""
+    constraints = {name: _CONSTRAINTS[name] for name in (*names, "sensitivity")}
+    return validate_params(constraints, prefer_skip_nested_validation=True)
 
 
 def _solve(excess, low, high):
@@ -54,10 +62,7 @@ def _solve(excess, low, high):
     return brentq(excess, low, high, xtol=1e-305, rtol=1e-14, maxiter=_Numerics.max_steps)
 
 
-@validate_params(
-    {"sigma": _SIGMA, "epsilon": _EPSILON, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("sigma", "epsilon")
 def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> float:
     r"""Return the smallest δ for which Gaussian noise is (ε, δ)-private.
 
@@ -121,10 +126,7 @@ def _delta(ratio, epsilon):
     return float(density * half * (_WEIGHTS @ slopes))
 
 
-@validate_params(
-    {"epsilon": _EPSILON, "delta": _DELTA, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("epsilon", "delta")
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
 
@@ -173,10 +175,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     return float(sensitivity * np.exp(root) * (1 + _Numerics.safety))
 
 
-@validate_params(
-    {"sigma": _SIGMA, "delta": _DELTA, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("sigma", "delta")
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least ε for which Gaussian noise is (ε, δ)-private.
 

@@ -107,9 +107,9 @@ def _assumptions(guarantee, prior):
 
 def _bound(mechanisms, prior, presence, unit):
     """Return the smallest proven bound, and the inequality from which it follows."""
-    entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
-    n_values = 2 if presence else inf
+    entropy, n_values = (log(2), 2) if presence else (inf, inf)
     if prior is not None:
+        entropy = float(max(0.0, -xlogy(prior, prior).sum()))
         prior = prior[prior > 0]
         n_values = len(prior)
     if entropy == 0:
@@ -250,10 +250,6 @@ def approximate_information(epsilon, delta, n_values):
     half = min(delta, 0.5)
     surprise = 0.0 if half == 0 else -half * log(half) - (1 - half) * log1p(-half)
     return pure_information(2 * epsilon) + surprise + delta * log(n_values)
-
-
-def _entropy(prior):
-    return float(max(0.0, -xlogy(prior, prior).sum()))
 
 
 def _check_prior(prior):

@@ -406,18 +406,9 @@ class PrivacyLedger:
         entries = self.entries
         for k, (name, guarantee) in enumerate(entries):
             total = _sum(guarantee for _, guarantee in entries[: k + 1])
-            rows.append(
-                {
-                    "name": name,
-                    "mechanism": guarantee.mechanism,
-                    "unit": guarantee.unit,
-                    "relation": guarantee.relation,
-                    "epsilon": guarantee.epsilon,
-                    "delta": guarantee.delta,
-                    "total_epsilon": total.epsilon,
-                    "total_delta": total.delta,
-                }
-            )
+            fields = ("mechanism", "unit", "relation", "epsilon", "delta")
+            row = {"name": name} | {field: getattr(guarantee, field) for field in fields}
+            rows.append(row | {"total_epsilon": total.epsilon, "total_delta": total.delta})
         return pd.DataFrame(rows)
 
     def _own_lock(self):

@@ -1,5 +1,9 @@
 """What encrypts: one small protocol, and its implementations, with encryption and in clear.
 
+A backend specifies a circuit, generates keys, and returns who works with them: a client with the
+secret key, which encrypts the scores of a participant and decrypts classes, and an evaluator with
+the evaluation keys alone.
+
 That in clear protects nothing: the other is tested by it. That which encrypts is TFHE by
 concrete-python, which is imported where it is used. No code comes from files: each server compiles
 the circuit itself, and compares what the compiler chose with what the session's file says. The
@@ -11,7 +15,7 @@ import json
 import secrets
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,39 +27,6 @@ _INDEX = np.dtype("<u4")
 # Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
 # library's default of 1e-5 (the compiler's estimate for 3 participants and 10 classes).
 ERROR_PROBABILITY = 2.0**-40
-
-
-class Client(Protocol):
-    """Who has the secret key: encrypts scores, decrypts classes."""
-
-    def encrypt(self, position: int, dissimilarities) -> list[bytes]:
-        """Return a ciphertext for each query of the participant at a position."""
-
-    def decrypt(self, results: list[bytes]) -> list[int]:
-        """Return the class index of each query."""
-
-
-class Evaluator(Protocol):
-    """Who has the evaluation keys alone."""
-
-    def evaluate(self, ciphertexts: tuple[bytes, ...]) -> bytes:
-        """Return the encrypted class index of one query, from one ciphertext a participant."""
-
-
-class Backend(Protocol):
-    """One library: a circuit, keys, and who works with them."""
-
-    def specify(self, n_participants: int, n_classes: int) -> str:
-        """Return the public specification of the circuit, JSON."""
-
-    def generate(self, circuit: str) -> tuple[bytes, bytes]:
-        """Return a new secret key and its evaluation keys."""
-
-    def client(self, circuit: str, secret: bytes) -> Client:
-        """Return who encrypts and decrypts."""
-
-    def evaluator(self, circuit: str, evaluation: bytes) -> Evaluator:
-        """Return who computes."""
 
 
 class PlainBackend:
@@ -246,7 +217,7 @@ def _secret_part(circuit, keys):
     return _make_keys(specs, copies).serialize()
 
 
-def make_backend(name) -> Backend:
+def make_backend(name):
     """Return a backend by its name."""
     backends: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
     if not isinstance(name, str) or name not in backends:

@@ -587,7 +587,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
     columns = tuple(_drafted(name, frame[name]) for name in names)
-    single = [c.name for c in columns if isinstance(c, NumericColumn) and _has_one(frame[c.name])]
+    numeric = [column.name for column in columns if isinstance(column, NumericColumn)]
+    single = [name for name in numeric if frame[name].nunique() == 1]
     if single:
         warn(
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
@@ -681,11 +682,6 @@ def _different(values):
         spelled.setdefault(canonical(value), value)
     spelled.pop(None, None)
     return list(spelled.values())
-
-
-def _has_one(values):
-    """Tell whether all numbers of a column are the same."""
-    return values.dropna().nunique() == 1
 
 
 def _drafted(name, values):

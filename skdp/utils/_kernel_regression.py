@@ -1,6 +1,6 @@
 """Kernel regression around centers, as membership mappings and fuzzy models use it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -155,3 +155,23 @@ class DiagonalRegression:
         shrunk = strength / (self.eigenvalues + ridge)
         kept = (self.eigenvalues + smoothing) / (self.eigenvalues + ridge)
         return max(0.0, self.energy - 2.0 * shrunk.sum() + (shrunk * kept).sum())
+
+
+def fixed_point(update, *, tol, max_iter):
+    """Return a precision from 1 on that an update changes by a fraction of ``tol`` or less.
+
+    Also returns the number of updates, which is ``max_iter`` at most.
+    """
+    precision, n_iter, change = 1.0, 0, np.inf
+    while n_iter < max_iter and change > tol:
+        n_iter += 1
+        previous, precision = precision, update(precision)
+        change = abs(precision / previous - 1.0)
+    return precision, n_iter
+
+
+def in_dtype(layer, dtype, *names):
+    """Return a layer with these of its arrays in another floating dtype."""
+    return replace(
+        layer, **{name: getattr(layer, name).astype(dtype, copy=False) for name in names}
+    )

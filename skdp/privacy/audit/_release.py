@@ -75,14 +75,11 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
     statistics = {}
     for name, part in parts.items():
         if part is not None:
-            arrays = {k: a for k, a in vars(part).items() if _is_numbers(a)}
+            arrays = {k: a for k, a in vars(part).items() if isinstance(a, np.ndarray)}
+            arrays = {k: a for k, a in arrays.items() if a.dtype.kind == "f"}
             numbers = _READERS[name](release, arrays) if name in _READERS else arrays.values()
             statistics[name] = np.concatenate([np.ravel(array) for array in numbers])
     return statistics
-
-
-def _is_numbers(array):
-    return isinstance(array, np.ndarray) and array.dtype.kind == "f"
 
 
 def _read_statistics(release, arrays):
