@@ -21,9 +21,10 @@ class Architecture:
 
     n_features: int
     n_classes: int
-    image_shape: tuple | None
+    image_shape: tuple | None  # (height, width) or (channels, height, width); None: dense layers
+    # Maps of each convolution, or units of each dense layer, and last the units below the scores.
     hidden_layer_sizes: tuple
-    kernel_size: int
+    kernel_size: int  # odd side of the filters
 
     @property
     def channels(self):

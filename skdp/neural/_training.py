@@ -34,8 +34,8 @@ class Perturbation:
     Per row it is drawn once; otherwise the rows of a batch share a draw each time that it is read.
     """
 
-    input_scales: np.ndarray
-    label_scale: float
+    input_scales: np.ndarray  # of each column; zero for none
+    label_scale: float  # of each linear coefficient of the loss
     per_row: bool
 
     def __post_init__(self):

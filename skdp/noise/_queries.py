@@ -10,11 +10,6 @@ from skdp.noise._distributions import GAUSSIAN_CUT, GaussianDistribution
 from skdp.noise._sampler import PRECISION
 from skdp.privacy import Mechanism, gaussian_sigma
 
-# Least standard deviation in steps of the grid: at 2^12, the δ of answers on the grid relatively
-# exceeds that of continuous noise by 3e-8, and by less for larger noise.
-_LEAST_STEPS = 2.0**12
-# Largest one, of which a multiple of 32 is still a 64-bit integer.
-_MOST_STEPS = 2.0**56
 # Rounding tolerance of the sum of the fractions of a budget.
 _SUM_ROUNDING = 1e-9
 
@@ -161,11 +156,14 @@ def _sampler_error(n_numbers):
 
 
 def _checked(deviation, name):
-    if not _LEAST_STEPS <= deviation <= _MOST_STEPS:
-        size = "large" if deviation < _LEAST_STEPS else "small"
+    # At 2^12 steps, the δ of answers on the grid relatively exceeds that of continuous noise by
+    # 3e-8, and by less for larger noise. Of 2^56, a multiple of 32 is still a 64-bit integer.
+    least, most = 2.0**12, 2.0**56
+    if not least <= deviation <= most:
+        size = "large" if deviation < least else "small"
         raise ValueError(
             f"The 'epsilon' parameter leads to noise of {deviation:g} steps for query {name!r}, "
-            f"not between {_LEAST_STEPS:g} and {_MOST_STEPS:g}: epsilon is too {size} for the "
+            f"not between {least:g} and {most:g}: epsilon is too {size} for the "
             "grid. Use a more usual one."
         )
     return float(deviation)

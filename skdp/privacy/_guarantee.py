@@ -31,7 +31,6 @@ _FILE_KEYS = (
 _MECHANISM_FILE_KEYS = (
     *("kind", "epsilon", "delta", "count", "n_elements", "squared_distance", "slack", "cut"),
 )
-_GOLDEN = (5**0.5 - 1) / 2
 RELATIONS = ("replace-one", "add/remove")
 
 
@@ -39,8 +38,10 @@ RELATIONS = ("replace-one", "add/remove")
 class Unit:
     """What a guarantee protects, in the words of several texts."""
 
-    noun: str
-    protects: str
+    noun: str  # a single one, in short
+    protects: str  # a sentence
+    # Several, where these are whole records with their labels. Only these can be added or removed:
+    # without one of the others, what remains is not a data set. And one of them, in full.
     several: str | None = None
     one: str | None = None
 
@@ -763,19 +764,19 @@ def _precision(claims, prior):
         return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
 
     # (1 − δ)/(1 + o e^ε) has one maximum, since δ is convex in e^ε. To its left it may be 0.
-    low, high = 0.0, MOST_EXPONENT
-    first, second = high - _GOLDEN * high, _GOLDEN * high
+    low, high, golden = 0.0, MOST_EXPONENT, (5**0.5 - 1) / 2
+    first, second = high - golden * high, golden * high
     at_first, at_second = wrong(first), wrong(second)
     best = max(map(wrong, [0.0, min(claims[1].epsilon, MOST_EXPONENT)]))
     for _ in range(45):  # the interval shrinks to some 3e-7
         best = max(best, at_first, at_second)
         if at_first == -inf or at_first < at_second:
             low, first, at_first = first, second, at_second
-            second = low + _GOLDEN * (high - low)
+            second = low + golden * (high - low)
             at_second = wrong(second)
         else:
             high, second, at_second = second, first, at_first
-            first = high - _GOLDEN * (high - low)
+            first = high - golden * (high - low)
             at_first = wrong(first)
     return min(1.0, -expm1(best))
 

@@ -18,9 +18,6 @@ KINDS = {
 # Largest number of uses of one mechanism. Numbers of uses are float64 in later arithmetic, which
 # represents integers exactly up to here.
 MOST_USES = 2**53
-# Relative excess of a stated ε from which that ε is composed and not the noise: more than solvers
-# and samplers usually leave (rule of thumb).
-_OVERSTATED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -131,10 +128,13 @@ class Mechanism:
                 "The 'squared_distance' of Mechanism amounts to more than "
                 f"epsilon={epsilon:g} and delta={delta:g}. State what it has."
             )
+        # From this relative excess of a stated ε on, that ε is composed and not the noise: more
+        # than solvers and samplers usually leave (rule of thumb).
+        most = 1e-3
         classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
-        if distance * (1 + _OVERSTATED) >= classical:
+        if distance * (1 + most) >= classical:
             return self.squared_distance
-        if epsilon <= composed_epsilon([self], delta) * (1 + _OVERSTATED):
+        if epsilon <= composed_epsilon([self], delta) * (1 + most):
             return self.squared_distance
         return max(self.squared_distance, self._stated_squared_distance())
 

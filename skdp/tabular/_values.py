@@ -38,7 +38,6 @@ _MISSING = frozenset(
 )
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
 
 
 def canonical(value):
@@ -211,7 +210,7 @@ def _person_id(value):
         text = value.strip()
         if _HEXADECIMAL.fullmatch(text):
             return (int(text, 16) + 2**63) % 2**64 - 2**63
-        if _WHOLE.fullmatch(text):
+        if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):  # Python reads no longer ones
             return int(text)
         return None if text in _MISSING else composed(str(value))
     return value

@@ -110,11 +110,11 @@ def regularised(K):
 class DiagonalRegression:
     """Bayesian regression on M features, written in coordinates where it is diagonal."""
 
-    eigenvalues: np.ndarray
-    basis: np.ndarray
-    targets: np.ndarray
-    energy: float
-    n_values: int
+    eigenvalues: np.ndarray  # Λ, with BᵀΦB = Λ and BᵀKB = I
+    basis: np.ndarray  # B
+    targets: np.ndarray  # R = BᵀΨᵀY
+    energy: float  # squared Frobenius norm of Y
+    n_values: int  # of Y
 
     @classmethod
     def from_moments(cls, Phi, K, Psi, Y):

@@ -25,9 +25,6 @@ METRICS = ("correctness", "loss", "confidence", "entropy")
 
 # Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
-# Nearest records of other labels towards which a record is moved. On digits, five of them identify
-# 97 % of the members of a 1-nearest-neighbor classifier, at 1 % of false positives.
-_NEAREST = 5
 # Upper bound of the seeds of models, the largest that any random_state accepts.
 SEEDS = np.iinfo(np.int32).max
 
@@ -183,10 +180,13 @@ def halfway_scores(model, X, y):
 
 def _nearest_of_other_labels(numbers, y):
     """Return indices of the nearest records of another label; of itself if there are none."""
-    nearest = np.repeat(np.arange(len(y))[:, np.newaxis], _NEAREST, axis=1)
+    # On digits, five of them identify 97 % of the members of a 1-nearest-neighbor classifier, at 1
+    # % of false positives.
+    most = 5
+    nearest = np.repeat(np.arange(len(y))[:, np.newaxis], most, axis=1)
     for label in np.unique(y):
         rows, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
-        if k := min(_NEAREST, len(others)):
+        if k := min(most, len(others)):
             search = NearestNeighbors(n_neighbors=k).fit(numbers[others])
             nearest[rows, :k] = others[search.kneighbors(numbers[rows], return_distance=False)]
     return nearest

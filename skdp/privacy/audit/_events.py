@@ -38,10 +38,13 @@ class _Repeats:
 class Statistic:
     """A number computed from each row of outputs."""
 
-    kind: str
+    kind: str  # "output" is the only column
     column: int = 0
-    other: int = 0
+    other: int = 0  # is subtracted from it, multiplied by the factor
     factor: float = 0.0
+    # Of a weighted sum: columns, with their shifts as weights; in the clipped sum, which is the
+    # log-likelihood ratio of Laplace noise up to a factor, each is clipped to its values before
+    # and after the shift.
     shifts: tuple = ()
 
     def __call__(self, rows):
@@ -81,10 +84,10 @@ class Statistic:
 class Event:
     """Outcomes of a statistic: at most, at least or equal to a level, or "off" a lattice."""
 
-    kind: str
+    kind: str  # "off": within half a sensitivity, and no multiple of 2^-level
     statistic: Statistic
     level: float
-    swapped: bool
+    swapped: bool  # whether it is more probable with the second neighbor
 
     def count(self, rows):
         """Return the number of rows in which the event occurred."""

@@ -309,9 +309,9 @@ def _stated_guarantee(transformer):
 class _NoiseSubject:
     """A noise transformer; outputs are in units of the sensitivity."""
 
-    atoms = (0.0, 1.0)
-    on_grid = True
-    chance = 0.0
+    atoms = (0.0, 1.0)  # outputs that may have a probability of their own
+    on_grid = True  # whether outputs are to lie on one grid, wherever the input lies
+    chance = 0.0  # most probability with which a correct mechanism moves two outputs alike
 
     def __init__(self, transformer, n_features, value):
         transformer.fit(np.full((1, n_features), value))
@@ -320,7 +320,8 @@ class _NoiseSubject:
         passes = getattr(transformer, "perturb", "always") == "fit"
         self._perturb = transformer.fit_transform if passes else transformer.transform
         self._low, self._distance = _neighbours(transformer, self.guarantee, n_features, value)
-        self.joint = self.guarantee.unit == "record"
+        self.joint = self.guarantee.unit == "record"  # whether one move changes all columns
+        # Inputs that are neighbors, and in which way; 0 is in at least one of them.
         if self.joint or n_features == 1:
             self.pairs = {(0, 1): "all columns moved"}
         else:

@@ -25,12 +25,6 @@ from skdp.utils._labels import label_array
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Fields of a release that are public.
-_PUBLIC = (
-    *("classes", "n_features", "dtype", "guarantee", "label_guarantee", "feature_names"),
-    *("bounds", "encoder"),
-)
-
 
 def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
@@ -69,7 +63,11 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
     >>> released_statistics(Fields(moments=moments))["moments"].tolist()
     [2.0, 1.0, 2.0, 3.0, 23.0, 2.0, 1.0]
     """
-    parts = {name: part for name, part in vars(release).items() if name not in _PUBLIC}
+    public = {
+        *("classes", "n_features", "dtype", "guarantee", "label_guarantee", "feature_names"),
+        *("bounds", "encoder"),
+    }
+    parts = {name: part for name, part in vars(release).items() if name not in public}
     if parts.get("statistics") is not None:
         parts |= {name: getattr(release, name) for name in ("moments", "linear")}
     statistics = {}
