@@ -322,12 +322,9 @@ def audit_membership(
                 if attack == "likelihood_ratio":
                     trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
                 else:
-                    trained = ShadowAttack(
-                        estimator,
-                        attack_classifier=attack_classifier,
-                        per_class=attack == "shadow_per_class",
-                        **settings,
-                    ).fit(*shadow_data)
+                    per_class = attack == "shadow_per_class"
+                    kind = {"attack_classifier": attack_classifier, "per_class": per_class}
+                    trained = ShadowAttack(estimator, **kind, **settings).fit(*shadow_data)
                 scores = trained.score_members(classifier, X, y)
             trial, labels = (scores, is_member, chooses), y
         trials[attack] = trial
