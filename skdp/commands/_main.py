@@ -47,24 +47,8 @@ example:
 
 
 def main(argv=None):
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : list of str or None, default=None
-        Its arguments; None: those of the process.
-
-    Returns
-    -------
-    code : int
-        0 done; 1 refused or failed, no output was written, or stops were found; 2 not
-        understood.
-
-    Examples
-    --------
-    >>> main(["schema", "rows.csv", "--output", "schema.json"])
-    1
-    """
+    """Run a command with its arguments, by default those of the process; return the exit code."""
+    # 0 done; 1 refused or failed, no output was written, or stops were found; 2 not understood.
     try:
         arguments, unknown = _parser().parse_known_args(argv)
         if unknown:  # the command's own parser gives a better message

@@ -80,11 +80,11 @@ def table_options(arguments):
 def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
     """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
 
-    By default cells of a CSV file are separated by commas, or by what a first line like ``sep=;``
-    says, as Excel writes it. Names of columns get Unicode's composed form.
+    By default a first line like ``sep=;``, as Excel writes it, says what separates cells.
     """
-    # With a decimal comma, text that is a number with one gets a point, in each cell by itself;
-    # points between groups of three digits stand between thousands then.
+    # Without one it is a comma. Names of columns get Unicode's composed form. With a decimal
+    # comma, text that is a number with one gets a point, in each cell by itself; points between
+    # groups of three digits stand between thousands then.
     check_ending(path, READABLE)
     kind = _ending(path)
     for given, name, wanted in ((sep, "--sep", ".csv"), (sheet, "--sheet", ".xlsx")):

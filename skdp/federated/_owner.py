@@ -93,8 +93,7 @@ def owner_answer(
 def loaded_answer(loader, owner, *, path, error_path=None):
     """Return the answer of an owner whose own function loads the source and the rows.
 
-    The loader is ``"module:function"``. From the owner's name the function returns
-    ``(source, X, y)``, or with ``groups``. A path of None is refused.
+    ``"module:function"`` returns ``(source, X, y)``, or with ``groups``, from the owner's name.
     """
 
     def make_release():

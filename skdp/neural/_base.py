@@ -49,8 +49,7 @@ TOLERANCE = 0.05
 class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
     """Base of the classifiers of this package; a subclass defines the network and its training.
 
-    ``_train(network, rows, labels, random_state)`` returns :class:`PrivacyAccount` objects; the
-    last one is that of one labeled record.
+    Of the accounts that ``_train`` returns, the last one is that of one labeled record.
     """
 
     epsilon: float

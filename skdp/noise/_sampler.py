@@ -95,15 +95,16 @@ class AliasTable:
 class IntegerNoise:
     """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
 
-    ``log_ratio(starts, offsets)`` is the logarithm of the weight at start over that at start +
-    offset. ``atom`` is the probability of a point mass at zero, drawn first; rounded down.
+    ``atom`` is the probability of a point mass at zero, drawn first; rounded down.
     """
 
-    # A table contains weights down to 2^-31 of their sum; one additional outcome represents all
-    # smaller ones, and refers to a further table. Each cell thus has its probability up to a
-    # relative error of 2^-32, which the constructor checks, and each place in it up to 2^-34: the
-    # logarithm of the ratio of two integers' probabilities is correct to 2^-30. ``proposals`` are
-    # the probabilities of proposing each cell, the tail beyond them, and the point mass.
+    # ``log_ratio(starts, offsets)`` is the logarithm of the weight at start over that at start +
+    # offset. A table contains weights down to 2^-31 of their sum; one additional outcome
+    # represents all smaller ones, and refers to a further table. Each cell thus has its
+    # probability up to a relative error of 2^-32, which the constructor checks, and each place in
+    # it up to 2^-34: the logarithm of the ratio of two integers' probabilities is correct to
+    # 2^-30. ``proposals`` are the probabilities of proposing each cell, the tail beyond them, and
+    # the point mass.
 
     proposals: np.ndarray
     atom: float

@@ -30,9 +30,9 @@ _HASHED_AT_ONCE = 2**20
 def write_whole(path, *, overwrite=True, mode=_USUAL):
     """Open a binary file that replaces its target, or the target of a link, once it is on disk.
 
-    Without ``overwrite`` no file is replaced, not even one that was created in the meantime. The
-    ``mode`` are the permissions of a new file, before the umask; a replaced one keeps its own.
+    Without ``overwrite`` no file is replaced, not even one that was created in the meantime.
     """
+    # A new file has the permissions ``mode``, before the umask; a replaced one keeps its own.
     # After a failure the old file is unchanged, and there is no temporary file. A process that has
     # the old file open or mapped into memory continues to read the old content.
     target = Path(os.path.realpath(path))

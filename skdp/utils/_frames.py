@@ -7,14 +7,13 @@ import pandas as pd
 def as_frame(X, name="X", *, text_as_categories=True):
     """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
 
-    Columns become Series likewise. Errors name the parameter and quote no value. Text becomes
-    categories in no particular order, unless told otherwise.
+    Columns become Series likewise. Errors name the parameter and quote no value.
     """
     # These are tables and record batches of pyarrow, frames of polars, lazy ones too, and other
     # objects with the Arrow stream interface. Numbers without missing values are not copied;
-    # distinct text values are stored once. Columns of Arrow's types in a DataFrame or Series
-    # become those of pandas. Without pyarrow, frames of polars stay, and are read element by
-    # element.
+    # distinct text values are stored once, as categories in no particular order unless told
+    # otherwise. Columns of Arrow's types in a DataFrame or Series become those of pandas. Without
+    # pyarrow, frames of polars stay, and are read element by element.
     if isinstance(X, pd.DataFrame):
         return _without_arrow_types(X, text_as_categories)
     if isinstance(X, pd.Series):

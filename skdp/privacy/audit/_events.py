@@ -207,12 +207,12 @@ def _wilson(hits, n, z):
 def find_repeats(outputs, again, chance):
     """Return how noise is repeated in outputs of two calls, as a text, or None.
 
-    A correct mechanism changes two outputs equally with a probability of at most ``chance``,
-    positive for labels. A lack of noise is left to the events.
+    A lack of noise is left to the events.
     """
-    # The probability that independent values are equal depends on the grid and on the point mass
-    # of the noise. It is estimated from all pairs of values, few of which are equal due to
-    # repeated noise, and compared with the pairs that repeated noise makes equal.
+    # A correct mechanism changes two outputs equally with a probability of at most ``chance``,
+    # positive for labels. The probability that independent values are equal depends on the grid
+    # and on the point mass of the noise. It is estimated from all pairs of values, few of which
+    # are equal due to repeated noise, and compared with the pairs that repeated noise makes equal.
     repeated = "the same noise is added again, and can be subtracted"
     if any(_mostly_same(one, other, chance) for one, other in _aligned(outputs, again)):
         return repeated
