@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
 
 from skdp import WideCDMMAClassifier
-from skdp.membership import _search, _search_tables
+from skdp.membership import _search
 from skdp.utils._kernel_regression import squared_exponential
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows, run_tasks
@@ -140,7 +140,7 @@ def directions(model, X):
     """Yield how many errors are computed in full, to find the class and to know all of them."""
     groups, default = model.autoencoders_by_class(), _search.N_DIRECTIONS
     for n in DIRECTIONS:
-        _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = n
+        _search.N_DIRECTIONS = n
         search = _search.ReconstructionSearch(groups)
         row = {"what": "directions", "n_directions": n, "of": len(search.layers)}
         for name, method in (("class", search.nearest_group), ("all", search.errors)):
@@ -148,7 +148,7 @@ def directions(model, X):
                 method(X)
             row[f"errors_for_{name}"] = sum(counts) / len(X)
         yield row
-    _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = default
+    _search.N_DIRECTIONS = default
 
 
 @contextmanager
